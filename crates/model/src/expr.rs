@@ -1,0 +1,435 @@
+//! Expressions over registers and constants.
+//!
+//! An expression is compiled once, to postfix code for a small stack machine, and evaluated in the
+//! hot loop of every search without touching a syntax tree or the allocator. The two shapes that
+//! make up most programs, a constant and a register, skip the machine altogether.
+
+use crate::ids::{Reg, RegSet, Value};
+
+/// The values a program computes with, and what happens at their edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Domain {
+    /// The smallest value.
+    pub min: Value,
+    /// The largest value.
+    pub max: Value,
+    /// What a result outside `min..=max` becomes.
+    pub edge: Edge,
+}
+
+/// What becomes of a result outside the domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// It wraps around (and [`Notes::wrapped`] says so).
+    Wrap,
+    /// It is a [`Fault::Overflow`].
+    Fault,
+}
+
+impl Domain {
+    /// The values `0..=max`, with arithmetic modulo `max + 1`.
+    pub fn modulo(max: Value) -> Self {
+        Domain { min: 0, max, edge: Edge::Wrap }
+    }
+
+    /// How many values there are.
+    pub fn size(self) -> u64 {
+        (i64::from(self.max) - i64::from(self.min) + 1) as u64
+    }
+
+    /// Is `value` one of them?
+    pub fn contains(self, value: i64) -> bool {
+        i64::from(self.min) <= value && value <= i64::from(self.max)
+    }
+
+    /// Brings an exact result into the domain.
+    #[inline(always)]
+    pub fn reduce(self, exact: i64, notes: &mut Notes) -> Result<Value, Fault> {
+        if self.contains(exact) {
+            return Ok(exact as Value);
+        }
+        match self.edge {
+            Edge::Fault => Err(Fault::Overflow { exact }),
+            Edge::Wrap => {
+                notes.wrapped = true;
+                let size = self.size() as i64;
+                Ok((i64::from(self.min) + (exact - i64::from(self.min)).rem_euclid(size)) as Value)
+            }
+        }
+    }
+}
+
+/// What an evaluation did that its user may want to be warned about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Notes {
+    /// A result did not fit the domain and wrapped around.
+    pub wrapped: bool,
+}
+
+/// A run-time error of the program under check.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fault {
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// An array index outside the array.
+    IndexOutOfRange {
+        /// The index computed.
+        index: Value,
+        /// The array's length.
+        len: u32,
+    },
+    /// A value left a domain that does not wrap.
+    Overflow {
+        /// The exact result.
+        exact: i64,
+    },
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::DivisionByZero => write!(f, "division by zero"),
+            Fault::IndexOutOfRange { index, len } => {
+                write!(f, "index {index} is outside an array of length {len}")
+            }
+            Fault::Overflow { exact } => write!(f, "value {exact} is out of range"),
+        }
+    }
+}
+
+/// Operators with one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unary {
+    /// `!e`: 1 if e is 0, else 0.
+    Not,
+    /// `-e`
+    Neg,
+}
+
+/// Operators with two operands. `&&` and `||` evaluate both sides: expressions have no effects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Binary {
+    /// `||`
+    Or,
+    /// `&&`
+    And,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `&`
+    BitAnd,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+}
+
+impl Unary {
+    /// How the language writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unary::Not => "!",
+            Unary::Neg => "-",
+        }
+    }
+
+    fn apply(self, a: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
+        match self {
+            Unary::Not => Ok(Value::from(a == 0)),
+            Unary::Neg => domain.reduce(-i64::from(a), notes),
+        }
+    }
+}
+
+impl Binary {
+    /// How the language writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Binary::Or => "||",
+            Binary::And => "&&",
+            Binary::BitOr => "|",
+            Binary::BitXor => "^",
+            Binary::BitAnd => "&",
+            Binary::Eq => "==",
+            Binary::Ne => "!=",
+            Binary::Lt => "<",
+            Binary::Le => "<=",
+            Binary::Gt => ">",
+            Binary::Ge => ">=",
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Rem => "%",
+        }
+    }
+
+    /// C's precedence, larger binds tighter; all are left-associative.
+    pub fn precedence(self) -> u8 {
+        match self {
+            Binary::Or => 1,
+            Binary::And => 2,
+            Binary::BitOr => 3,
+            Binary::BitXor => 4,
+            Binary::BitAnd => 5,
+            Binary::Eq | Binary::Ne => 6,
+            Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => 7,
+            Binary::Add | Binary::Sub => 8,
+            Binary::Mul | Binary::Div | Binary::Rem => 9,
+        }
+    }
+
+    #[inline(always)]
+    fn apply(self, a: Value, b: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
+        let (x, y) = (i64::from(a), i64::from(b));
+        let exact = match self {
+            Binary::Or => i64::from(a != 0 || b != 0),
+            Binary::And => i64::from(a != 0 && b != 0),
+            Binary::BitOr => x | y,
+            Binary::BitXor => x ^ y,
+            Binary::BitAnd => x & y,
+            Binary::Eq => i64::from(a == b),
+            Binary::Ne => i64::from(a != b),
+            Binary::Lt => i64::from(a < b),
+            Binary::Le => i64::from(a <= b),
+            Binary::Gt => i64::from(a > b),
+            Binary::Ge => i64::from(a >= b),
+            Binary::Add => x + y,
+            Binary::Sub => x - y,
+            Binary::Mul => x * y,
+            Binary::Div | Binary::Rem if b == 0 => return Err(Fault::DivisionByZero),
+            Binary::Div => x / y,
+            Binary::Rem => x % y,
+        };
+        domain.reduce(exact, notes)
+    }
+}
+
+/// One instruction of the stack machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// Push a constant.
+    Const(Value),
+    /// Push a register's value.
+    Reg(Reg),
+    /// Replace the top.
+    Unary(Unary),
+    /// Replace the top two.
+    Binary(Binary),
+}
+
+/// A compiled expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Expr {
+    /// A constant.
+    Const(Value),
+    /// A register.
+    Reg(Reg),
+    /// Postfix code; evaluation needs at most [`Expr::MAX_STACK`] stack cells.
+    Code(Box<[Op]>),
+}
+
+impl Expr {
+    /// How many stack cells an expression may need. Front-ends refuse deeper ones, see
+    /// [`Expr::from_postfix`].
+    pub const MAX_STACK: usize = 32;
+
+    /// An operator applied to an operand.
+    pub fn unary(op: Unary, a: Expr) -> Option<Expr> {
+        let mut code = a.into_postfix();
+        code.push(Op::Unary(op));
+        Expr::from_postfix(code)
+    }
+
+    /// An operator applied to two operands; `None` if evaluating it would need too deep a stack.
+    pub fn binary(op: Binary, a: Expr, b: Expr) -> Option<Expr> {
+        let mut code = a.into_postfix();
+        code.extend(b.into_postfix());
+        code.push(Op::Binary(op));
+        Expr::from_postfix(code)
+    }
+
+    /// The expression that `code` computes; `None` if it needs more than [`Expr::MAX_STACK`] cells
+    /// or is not the code of one expression.
+    pub fn from_postfix(code: Vec<Op>) -> Option<Expr> {
+        let mut depth = 0usize;
+        for op in &code {
+            match op {
+                Op::Const(_) | Op::Reg(_) => depth += 1,
+                Op::Unary(_) if depth < 1 => return None,
+                Op::Unary(_) => {}
+                Op::Binary(_) if depth < 2 => return None,
+                Op::Binary(_) => depth -= 1,
+            }
+            if depth > Expr::MAX_STACK {
+                return None;
+            }
+        }
+        match (depth, code.as_slice()) {
+            (1, [Op::Const(value)]) => Some(Expr::Const(*value)),
+            (1, [Op::Reg(reg)]) => Some(Expr::Reg(*reg)),
+            (1, _) => Some(Expr::Code(code.into_boxed_slice())),
+            _ => None,
+        }
+    }
+
+    /// The expression as postfix code.
+    pub fn into_postfix(self) -> Vec<Op> {
+        match self {
+            Expr::Const(value) => vec![Op::Const(value)],
+            Expr::Reg(reg) => vec![Op::Reg(reg)],
+            Expr::Code(code) => code.into_vec(),
+        }
+    }
+
+    /// The registers it mentions: `Reg(e)` of the paper.
+    pub fn registers(&self) -> RegSet {
+        match self {
+            Expr::Const(_) => RegSet::EMPTY,
+            Expr::Reg(reg) => RegSet::one(*reg),
+            Expr::Code(code) => code
+                .iter()
+                .filter_map(|op| match op {
+                    Op::Reg(reg) => Some(*reg),
+                    _ => None,
+                })
+                .collect(),
+        }
+    }
+
+    /// Its value, if no register is needed to know it.
+    pub fn as_const(&self) -> Option<Value> {
+        match self {
+            Expr::Const(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The same expression with every register renamed.
+    pub fn map_registers(&self, mut rename: impl FnMut(Reg) -> Reg) -> Expr {
+        match self {
+            Expr::Const(value) => Expr::Const(*value),
+            Expr::Reg(reg) => Expr::Reg(rename(*reg)),
+            Expr::Code(code) => Expr::Code(
+                code.iter()
+                    .map(|op| match op {
+                        Op::Reg(reg) => Op::Reg(rename(*reg)),
+                        other => *other,
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Evaluates it: φ(e) of the paper, in the program's domain.
+    #[inline(always)]
+    pub fn eval(&self, regs: &[Value], domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
+        match self {
+            Expr::Const(value) => Ok(*value),
+            Expr::Reg(reg) => Ok(regs[reg.index()]),
+            Expr::Code(code) => run(code, regs, domain, notes),
+        }
+    }
+}
+
+fn run(code: &[Op], regs: &[Value], domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
+    if let [first, second, Op::Binary(op)] = code {
+        return op.apply(leaf(first, regs), leaf(second, regs), domain, notes);
+    }
+    let mut stack = [0; Expr::MAX_STACK];
+    let mut top = 0;
+    for op in code {
+        match op {
+            Op::Const(value) => {
+                stack[top] = *value;
+                top += 1;
+            }
+            Op::Reg(reg) => {
+                stack[top] = regs[reg.index()];
+                top += 1;
+            }
+            Op::Unary(op) => stack[top - 1] = op.apply(stack[top - 1], domain, notes)?,
+            Op::Binary(op) => {
+                top -= 1;
+                stack[top - 1] = op.apply(stack[top - 1], stack[top], domain, notes)?;
+            }
+        }
+    }
+    Ok(stack[0])
+}
+
+/// The value of code that is a single push: what stands before a lone binary operator.
+#[inline(always)]
+fn leaf(op: &Op, regs: &[Value]) -> Value {
+    match op {
+        Op::Const(value) => *value,
+        Op::Reg(reg) => regs[reg.index()],
+        Op::Unary(_) | Op::Binary(_) => unreachable!("an operator needs an operand before it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn eval(expr: &Expr, regs: &[Value], domain: Domain) -> (Result<Value, Fault>, bool) {
+        let mut notes = Notes::default();
+        (expr.eval(regs, domain, &mut notes), notes.wrapped)
+    }
+
+    /// Catches a reduction that forgets negative results or reports wraps that did not happen.
+    #[test]
+    fn arithmetic_is_modulo_the_domain_and_says_so() {
+        let minus = Expr::binary(Binary::Sub, Expr::Reg(Reg(0)), Expr::Const(1)).unwrap();
+        assert_eq!(eval(&minus, &[0], Domain::modulo(255)), (Ok(255), true));
+        assert_eq!(eval(&minus, &[7], Domain::modulo(255)), (Ok(6), false));
+    }
+
+    /// `if` of 1+1 is true even where 2 is outside a C compiler's bool: results are values.
+    #[test]
+    fn nested_code_uses_the_stack() {
+        let sum = Expr::binary(Binary::Add, Expr::Reg(Reg(0)), Expr::Reg(Reg(1))).unwrap();
+        let square = Expr::binary(Binary::Mul, sum.clone(), sum).unwrap();
+        assert_eq!(eval(&square, &[2, 3], Domain::modulo(100)), (Ok(25), false));
+        assert_eq!(eval(&square, &[2, 3], Domain::modulo(9)), (Ok(5), true));
+    }
+
+    #[test]
+    fn faults_are_values_not_panics() {
+        let ratio = Expr::binary(Binary::Div, Expr::Const(1), Expr::Reg(Reg(0))).unwrap();
+        assert_eq!(eval(&ratio, &[0], Domain::modulo(3)).0, Err(Fault::DivisionByZero));
+        let strict = Domain { min: 0, max: 3, edge: Edge::Fault };
+        let sum = Expr::binary(Binary::Add, Expr::Const(3), Expr::Reg(Reg(0))).unwrap();
+        assert_eq!(eval(&sum, &[1], strict).0, Err(Fault::Overflow { exact: 4 }));
+    }
+
+    #[test]
+    fn too_deep_is_refused() {
+        let mut expr = Expr::Reg(Reg(0));
+        let mut depth = 1;
+        while let Some(deeper) = Expr::binary(Binary::Add, Expr::Const(1), expr.clone()) {
+            expr = deeper;
+            depth += 1;
+        }
+        assert_eq!(depth, Expr::MAX_STACK);
+    }
+}
