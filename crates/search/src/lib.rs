@@ -1,1 +1,221 @@
-//! Placeholder.
+//! Exact explicit-state exploration of any [`Model`].
+//!
+//! A model hands out packed states, a fixed number of bytes each; this crate visits every reachable
+//! one exactly once, on all cores, and finds the shortest way to whatever the model reports. It
+//! knows nothing of programs or memories.
+//!
+//! *Exact* means what it says: two states are the same only if all their bytes are. There is no
+//! bit-state hashing and no hash compaction, so "no finding" is a proof, up to the [`Limits`] given.
+//! When a limit stops the search, the [`Report`] says which.
+//!
+//! ```
+//! use search::{explore, Model, Options, Sink};
+//!
+//! /// Two threads increment a counter non-atomically: load to a register, store register + 1.
+//! struct LostUpdate;
+//!
+//! impl Model for LostUpdate {
+//!     type Scratch = ();
+//!     type Finding = &'static str;
+//!     fn state_bytes(&self) -> usize { 5 } // counter, then (pc, register) per thread
+//!     fn scratch(&self) {}
+//!     fn initial<S: Sink<&'static str>>(&self, _: &mut (), sink: &mut S) {
+//!         sink.state(&[0; 5]);
+//!     }
+//!     fn expand<S: Sink<&'static str>>(&self, state: &[u8], _: &mut (), sink: &mut S) {
+//!         for t in [1, 3] {
+//!             let mut next: [u8; 5] = state.try_into().unwrap();
+//!             match state[t] {
+//!                 0 => next[t + 1] = state[0],
+//!                 1 => next[0] = state[t + 1] + 1,
+//!                 _ => continue,
+//!             }
+//!             next[t] += 1;
+//!             sink.state(&next);
+//!         }
+//!         if state[1] == 2 && state[3] == 2 && state[0] != 2 {
+//!             sink.finding("an increment was lost");
+//!         }
+//!     }
+//! }
+//!
+//! let report = explore(&LostUpdate, &Options::default(), &|_| {});
+//! assert_eq!(report.findings[0].finding, "an increment was lost");
+//! assert_eq!(report.findings[0].path.len(), 5); // initial state and four steps
+//! ```
+
+mod bfs;
+mod dfs;
+mod visited;
+
+use std::fmt;
+use std::hash::Hash;
+use std::time::Duration;
+
+/// Something to explore.
+pub trait Model: Sync {
+    /// Working memory of one worker, so that expanding a state need not allocate.
+    type Scratch: Send;
+    /// What is looked for; equal findings are reported once.
+    type Finding: Clone + Eq + Hash + Send;
+
+    /// How many bytes a packed state has.
+    fn state_bytes(&self) -> usize;
+
+    /// Working memory for one worker.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Hands the initial states (and findings in them) to `sink`.
+    fn initial<S: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut S);
+
+    /// Hands the successors of `state`, and findings in it, to `sink`. The search calls it again
+    /// when it reconstructs a path, so it must always hand out the same states for the same
+    /// answers of [`Sink::state`].
+    fn expand<S: Sink<Self::Finding>>(
+        &self,
+        state: &[u8],
+        scratch: &mut Self::Scratch,
+        sink: &mut S,
+    );
+}
+
+/// Where a model hands its successors.
+pub trait Sink<F> {
+    /// A successor. Says whether it was not seen before, which partial-order reductions need:
+    /// a state whose reduced successors are all old must be expanded in full (the *ignoring
+    /// problem*). The rule "at least one new successor, else expand in full" is enough for safety:
+    /// were an action put off forever, each state putting it off would have a successor inserted
+    /// later than itself, and there are only finitely many states.
+    fn state(&mut self, state: &[u8]) -> bool;
+
+    /// Something worth reporting about the state being expanded.
+    fn finding(&mut self, finding: F);
+}
+
+/// In which order to explore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// Breadth first: shortest witnesses, all cores.
+    #[default]
+    Breadth,
+    /// Depth first: on one core; reaches deep states early.
+    Depth,
+}
+
+/// When to stop looking.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stop {
+    /// At the first finding.
+    #[default]
+    AtFirst,
+    /// When everything has been seen.
+    AtEnd,
+}
+
+/// What a search may use up before it gives in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Distinct states.
+    pub states: Option<u64>,
+    /// Bytes of the visited set.
+    pub memory: Option<u64>,
+    /// Wall-clock time.
+    pub time: Option<Duration>,
+}
+
+/// A limit that stopped a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// [`Limits::states`]
+    States,
+    /// [`Limits::memory`]
+    Memory,
+    /// [`Limits::time`]
+    Time,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Limit::States => "states",
+            Limit::Memory => "memory",
+            Limit::Time => "time",
+        })
+    }
+}
+
+/// How to explore.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// In which order.
+    pub order: Order,
+    /// Until when.
+    pub stop: Stop,
+    /// With which means.
+    pub limits: Limits,
+    /// On how many cores.
+    pub jobs: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { order: Order::Breadth, stop: Stop::AtFirst, limits: Limits::default(), jobs: 1 }
+    }
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Progress {
+    /// Distinct states seen.
+    pub states: u64,
+    /// Successors generated.
+    pub transitions: u64,
+    /// Steps from an initial state to those being expanded.
+    pub depth: u64,
+    /// States seen but not expanded.
+    pub waiting: u64,
+    /// Bytes of the visited set.
+    pub bytes: u64,
+    /// Time since the start.
+    pub elapsed: Duration,
+}
+
+/// A finding and how to get there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found<F> {
+    /// What was found.
+    pub finding: F,
+    /// The states from an initial one to the one where it was found. Empty if it was found among
+    /// the initial states.
+    pub path: Vec<Box<[u8]>>,
+}
+
+/// What a search did and found.
+#[derive(Clone, Debug)]
+pub struct Report<F> {
+    /// Distinct findings; with [`Order::Breadth`] in ascending length of their paths.
+    pub findings: Vec<Found<F>>,
+    /// How far it came.
+    pub progress: Progress,
+    /// The limit that stopped it, if one did.
+    pub limit: Option<Limit>,
+}
+
+impl<F> Report<F> {
+    /// Was everything reachable seen (or the search ended by a finding, as asked)?
+    pub fn complete(&self) -> bool {
+        self.limit.is_none()
+    }
+}
+
+/// Explores `model`. `observe` is called now and then, from one thread at a time.
+pub fn explore<M: Model>(
+    model: &M,
+    options: &Options,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Report<M::Finding> {
+    match options.order {
+        Order::Breadth => bfs::explore(model, options, observe),
+        Order::Depth => dfs::explore(model, options, observe),
+    }
+}

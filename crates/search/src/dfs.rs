@@ -1,0 +1,126 @@
+//! Depth-first search, on one core.
+//!
+//! The stack holds states still to be expanded with their depth; the path to the state in hand is
+//! the last state expanded at each smaller depth.
+
+use crate::visited::{Id, Visited, Worker};
+use crate::{Found, Limit, Model, Options, Progress, Report, Sink, Stop};
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+const OBSERVE_EVERY: Duration = Duration::from_millis(100);
+
+struct Push<'v, 's, F> {
+    worker: Worker<'v>,
+    stack: &'s mut Vec<(Id, u32)>,
+    depth: u32,
+    transitions: u64,
+    findings: Vec<F>,
+}
+
+impl<F> Sink<F> for Push<'_, '_, F> {
+    fn state(&mut self, state: &[u8]) -> bool {
+        self.transitions += 1;
+        match self.worker.insert(state) {
+            Some(id) => {
+                self.stack.push((id, self.depth));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn finding(&mut self, finding: F) {
+        self.findings.push(finding);
+    }
+}
+
+pub fn explore<M: Model>(
+    model: &M,
+    options: &Options,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Report<M::Finding> {
+    let start = Instant::now();
+    let visited = Visited::new(model.state_bytes(), 1);
+    let mut scratch = model.scratch();
+    let mut stack = Vec::new();
+    let mut path: Vec<Id> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut report = Report { findings: Vec::new(), progress: Progress::default(), limit: None };
+    let mut transitions = 0;
+    let mut deepest = 0;
+    let mut last_observed = start;
+    let mut next: Option<Id> = None;
+    let mut steps = 0u64;
+    loop {
+        let mut push = Push {
+            worker: visited.enter(0),
+            stack: &mut stack,
+            depth: path.len() as u32,
+            transitions: 0,
+            findings: Vec::new(),
+        };
+        match next {
+            None => model.initial(&mut scratch, &mut push),
+            Some(id) => model.expand(visited.get(id), &mut scratch, &mut push),
+        }
+        transitions += push.transitions;
+        let crowded = push.worker.is_crowded();
+        let Push { worker, findings, .. } = push;
+        drop(worker);
+        if crowded {
+            visited.grow();
+        }
+        for finding in findings {
+            if seen.insert(finding.clone()) {
+                let path = path.iter().map(|&id| Box::from(visited.get(id))).collect();
+                report.findings.push(Found { finding, path });
+            }
+        }
+        deepest = deepest.max(path.len());
+        let progress = |waiting: usize| Progress {
+            states: visited.len(),
+            transitions,
+            depth: deepest as u64,
+            waiting: waiting as u64,
+            bytes: visited.bytes() + (size_of::<(Id, u32)>() * waiting) as u64,
+            elapsed: start.elapsed(),
+        };
+        let done = !report.findings.is_empty() && options.stop == Stop::AtFirst;
+        let popped = if done { None } else { stack.pop() };
+        steps += 1;
+        if steps.is_multiple_of(64) || popped.is_none() {
+            report.progress = progress(stack.len());
+            let limits = &options.limits;
+            let now = &report.progress;
+            if limits.states.is_some_and(|max| now.states > max) {
+                report.limit = Some(Limit::States);
+            } else if limits.memory.is_some_and(|max| now.bytes > max) {
+                report.limit = Some(Limit::Memory);
+            } else if limits.time.is_some_and(|max| now.elapsed > max) {
+                report.limit = Some(Limit::Time);
+            }
+            if last_observed.elapsed() >= OBSERVE_EVERY {
+                last_observed = Instant::now();
+                observe(now);
+            }
+        }
+        let Some((id, depth)) = popped else {
+            if done || stack.is_empty() {
+                // A search that ended by itself was not cut short, however large it had grown.
+                report.limit = None;
+            }
+            break;
+        };
+        if report.limit.is_some() {
+            break;
+        }
+        path.truncate(depth as usize);
+        path.push(id);
+        next = Some(id);
+    }
+    if options.stop == Stop::AtFirst {
+        report.findings.truncate(1);
+    }
+    report
+}
