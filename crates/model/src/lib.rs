@@ -4,10 +4,12 @@
 //! memory is another: what it lets a thread do and what it remembers ([`memory`]). Analyses explore
 //! their product. This crate knows nothing of source text, files or search strategies.
 
+pub mod canonical;
 pub mod expr;
 pub mod ids;
 pub mod mode;
 pub mod program;
+pub mod random;
 pub mod thread;
 
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
