@@ -6,6 +6,7 @@
 
 pub mod canonical;
 pub mod expr;
+pub mod graph;
 pub mod ids;
 pub mod mode;
 pub mod program;
