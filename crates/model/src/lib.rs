@@ -4,10 +4,13 @@
 //! memory is another: what it lets a thread do and what it remembers ([`memory`]). Analyses explore
 //! their product. This crate knows nothing of source text, files or search strategies.
 
+pub mod analysis;
+pub mod bits;
 pub mod canonical;
 pub mod expr;
 pub mod graph;
 pub mod ids;
+pub mod memory;
 pub mod mode;
 pub mod program;
 pub mod random;

@@ -43,6 +43,8 @@ struct Shared<'a, M: Model> {
     transitions: AtomicU64,
     depth: AtomicU64,
     expanded: AtomicU64,
+    /// A finding has answered the question.
+    answered: AtomicBool,
     halt: AtomicBool,
     limit: Mutex<Option<Limit>>,
     /// Findings with the state they were found in (none for initial states) and its depth.
@@ -70,10 +72,10 @@ impl<M: Model> Sink<M::Finding> for Insert<'_, '_, M> {
     fn finding(&mut self, finding: M::Finding) {
         let shared = self.shared;
         if shared.seen.lock().expect("no panic while noting").insert(finding.clone()) {
-            shared.findings.lock().expect("no panic while noting").push((self.parent, finding));
-            if shared.stop_at == Stop::AtFirst {
-                shared.halt.store(true, Ordering::Relaxed);
+            if shared.model.stops(&finding) {
+                shared.answered.store(true, Ordering::Relaxed);
             }
+            shared.findings.lock().expect("no panic while noting").push((self.parent, finding));
         }
     }
 }
@@ -92,6 +94,9 @@ impl<M: Model> Shared<'_, M> {
     }
 
     fn check_limits(&self) {
+        if self.answered.load(Ordering::Relaxed) && self.stop_at.is_due(self.visited.len()) {
+            self.halt.store(true, Ordering::Relaxed);
+        }
         let Limits { states, memory, time } = self.limits;
         let hit = if states.is_some_and(|max| self.visited.len() > max) {
             Limit::States
@@ -202,6 +207,7 @@ pub fn explore<M: Model>(
         transitions: AtomicU64::new(0),
         depth: AtomicU64::new(0),
         expanded: AtomicU64::new(0),
+        answered: AtomicBool::new(false),
         halt: AtomicBool::new(false),
         limit: Mutex::new(None),
         findings: Mutex::new(Vec::new()),
@@ -223,6 +229,7 @@ pub fn explore<M: Model>(
             ranges: (0..jobs).map(|w| done[w]..shared.visited.len_of(w)).collect(),
             taken: AtomicU64::new(0),
         };
+        shared.check_limits();
         if level.len() == 0 || shared.halt.load(Ordering::Relaxed) {
             break;
         }
@@ -240,10 +247,7 @@ pub fn explore<M: Model>(
         shared.depth.fetch_add(1, Ordering::Relaxed);
     }
     let progress = shared.progress();
-    let mut findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
-    if options.stop == Stop::AtFirst {
-        findings.truncate(1);
-    }
+    let findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
     let logs: Vec<_> = hands.iter().map(|hand| hand.log.as_slice()).collect();
     let mut scratch = model.scratch();
     let findings = findings
@@ -256,8 +260,9 @@ pub fn explore<M: Model>(
         })
         .collect();
     // A search that ended by itself was not cut short, however large it had grown.
-    let limit = shared.limit.lock().expect("workers are gone").filter(|_| progress.waiting > 0);
-    Report { findings, progress, limit }
+    let exhausted = progress.waiting == 0;
+    let limit = shared.limit.lock().expect("workers are gone").filter(|_| !exhausted);
+    Report { findings, progress, limit, exhausted }
 }
 
 /// Looks for one state among successors. It calls no state new, so that a reducing model shows all.

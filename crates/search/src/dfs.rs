@@ -4,7 +4,7 @@
 //! the last state expanded at each smaller depth.
 
 use crate::visited::{Id, Visited, Worker};
-use crate::{Found, Limit, Model, Options, Progress, Report, Sink, Stop};
+use crate::{Found, Limit, Model, Options, Progress, Report, Sink};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,13 @@ pub fn explore<M: Model>(
     let mut stack = Vec::new();
     let mut path: Vec<Id> = Vec::new();
     let mut seen = HashSet::new();
-    let mut report = Report { findings: Vec::new(), progress: Progress::default(), limit: None };
+    let mut report = Report {
+        findings: Vec::new(),
+        progress: Progress::default(),
+        limit: None,
+        exhausted: false,
+    };
+    let mut answered = false;
     let mut transitions = 0;
     let mut deepest = 0;
     let mut last_observed = start;
@@ -73,6 +79,7 @@ pub fn explore<M: Model>(
         }
         for finding in findings {
             if seen.insert(finding.clone()) {
+                answered |= model.stops(&finding);
                 let path = path.iter().map(|&id| Box::from(visited.get(id))).collect();
                 report.findings.push(Found { finding, path });
             }
@@ -86,7 +93,7 @@ pub fn explore<M: Model>(
             bytes: visited.bytes() + (size_of::<(Id, u32)>() * waiting) as u64,
             elapsed: start.elapsed(),
         };
-        let done = !report.findings.is_empty() && options.stop == Stop::AtFirst;
+        let done = answered && options.stop.is_due(visited.len());
         let popped = if done { None } else { stack.pop() };
         steps += 1;
         if steps.is_multiple_of(64) || popped.is_none() {
@@ -106,10 +113,9 @@ pub fn explore<M: Model>(
             }
         }
         let Some((id, depth)) = popped else {
-            if done || stack.is_empty() {
-                // A search that ended by itself was not cut short, however large it had grown.
-                report.limit = None;
-            }
+            // A search that ended by itself was not cut short, however large it had grown.
+            report.exhausted = stack.is_empty();
+            report.limit = None;
             break;
         };
         if report.limit.is_some() {
@@ -118,9 +124,6 @@ pub fn explore<M: Model>(
         path.truncate(depth as usize);
         path.push(id);
         next = Some(id);
-    }
-    if options.stop == Stop::AtFirst {
-        report.findings.truncate(1);
     }
     report
 }

@@ -77,6 +77,12 @@ pub trait Model: Sync {
         scratch: &mut Self::Scratch,
         sink: &mut S,
     );
+
+    /// Does the finding answer the question, so that the search may stop? Others are only noted.
+    fn stops(&self, finding: &Self::Finding) -> bool {
+        let _ = finding;
+        true
+    }
 }
 
 /// Where a model hands its successors.
@@ -105,11 +111,25 @@ pub enum Order {
 /// When to stop looking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Stop {
-    /// At the first finding.
+    /// At the first finding that [`Model::stops`] the search.
     #[default]
     AtFirst,
+    /// After such a finding, when this many states have been seen: small models are explored to
+    /// the end all the same, and may show more.
+    AfterStates(u64),
     /// When everything has been seen.
     AtEnd,
+}
+
+impl Stop {
+    /// Is it time to stop a search that has its answer and has seen this many states?
+    fn is_due(self, states: u64) -> bool {
+        match self {
+            Stop::AtFirst => true,
+            Stop::AfterStates(enough) => states >= enough,
+            Stop::AtEnd => false,
+        }
+    }
 }
 
 /// What a search may use up before it gives in.
@@ -199,13 +219,8 @@ pub struct Report<F> {
     pub progress: Progress,
     /// The limit that stopped it, if one did.
     pub limit: Option<Limit>,
-}
-
-impl<F> Report<F> {
-    /// Was everything reachable seen (or the search ended by a finding, as asked)?
-    pub fn complete(&self) -> bool {
-        self.limit.is_none()
-    }
+    /// Was everything reachable seen?
+    pub exhausted: bool,
 }
 
 /// Explores `model`. `observe` is called now and then, from one thread at a time.

@@ -1,0 +1,692 @@
+//! A program and a memory, explored together.
+//!
+//! [`Product`] is the bridge between `model` and `search`: it packs the threads' program counters
+//! and registers and the memory's state into one fixed-width state and generates successors. The
+//! reductions live here, because each is an argument about programs:
+//!
+//! * *local steps*: assignments, jumps and fences that only their thread can notice are taken at
+//!   once, with the access before them, so threads always rest before an access;
+//! * *partial order*: accesses of different threads commute unless they touch the same location and
+//!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
+//!   those threads need to move now (a persistent set), provided one of them reaches a new state;
+//! * *dead registers* are zeroed, so that states differing only in them become one;
+//! * *symmetry*: of states that differ by an automorphism of the program, one is kept
+//!   ([`crate::symmetry`]).
+
+use crate::reduce::Reductions;
+use crate::symmetry::Symmetry;
+use model::analysis::access::{Future, futures};
+use model::analysis::liveness::live_registers;
+use model::analysis::values::PossibleValues;
+use model::bits::{BitReader, BitWriter, width_for};
+use model::memory::{Effect, Memory, is_private_fence};
+use model::thread::{self, Action};
+use model::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use search::Sink;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Local steps taken in one go. A thread that has not come to an access by then rests where it is,
+/// so that a loop of local steps does not hold up the search.
+const LOCAL_STEPS: u32 = 1000;
+
+/// Something a search reports about a program on a memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Finding<V> {
+    /// The memory objects to the thread being here, or to what it did here.
+    Violation {
+        /// Who.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// Why.
+        violation: V,
+    },
+    /// An assertion failed.
+    Assertion {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+    },
+    /// An expression has no value.
+    Fault {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// Why.
+        fault: Fault,
+    },
+    /// Nobody can move, and these threads are not done.
+    Deadlock {
+        /// The threads that wait, and where.
+        waiting: Vec<(Tid, Pc)>,
+    },
+}
+
+/// A program state in working form.
+#[derive(Debug)]
+pub struct World<S> {
+    /// Program counters.
+    pub pcs: Vec<Pc>,
+    /// Registers of all threads, one thread after the other.
+    pub regs: Vec<Value>,
+    /// The thread inside an uninterrupted block, if any.
+    pub bus: Option<Tid>,
+    /// The memory.
+    pub memory: S,
+}
+
+impl<S: Clone> Clone for World<S> {
+    fn clone(&self) -> Self {
+        World {
+            pcs: self.pcs.clone(),
+            regs: self.regs.clone(),
+            bus: self.bus,
+            memory: self.memory.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.pcs.clone_from(&other.pcs);
+        self.regs.clone_from(&other.regs);
+        self.bus = other.bus;
+        self.memory.clone_from(&other.memory);
+    }
+}
+
+/// What a thread can do in a state.
+#[derive(Clone, Debug)]
+enum Pending {
+    /// Nothing, ever again.
+    Done,
+    /// Nothing: evaluating its next instruction fails.
+    Faulty,
+    /// This, if the memory allows it.
+    Wants(Action),
+}
+
+/// One worker's working memory.
+pub struct Scratch<S> {
+    world: World<S>,
+    next: World<S>,
+    /// Worlds of nondeterministic choices not yet followed.
+    choices: Vec<World<S>>,
+    pool: Vec<World<S>>,
+    pending: Vec<Pending>,
+    words: Vec<u64>,
+    best: Vec<u64>,
+}
+
+/// What became of a thread that was told to move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Moved {
+    /// It could.
+    enabled: bool,
+    /// It reached a state not seen before.
+    new: bool,
+}
+
+/// How wide the packed fields are.
+#[derive(Clone, Debug)]
+struct Layout {
+    pcs: Vec<u32>,
+    /// Smallest value and width per register, one thread after the other.
+    regs: Vec<(Value, u32)>,
+    bus: u32,
+    bytes: usize,
+}
+
+/// The product of a program and a memory.
+pub struct Product<'p, M: Memory> {
+    /// The program.
+    pub program: &'p Program,
+    /// The memory.
+    pub memory: M,
+    reductions: Reductions,
+    symmetry: Symmetry,
+    layout: Layout,
+    first_reg: Vec<usize>,
+    live: Vec<Vec<RegSet>>,
+    futures: Vec<Vec<Future>>,
+    uses_bus: bool,
+    wrapped: Vec<Vec<AtomicBool>>,
+}
+
+impl<'p, M: Memory> Product<'p, M> {
+    /// The product of `program` and `memory`, which must have been made for it.
+    pub fn new(
+        program: &'p Program,
+        possible: &PossibleValues,
+        memory: M,
+        reductions: Reductions,
+    ) -> Self {
+        let mut first_reg = Vec::new();
+        let mut regs = Vec::new();
+        for (t, thread) in program.threads.iter().enumerate() {
+            first_reg.push(regs.len());
+            for r in 0..thread.registers.len() {
+                let (min, max) = possible
+                    .register(t, Reg::from(r))
+                    .bounds(program.domain)
+                    .expect("a register starts at 0");
+                regs.push((min, width_for((i64::from(max) - i64::from(min) + 1) as u64)));
+            }
+        }
+        first_reg.push(regs.len());
+        let uses_bus = program.steps().any(|(_, _, step)| step.instr == Instr::BusLock);
+        let pcs: Vec<u32> =
+            program.threads.iter().map(|thread| width_for(thread.code.len() as u64)).collect();
+        let bus = if uses_bus { width_for(program.threads.len() as u64 + 1) } else { 0 };
+        let bits = pcs.iter().sum::<u32>()
+            + regs.iter().map(|(_, width)| width).sum::<u32>()
+            + bus
+            + memory.bits();
+        let layout = Layout { pcs, regs, bus, bytes: (bits.div_ceil(8) as usize).max(1) };
+        let fence = memory.fence_location();
+        Product {
+            program,
+            reductions,
+            symmetry: Symmetry::none(),
+            layout,
+            first_reg,
+            live: program.threads.iter().map(live_registers).collect(),
+            futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            uses_bus,
+            wrapped: program
+                .threads
+                .iter()
+                .map(|thread| thread.code.iter().map(|_| AtomicBool::new(false)).collect())
+                .collect(),
+            memory,
+        }
+    }
+
+    /// Where results wrapped around during the exploration.
+    pub fn wrapped(&self) -> Vec<(Tid, Pc)> {
+        let mut places = Vec::new();
+        for (t, thread) in self.wrapped.iter().enumerate() {
+            for (pc, wrapped) in thread.iter().enumerate() {
+                if wrapped.load(Ordering::Relaxed) {
+                    places.push((Tid::from(t), Pc::from(pc)));
+                }
+            }
+        }
+        places
+    }
+
+    /// The state in which nothing has happened.
+    pub fn initial_world(&self) -> World<M::State> {
+        World {
+            pcs: self.program.threads.iter().map(|thread| thread.entry).collect(),
+            regs: vec![0; self.layout.regs.len()],
+            bus: None,
+            memory: self.memory.initial(),
+        }
+    }
+
+    /// Thread `tid`'s registers in `world`.
+    #[inline(always)]
+    pub fn regs<'w>(&self, world: &'w World<M::State>, tid: Tid) -> &'w [Value] {
+        &world.regs[self.first_reg[tid.index()]..self.first_reg[tid.index() + 1]]
+    }
+
+    #[inline(always)]
+    fn set(&self, world: &mut World<M::State>, tid: Tid, reg: Reg, value: Value) {
+        world.regs[self.first_reg[tid.index()] + reg.index()] = value;
+    }
+
+    fn note(&self, tid: Tid, pc: Pc, notes: Notes) {
+        if notes.wrapped {
+            self.wrapped[tid.index()][pc.index()].store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Can only its own thread notice the step?
+    fn is_private(&self, instr: &Instr) -> bool {
+        match instr {
+            Instr::Fence(mode) => is_private_fence(*mode, self.memory.fence_location()),
+            Instr::Begin | Instr::End | Instr::LightFence(_) => true,
+            Instr::Halt => false,
+            other => other.is_local(),
+        }
+    }
+
+    /// The location an action touches and whether it may write; none if it is private.
+    fn footprint(&self, action: &Action) -> Option<(Loc, bool)> {
+        match action {
+            Action::Fence(mode) => self
+                .memory
+                .fence_location()
+                .filter(|_| mode.updates())
+                .map(|fence| (fence, true)),
+            _ => action.loc().map(|loc| (loc, action.may_write())),
+        }
+    }
+
+    fn pending<F: FnMut(Finding<M::Violation>)>(
+        &self,
+        world: &World<M::State>,
+        tid: Tid,
+        mut report: F,
+    ) -> Pending {
+        let pc = world.pcs[tid.index()];
+        let mut notes = Notes::default();
+        let instr = &self.program.step(tid, pc).instr;
+        let action =
+            thread::next_action(instr, self.regs(world, tid), self.program.domain, &mut notes);
+        self.note(tid, pc, notes);
+        match action {
+            Ok(Action::Halt) => Pending::Done,
+            Ok(action) => Pending::Wants(action),
+            Err(fault) => {
+                report(Finding::Fault { tid, pc, fault });
+                Pending::Faulty
+            }
+        }
+    }
+
+    /// Takes one step of `tid` in `world`, where it wants `action`. Alternatives of a
+    /// nondeterministic jump go to `choices`. Says whether it could.
+    #[inline]
+    fn step(
+        &self,
+        world: &mut World<M::State>,
+        tid: Tid,
+        action: &Action,
+        choices: &mut Vec<World<M::State>>,
+        pool: &mut Vec<World<M::State>>,
+        report: &mut impl FnMut(Finding<M::Violation>),
+    ) -> bool {
+        let pc = world.pcs[tid.index()];
+        let step = self.program.step(tid, pc);
+        let domain = self.program.domain;
+        let mut notes = Notes::default();
+        let mut next = step.next;
+        let evaluated = match &step.instr {
+            Instr::Assign { value, .. } => value.eval(self.regs(world, tid), domain, &mut notes),
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
+                cond.eval(self.regs(world, tid), domain, &mut notes)
+            }
+            _ => Ok(0),
+        };
+        let value = match evaluated {
+            Ok(value) => value,
+            Err(fault) => {
+                report(Finding::Fault { tid, pc, fault });
+                return false;
+            }
+        };
+        let effect =
+            self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
+        self.note(tid, pc, notes);
+        let read = match effect {
+            Ok(Effect::Done(read)) => read,
+            Ok(Effect::Wrong(violation, read)) => {
+                report(Finding::Violation { tid, pc, violation });
+                read
+            }
+            Ok(Effect::Blocked) => return false,
+            Err(fault) => {
+                report(Finding::Fault { tid, pc, fault });
+                return false;
+            }
+        };
+        match &step.instr {
+            Instr::Assign { dst, .. } => self.set(world, tid, *dst, value),
+            Instr::Jump { targets, .. } if value != 0 => {
+                let Some((&first, others)) = targets.split_first() else { return false };
+                for &target in others {
+                    let mut other = pool.pop().unwrap_or_else(|| world.clone());
+                    other.clone_from(world);
+                    other.pcs[tid.index()] = target;
+                    choices.push(other);
+                }
+                next = first;
+            }
+            Instr::Assert(_) if value == 0 => {
+                report(Finding::Assertion { tid, pc });
+                return false;
+            }
+            Instr::Assume(_) if value == 0 => return false,
+            Instr::BusLock => world.bus = Some(tid),
+            Instr::BusUnlock => world.bus = None,
+            instr => {
+                if let (Some(dst), Some(value)) = (thread::destination(instr), read) {
+                    self.set(world, tid, dst, value);
+                }
+            }
+        }
+        world.pcs[tid.index()] = next;
+        true
+    }
+
+    /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
+    /// private steps and hands the states it comes to rest in to `sink`.
+    fn settle<K: Sink<Finding<M::Violation>>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        sink: &mut K,
+    ) -> bool {
+        let mut new = false;
+        let mut budget = LOCAL_STEPS;
+        loop {
+            let world = &mut scratch.next;
+            loop {
+                let pc = world.pcs[tid.index()];
+                if self.reductions.dead_registers {
+                    self.forget_dead(world, tid, pc);
+                }
+                let instr = &self.program.step(tid, pc).instr;
+                let private = self.reductions.local_steps && self.is_private(instr) && budget > 0;
+                if M::OBJECTS || private {
+                    let pending = self.pending(world, tid, |finding| sink.finding(finding));
+                    if let Pending::Wants(action) = &pending {
+                        if M::OBJECTS
+                            && let Some(violation) =
+                                self.memory.arrive(&world.memory, tid, instr, action)
+                        {
+                            sink.finding(Finding::Violation { tid, pc, violation });
+                        }
+                        if private {
+                            budget -= 1;
+                            if self.step(
+                                world,
+                                tid,
+                                action,
+                                &mut scratch.choices,
+                                &mut scratch.pool,
+                                &mut |finding| sink.finding(finding),
+                            ) {
+                                continue;
+                            }
+                        }
+                    }
+                }
+                break;
+            }
+            new |= self.emit(scratch, sink);
+            match scratch.choices.pop() {
+                Some(other) => {
+                    let used = std::mem::replace(&mut scratch.next, other);
+                    scratch.pool.push(used);
+                }
+                None => return new,
+            }
+        }
+    }
+
+    #[inline]
+    fn forget_dead(&self, world: &mut World<M::State>, tid: Tid, pc: Pc) {
+        let live = self.live[tid.index()][pc.index()];
+        let first = self.first_reg[tid.index()];
+        let count = self.first_reg[tid.index() + 1] - first;
+        for (r, value) in world.regs[first..first + count].iter_mut().enumerate() {
+            if !live.contains(Reg(r as u32)) {
+                *value = 0;
+            }
+        }
+        self.memory.forget_dead(&mut world.memory, tid, live);
+    }
+
+    /// Moves `tid`, which wants `action`, from `scratch.world`.
+    fn fire<K: Sink<Finding<M::Violation>>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        sink: &mut K,
+    ) -> Moved {
+        let Pending::Wants(action) = &scratch.pending[tid.index()] else {
+            return Moved::default();
+        };
+        if scratch.world.bus.is_some_and(|holder| holder != tid) {
+            return Moved::default();
+        }
+        scratch.next.clone_from(&scratch.world);
+        let enabled = self.step(
+            &mut scratch.next,
+            tid,
+            action,
+            &mut scratch.choices,
+            &mut scratch.pool,
+            &mut |finding| sink.finding(finding),
+        );
+        Moved { enabled, new: enabled && self.settle(scratch, tid, sink) }
+    }
+
+    /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
+    /// others may ever do. `movable` are the threads that are not done.
+    fn persistent_set(&self, scratch: &Scratch<M::State>, movable: u32) -> u32 {
+        let mut best = movable;
+        for start in threads(movable) {
+            let mut set = 1u32 << start.0;
+            let mut open = set;
+            while open != 0 && set != movable {
+                let tid = Tid(open.trailing_zeros());
+                open &= open - 1;
+                let Pending::Wants(action) = &scratch.pending[tid.index()] else { continue };
+                let Some((loc, writes)) = self.footprint(action) else { continue };
+                for other in threads(movable & !set) {
+                    let pc = scratch.world.pcs[other.index()];
+                    let future = &self.futures[other.index()][pc.index()];
+                    let conflict = match writes {
+                        true => future.accesses.contains(loc),
+                        false => future.writes.contains(loc),
+                    };
+                    if conflict {
+                        set |= 1 << other.0;
+                        open |= 1 << other.0;
+                    }
+                }
+            }
+            if set.count_ones() < best.count_ones() && self.has_enabled(scratch, set) {
+                best = set;
+            }
+        }
+        best
+    }
+
+    /// Can some thread of the set move?
+    fn has_enabled(&self, scratch: &Scratch<M::State>, set: u32) -> bool {
+        let values = self.memory.values(&scratch.world.memory);
+        threads(set).any(|tid| match &scratch.pending[tid.index()] {
+            Pending::Done | Pending::Faulty => false,
+            Pending::Wants(Action::BlockingCas { loc, expected, .. }) => {
+                values[loc.index()] == *expected
+            }
+            Pending::Wants(Action::Wait { loc, values: waited, .. }) => {
+                waited.contains(&values[loc.index()])
+            }
+            Pending::Wants(_) => true,
+        })
+    }
+
+    fn emit<K: Sink<Finding<M::Violation>>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        sink: &mut K,
+    ) -> bool {
+        self.pack(&scratch.next, &mut scratch.words);
+        let _ = &mut scratch.best;
+        sink.state(&bytemuck::cast_slice(&scratch.words)[..self.layout.bytes])
+    }
+
+    /// Packs `world`.
+    #[inline]
+    fn pack(&self, world: &World<M::State>, words: &mut Vec<u64>) {
+        let mut out = BitWriter::new(words);
+        for (pc, width) in world.pcs.iter().zip(&self.layout.pcs) {
+            out.push(u64::from(pc.0), *width);
+        }
+        for (value, (min, width)) in world.regs.iter().zip(&self.layout.regs) {
+            out.push((value - min) as u64, *width);
+        }
+        if self.uses_bus {
+            out.push(world.bus.map_or(0, |tid| u64::from(tid.0) + 1), self.layout.bus);
+        }
+        self.memory.pack(&world.memory, &mut out);
+        out.finish();
+        words.resize(self.layout.bytes.div_ceil(8), 0);
+    }
+
+    /// Unpacks a state.
+    #[inline]
+    fn unpack(&self, state: &[u8], words: &mut Vec<u64>, world: &mut World<M::State>) {
+        words.clear();
+        words.resize(self.layout.bytes.div_ceil(8), 0);
+        bytemuck::cast_slice_mut(words)[..state.len()].copy_from_slice(state);
+        let mut from = BitReader::new(words);
+        for (pc, width) in world.pcs.iter_mut().zip(&self.layout.pcs) {
+            *pc = Pc(from.take(*width) as u32);
+        }
+        for (value, (min, width)) in world.regs.iter_mut().zip(&self.layout.regs) {
+            *value = min + from.take(*width) as Value;
+        }
+        if self.uses_bus {
+            world.bus = from.take(self.layout.bus).checked_sub(1).map(|t| Tid(t as u32));
+        }
+        self.memory.unpack(&mut world.memory, &mut from);
+    }
+}
+
+fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let tid = Tid(set.trailing_zeros());
+            set &= set - 1;
+            tid
+        })
+    })
+}
+
+impl<M: Memory> search::Model for Product<'_, M> {
+    type Scratch = Scratch<M::State>;
+    type Finding = Finding<M::Violation>;
+
+    fn state_bytes(&self) -> usize {
+        self.layout.bytes
+    }
+
+    fn scratch(&self) -> Self::Scratch {
+        Scratch {
+            world: self.initial_world(),
+            next: self.initial_world(),
+            choices: Vec::new(),
+            pool: Vec::new(),
+            pending: vec![Pending::Done; self.program.threads.len()],
+            words: Vec::new(),
+            best: Vec::new(),
+        }
+    }
+
+    /// A deadlock is worth a warning; it does not make the program wrong.
+    fn stops(&self, finding: &Self::Finding) -> bool {
+        !matches!(finding, Finding::Deadlock { .. })
+    }
+
+    fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
+        // Every thread settles in turn; each may come to rest in several places.
+        let mut worlds = vec![self.initial_world()];
+        for tid in self.program.tids() {
+            let mut settled = Collect { worlds: Vec::new(), sink };
+            for world in worlds {
+                scratch.next = world;
+                self.settle(scratch, tid, &mut settled);
+            }
+            worlds = settled
+                .worlds
+                .iter()
+                .map(|state| {
+                    let mut world = self.initial_world();
+                    self.unpack(state, &mut scratch.words, &mut world);
+                    world
+                })
+                .collect();
+        }
+        for world in worlds {
+            scratch.next = world;
+            self.emit(scratch, sink);
+        }
+    }
+
+    fn expand<K: Sink<Self::Finding>>(
+        &self,
+        state: &[u8],
+        scratch: &mut Self::Scratch,
+        sink: &mut K,
+    ) {
+        self.unpack(state, &mut scratch.words, &mut scratch.world);
+        let mut movable = 0u32;
+        for tid in self.program.tids() {
+            let pending = self.pending(&scratch.world, tid, |finding| sink.finding(finding));
+            if !matches!(pending, Pending::Done) {
+                movable |= 1 << tid.0;
+            }
+            scratch.pending[tid.index()] = pending;
+        }
+        let mut enabled = false;
+        let mut rest = movable;
+        if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
+            let first = self.persistent_set(scratch, movable);
+            if first != movable {
+                let mut new = false;
+                for tid in threads(first) {
+                    let moved = self.fire(scratch, tid, sink);
+                    enabled |= moved.enabled;
+                    new |= moved.new;
+                }
+                if new {
+                    return;
+                }
+                rest &= !first;
+            }
+        }
+        for tid in threads(rest) {
+            enabled |= self.fire(scratch, tid, sink).enabled;
+        }
+        if !enabled {
+            self.report_deadlock(scratch, movable, sink);
+        }
+    }
+}
+
+impl<M: Memory> Product<'_, M> {
+    /// Nobody moved. Threads stopped by a failed assertion or assumption or a fault are not waiting.
+    fn report_deadlock<K: Sink<Finding<M::Violation>>>(
+        &self,
+        scratch: &Scratch<M::State>,
+        movable: u32,
+        sink: &mut K,
+    ) {
+        let waiting: Vec<_> = threads(movable)
+            .filter(|tid| {
+                matches!(
+                    scratch.pending[tid.index()],
+                    Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
+                )
+            })
+            .map(|tid| (tid, scratch.world.pcs[tid.index()]))
+            .collect();
+        if !waiting.is_empty() {
+            sink.finding(Finding::Deadlock { waiting });
+        }
+    }
+}
+
+/// Keeps states instead of inserting them; passes findings on.
+struct Collect<'a, K> {
+    worlds: Vec<Vec<u8>>,
+    sink: &'a mut K,
+}
+
+impl<F, K: Sink<F>> Sink<F> for Collect<'_, K> {
+    fn state(&mut self, state: &[u8]) -> bool {
+        self.worlds.push(state.to_vec());
+        true
+    }
+
+    fn finding(&mut self, finding: F) {
+        self.sink.finding(finding);
+    }
+}

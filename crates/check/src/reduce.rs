@@ -1,0 +1,82 @@
+//! Which reductions a search uses.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The reductions, each of which can be switched off. None changes a verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reductions {
+    /// Private steps are taken at once.
+    pub local_steps: bool,
+    /// Commuting accesses are tried in one order only.
+    pub partial_order: bool,
+    /// Of states that differ by an automorphism of the program, one is kept.
+    pub symmetry: bool,
+    /// Registers that cannot be read any more are zeroed.
+    pub dead_registers: bool,
+}
+
+impl Reductions {
+    /// All of them.
+    pub const ALL: Reductions = Reductions {
+        local_steps: true,
+        partial_order: true,
+        symmetry: true,
+        dead_registers: true,
+    };
+    /// None of them.
+    pub const NONE: Reductions = Reductions {
+        local_steps: false,
+        partial_order: false,
+        symmetry: false,
+        dead_registers: false,
+    };
+}
+
+impl Default for Reductions {
+    fn default() -> Self {
+        Reductions::ALL
+    }
+}
+
+impl FromStr for Reductions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut reductions = Reductions::NONE;
+        for word in text.split(',').map(str::trim) {
+            match word {
+                "all" => reductions = Reductions::ALL,
+                "none" => reductions = Reductions::NONE,
+                "local" => reductions.local_steps = true,
+                "por" => reductions.partial_order = true,
+                "symmetry" => reductions.symmetry = true,
+                "dead" => reductions.dead_registers = true,
+                other => {
+                    return Err(format!(
+                        "`{other}` is no reduction; there are local, por, symmetry, dead, all, none"
+                    ));
+                }
+            }
+        }
+        Ok(reductions)
+    }
+}
+
+impl fmt::Display for Reductions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = [
+            (self.local_steps, "local"),
+            (self.partial_order, "por"),
+            (self.symmetry, "symmetry"),
+            (self.dead_registers, "dead"),
+        ]
+        .into_iter()
+        .filter_map(|(on, name)| on.then_some(name))
+        .collect();
+        match names.as_slice() {
+            [] => f.write_str("none"),
+            names => f.write_str(&names.join(",")),
+        }
+    }
+}

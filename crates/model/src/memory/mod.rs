@@ -1,0 +1,91 @@
+//! Memories: what lets a thread do what it wants, and what remembers that it did.
+//!
+//! A [`Memory`] is the other half of a concurrent system (Def. 2.7 of the RC20 paper). The memories
+//! here are deterministic: given the thread and its action there is at most one way to go on. The
+//! monitors that decide robustness are memories too: sequential consistency that remembers a little
+//! more, and may object when a thread *arrives* at an instruction.
+
+pub mod rc20;
+pub mod sc;
+
+use crate::bits::{BitReader, BitWriter};
+use crate::expr::{Fault, Notes};
+use crate::ids::{Loc, Tid, Value};
+use crate::mode::FenceMode;
+use crate::program::Instr;
+use crate::thread::Action;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What came of an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect<V> {
+    /// The memory does not allow it now.
+    Blocked,
+    /// It was done; this was read, if it reads.
+    Done(Option<Value>),
+    /// It was done, and it is wrong.
+    Wrong(V, Option<Value>),
+}
+
+/// A memory system.
+pub trait Memory: Sync {
+    /// What it remembers, in a form that is quick to work with.
+    type State: Clone + Send;
+    /// What it may object to.
+    type Violation: Copy + Eq + Hash + Debug + Send;
+    /// Does it ever object to a thread's arrival?
+    const OBJECTS: bool;
+
+    /// What it remembers at first.
+    fn initial(&self) -> Self::State;
+
+    /// The value each location holds now, for reports.
+    fn values<'s>(&self, state: &'s Self::State) -> &'s [Value];
+
+    /// Does it object to thread `tid` having come to `instr`, where it wants `action`?
+    #[inline(always)]
+    fn arrive(
+        &self,
+        state: &Self::State,
+        tid: Tid,
+        instr: &Instr,
+        action: &Action,
+    ) -> Option<Self::Violation> {
+        let _ = (state, tid, instr, action);
+        None
+    }
+
+    /// Performs `action` of thread `tid` at `instr`.
+    fn perform(
+        &self,
+        state: &mut Self::State,
+        tid: Tid,
+        instr: &Instr,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Effect<Self::Violation>, Fault>;
+
+    /// The location, beyond the program's own, that updating fences access; none if fences touch
+    /// nothing but their thread's own part of the state.
+    fn fence_location(&self) -> Option<Loc>;
+
+    /// Forgets what concerns registers outside `live`, which no longer matter.
+    fn forget_dead(&self, state: &mut Self::State, tid: Tid, live: crate::RegSet) {
+        let _ = (state, tid, live);
+    }
+
+    /// How many bits a packed state has.
+    fn bits(&self) -> u32;
+
+    /// Packs `state`.
+    fn pack(&self, state: &Self::State, out: &mut BitWriter<'_>);
+
+    /// Unpacks into `state`.
+    fn unpack(&self, state: &mut Self::State, from: &mut BitReader<'_>);
+}
+
+/// Is the fence a step that only its own thread can notice, given the memory's fence location?
+pub fn is_private_fence(mode: FenceMode, fence_location: Option<Loc>) -> bool {
+    !(mode.updates() && fence_location.is_some())
+}

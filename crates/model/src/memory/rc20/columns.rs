@@ -1,0 +1,209 @@
+//! Which stale values need telling apart.
+//!
+//! The monitors keep, for many pairs of a holder and a location, the set of stale values the holder
+//! could still read (or overwrite) there. What is asked of such a set is only: is it empty, does it
+//! have a member that a wait, BCAS or CAS expects, does it have one that a CAS does not expect. So
+//! values fall into classes: one for each *critical* value of the location, one for all others. A
+//! set is then a few bits, and all sets of one holder are one row of bits.
+//!
+//! Critical values come from [`PossibleValues`]; no annotation is needed. Classes are exact (the
+//! sets of one location are nested, being images of suffixes of its modification order, so taking
+//! images commutes with intersection).
+
+use crate::analysis::values::{PossibleValues, Values};
+use crate::ids::{Loc, Pc, Value};
+use crate::program::{Instr, LocationKind, Program};
+
+/// Which questions a set of views must answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Which stale writes may be read (V).
+    Reading,
+    /// Which stale writes, not already read by an RMW, may be overwritten (VR).
+    Overwriting,
+}
+
+/// Whether values that nothing compares with share a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Track {
+    /// They do.
+    #[default]
+    Critical,
+    /// Every value has its own class; for comparison.
+    All,
+}
+
+/// The bits of a row that belong to one location.
+#[derive(Clone, Debug, Default)]
+struct Field {
+    first: u32,
+    len: u32,
+    /// Values with a bit of their own, ascending; the bit after theirs, if within `len`, is for
+    /// all other values.
+    critical: Vec<Value>,
+}
+
+/// The layout of a row.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    fields: Vec<Field>,
+    masks: Vec<Vec<u64>>,
+    bits: u32,
+}
+
+impl Columns {
+    /// The columns that `purpose` needs. The last location is the fences' hidden one.
+    pub fn new(
+        program: &Program,
+        possible: &PossibleValues,
+        purpose: Purpose,
+        track: Track,
+    ) -> Self {
+        let mut needs = vec![Need::default(); program.locations.len()];
+        for (t, thread) in program.threads.iter().enumerate() {
+            for (pc, step) in thread.code.iter().enumerate() {
+                let expected = |e: &crate::Expr| possible.expr(program, t, Pc::from(pc), e);
+                for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
+                    needs[loc.index()].note(&step.instr, purpose, expected);
+                }
+            }
+        }
+        let mut fields: Vec<Field> = needs
+            .into_iter()
+            .zip(&program.locations)
+            .zip(&possible.locations)
+            .map(|((need, location), values)| match location.kind {
+                LocationKind::NonAtomic => match purpose {
+                    // One bit per thread: see `Monitor::non_atomic`.
+                    Purpose::Reading => {
+                        Field { len: program.threads.len() as u32, ..Field::default() }
+                    }
+                    Purpose::Overwriting => Field::default(),
+                },
+                LocationKind::Atomic => need.field(program, values, purpose, track),
+            })
+            .collect();
+        fields.push(Field::default());
+        let mut bits = 0;
+        for field in &mut fields {
+            // A location's bits never straddle words, unless there are more than a word of them.
+            if bits % 64 + field.len.min(64) > 64 {
+                bits = bits.next_multiple_of(64);
+            }
+            field.first = bits;
+            bits += field.len;
+        }
+        let words = bits.div_ceil(64) as usize;
+        let masks = fields
+            .iter()
+            .map(|field| {
+                let mut mask = vec![0; words];
+                for bit in field.first..field.first + field.len {
+                    mask[bit as usize / 64] |= 1 << (bit % 64);
+                }
+                mask
+            })
+            .collect();
+        Columns { fields, masks, bits }
+    }
+
+    /// How many bits a row has.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// How many words a row has.
+    pub fn words(&self) -> usize {
+        self.bits.div_ceil(64) as usize
+    }
+
+    /// Has the location any bits?
+    pub fn tracks(&self, loc: Loc) -> bool {
+        self.fields[loc.index()].len > 0
+    }
+
+    /// The bits of the location.
+    #[inline(always)]
+    pub fn mask(&self, loc: Loc) -> &[u64] {
+        &self.masks[loc.index()]
+    }
+
+    /// The bit for `value` at the location, if it has one.
+    #[inline(always)]
+    pub fn bit(&self, loc: Loc, value: Value) -> Option<u32> {
+        let field = &self.fields[loc.index()];
+        let class = match field.critical.binary_search(&value) {
+            Ok(class) => class as u32,
+            Err(_) => field.critical.len() as u32,
+        };
+        (class < field.len).then_some(field.first + class)
+    }
+
+    /// The bit for thread number `t` at a non-atomic location.
+    #[inline(always)]
+    pub fn thread_bit(&self, loc: Loc, t: usize) -> u32 {
+        self.fields[loc.index()].first + t as u32
+    }
+}
+
+/// What is asked about the stale values of one location.
+#[derive(Clone, Default)]
+struct Need {
+    asked: bool,
+    overwritten: bool,
+    compared: Vec<Values>,
+}
+
+impl Need {
+    fn note(
+        &mut self,
+        instr: &Instr,
+        purpose: Purpose,
+        expected: impl Fn(&crate::Expr) -> Values,
+    ) {
+        self.overwritten |= matches!(instr, Instr::Store { .. });
+        match (instr, purpose) {
+            (Instr::Load { .. }, Purpose::Reading)
+            | (Instr::Store { .. } | Instr::Rmw { .. }, Purpose::Overwriting) => self.asked = true,
+            (Instr::Wait { values, .. }, Purpose::Reading) => {
+                self.asked = true;
+                self.compared.extend(values.iter().map(expected));
+            }
+            (Instr::Cas { expected: e, .. }, _)
+            | (Instr::BlockingCas { expected: e, .. }, Purpose::Overwriting) => {
+                self.asked = true;
+                self.compared.push(expected(e));
+            }
+            _ => {}
+        }
+    }
+
+    fn field(self, program: &Program, values: &Values, purpose: Purpose, track: Track) -> Field {
+        // Only plain stores leave behind writes that another write could be placed after.
+        if !self.asked || (purpose == Purpose::Overwriting && !self.overwritten) {
+            return Field::default();
+        }
+        let domain = program.domain;
+        let all = || match values.members() {
+            Some(members) => members.to_vec(),
+            None => (domain.min..=domain.max).collect(),
+        };
+        let mut critical = Vec::new();
+        for compared in &self.compared {
+            match compared.members() {
+                Some(members) => critical.extend(members.iter().filter(|&&v| values.contains(v))),
+                None => critical.extend(all()),
+            }
+        }
+        if track == Track::All {
+            critical = all();
+        }
+        critical.sort_unstable();
+        critical.dedup();
+        let others = match values.members() {
+            Some(members) => members.len() > critical.len(),
+            None => domain.size() > critical.len() as u64,
+        };
+        Field { first: 0, len: critical.len() as u32 + u32::from(others), critical }
+    }
+}

@@ -1,0 +1,176 @@
+//! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
+
+use super::{Effect, Memory};
+use crate::analysis::values::PossibleValues;
+use crate::bits::{BitReader, BitWriter, width_for};
+use crate::expr::{Domain, Fault, Notes};
+use crate::ids::{Loc, Tid, Value};
+use crate::program::{Instr, Program};
+use crate::thread::Action;
+
+/// Locations' values, packed with as many bits as their range needs. Every memory over SC has one.
+#[derive(Clone, Debug)]
+pub struct Store {
+    domain: Domain,
+    initial: Vec<Value>,
+    /// Smallest value and bits, per location.
+    fields: Vec<(Value, u32)>,
+}
+
+/// What an access did to a location: the value before, and the value written, if one was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The value before the access.
+    pub old: Value,
+    /// Did it write?
+    pub wrote: bool,
+}
+
+impl Store {
+    /// The locations of `program`.
+    pub fn new(program: &Program, possible: &PossibleValues) -> Self {
+        let fields = possible
+            .locations
+            .iter()
+            .map(|values| {
+                let (min, max) =
+                    values.bounds(program.domain).expect("a location has an initial value");
+                (min, width_for((i64::from(max) - i64::from(min) + 1) as u64))
+            })
+            .collect();
+        let initial = program.locations.iter().map(|loc| loc.initial).collect();
+        Store { domain: program.domain, initial, fields }
+    }
+
+    /// The initial values.
+    pub fn initial(&self) -> &[Value] {
+        &self.initial
+    }
+
+    /// Does the access in `values`; `None` if it must wait.
+    #[inline(always)]
+    pub fn access(
+        &self,
+        values: &mut [Value],
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Option<Access>, Fault> {
+        let (loc, new) = match action {
+            Action::Read { loc, .. } => (loc, None),
+            Action::Write { loc, value, .. } => (loc, Some(*value)),
+            Action::Update { loc, change, .. } => {
+                (loc, Some(change.apply(values[loc.index()], self.domain, notes)?))
+            }
+            Action::Cas { loc, expected, desired, .. } => {
+                (loc, (values[loc.index()] == *expected).then_some(*desired))
+            }
+            Action::BlockingCas { loc, expected, desired, .. } => {
+                if values[loc.index()] != *expected {
+                    return Ok(None);
+                }
+                (loc, Some(*desired))
+            }
+            Action::Wait { loc, values: waited, .. } => {
+                if !waited.contains(&values[loc.index()]) {
+                    return Ok(None);
+                }
+                (loc, None)
+            }
+            _ => unreachable!("not an access"),
+        };
+        let cell = &mut values[loc.index()];
+        let old = *cell;
+        if let Some(new) = new {
+            *cell = new;
+        }
+        Ok(Some(Access { old, wrote: new.is_some() }))
+    }
+
+    /// How many bits the values take.
+    pub fn bits(&self) -> u32 {
+        self.fields.iter().map(|(_, width)| width).sum()
+    }
+
+    /// Packs the values.
+    #[inline(always)]
+    pub fn pack(&self, values: &[Value], out: &mut BitWriter<'_>) {
+        for (value, (min, width)) in values.iter().zip(&self.fields) {
+            out.push((value - min) as u64, *width);
+        }
+    }
+
+    /// Unpacks the values.
+    #[inline(always)]
+    pub fn unpack(&self, values: &mut [Value], from: &mut BitReader<'_>) {
+        for (value, (min, width)) in values.iter_mut().zip(&self.fields) {
+            *value = min + from.take(*width) as Value;
+        }
+    }
+}
+
+/// The memory of sequential consistency.
+#[derive(Clone, Debug)]
+pub struct Sc {
+    store: Store,
+}
+
+/// Sequential consistency objects to nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Never {}
+
+impl Sc {
+    /// The SC memory for `program`.
+    pub fn new(program: &Program, possible: &PossibleValues) -> Self {
+        Sc { store: Store::new(program, possible) }
+    }
+}
+
+impl Memory for Sc {
+    type State = Vec<Value>;
+    type Violation = Never;
+    const OBJECTS: bool = false;
+
+    fn initial(&self) -> Vec<Value> {
+        self.store.initial.clone()
+    }
+
+    fn values<'s>(&self, state: &'s Vec<Value>) -> &'s [Value] {
+        state
+    }
+
+    #[inline(always)]
+    fn perform(
+        &self,
+        state: &mut Vec<Value>,
+        _: Tid,
+        _: &Instr,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Effect<Never>, Fault> {
+        if action.loc().is_none() {
+            return Ok(Effect::Done(None));
+        }
+        Ok(match self.store.access(state, action, notes)? {
+            None => Effect::Blocked,
+            Some(access) => Effect::Done(Some(access.old)),
+        })
+    }
+
+    fn fence_location(&self) -> Option<Loc> {
+        None
+    }
+
+    fn bits(&self) -> u32 {
+        self.store.bits()
+    }
+
+    #[inline(always)]
+    fn pack(&self, state: &Vec<Value>, out: &mut BitWriter<'_>) {
+        self.store.pack(state, out);
+    }
+
+    #[inline(always)]
+    fn unpack(&self, state: &mut Vec<Value>, from: &mut BitReader<'_>) {
+        self.store.unpack(state, from);
+    }
+}
