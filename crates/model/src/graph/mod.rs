@@ -6,18 +6,34 @@
 //!
 //! * [`relation`], [`event`], [`axioms`]: graphs and what RC20 and SC allow.
 //! * [`run`]: how a program generates graphs.
-//! * [`judge`]: is a graph a certificate for what it is claimed to show?
+//! * [`enumerate`](mod@enumerate): all RC20-consistent graphs of a program without loops, or up to a bound.
+//! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
+//! * [`monitor`]: the same properties decided on SC runs, as the paper does, but with whole graphs;
+//!   [`split`] is its program transformation for races.
+//! * [`judge`](mod@judge): is a graph a certificate for what it is claimed to show?
 
 pub mod axioms;
+pub mod enumerate;
 pub mod event;
 pub mod judge;
 #[cfg(test)]
 mod litmus;
+pub mod monitor;
+pub mod outcome;
 pub mod relation;
 pub mod run;
+pub mod split;
+pub mod verdict;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};
+pub use enumerate::{Enumeration, Limits, enumerate};
 pub use event::{Event, EventId, ExecutionGraph, Label};
 pub use judge::{Judgement, judge};
+pub use outcome::{FinalState, Outcome, Outcomes, outcomes};
 pub use relation::{EventSet, Relation};
 pub use run::{Access, Execution, Next, Status, ThreadState};
+pub use split::split_non_atomics;
+pub use verdict::{
+    Answer, Verdict, is_observationally_robust, is_race_free, is_robust, is_robust_and_race_free,
+    is_safe,
+};

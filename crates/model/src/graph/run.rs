@@ -20,8 +20,8 @@
 use super::event::{EventId, ExecutionGraph, Label};
 use crate::thread::{Action, Change, destination, inputs, next_action};
 use crate::{
-    Domain, Expr, Fault, FenceMode, Instr, Loc, Notes, Pc, Program, ReadMode, RegSet, Thread, Tid,
-    Value, WriteMode,
+    Domain, Expr, Fault, FenceMode, Instr, Loc, Notes, Pc, Program, ReadMode, Reg, RegSet, Thread,
+    Tid, Value, WriteMode,
 };
 
 /// Can a thread go on?
@@ -246,6 +246,11 @@ impl ThreadState {
             _ => state.arrive(&program.threads[tid.index()], step.next),
         }
         Some(state)
+    }
+
+    /// ψ(r): the reads that a register's value came from, in program order.
+    pub fn came_from(&self, reg: Reg) -> &[EventId] {
+        &self.came_from[reg.index()]
     }
 
     /// How often it came to the instruction it is at.
