@@ -2,4 +2,3 @@
 
 pub mod product;
 pub mod reduce;
-pub mod symmetry;

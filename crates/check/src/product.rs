@@ -11,12 +11,12 @@
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;
 //! * *dead registers* are zeroed, so that states differing only in them become one;
 //! * *symmetry*: of states that differ by an automorphism of the program, one is kept
-//!   ([`crate::symmetry`]).
+//!   ([`model::analysis::symmetry`]).
 
 use crate::reduce::Reductions;
-use crate::symmetry::Symmetry;
 use model::analysis::access::{Future, futures};
 use model::analysis::liveness::live_registers;
+use model::analysis::symmetry::{Automorphism, Symmetries};
 use model::analysis::values::PossibleValues;
 use model::bits::{BitReader, BitWriter, width_for};
 use model::memory::{Effect, Memory, is_private_fence};
@@ -115,7 +115,10 @@ pub struct Scratch<S> {
     pool: Vec<World<S>>,
     pending: Vec<Pending>,
     words: Vec<u64>,
-    best: Vec<u64>,
+    /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
+    image: World<S>,
+    smallest: Vec<u64>,
+    keys: Vec<u64>,
 }
 
 /// What became of a thread that was told to move.
@@ -137,6 +140,47 @@ struct Layout {
     bytes: usize,
 }
 
+/// How a thread looks to the first thread it can be exchanged with.
+#[derive(Clone, Debug)]
+struct Orbit {
+    first: u32,
+    /// The image of each program counter.
+    pcs: Vec<u32>,
+    /// Per program counter and register a weight that is the same for its image; none for
+    /// registers whose values are renamed.
+    registers: Vec<Vec<Option<u64>>>,
+}
+
+impl Orbit {
+    fn new(program: &Program, symmetries: &Symmetries, tid: Tid) -> Self {
+        let t = tid.index();
+        let home = symmetries
+            .elements
+            .iter()
+            .min_by_key(|alpha| alpha.threads[t])
+            .expect("there is the identity");
+        let opaque = |pc: usize, r: usize| {
+            let class = symmetries.types.register(tid, Pc::from(pc), Reg::from(r));
+            symmetries.elements.iter().any(|alpha| alpha.renames(class))
+        };
+        let thread = &program.threads[t];
+        Orbit {
+            first: home.threads[t].0,
+            pcs: home.pcs[t].iter().map(|pc| pc.0).collect(),
+            registers: (0..thread.code.len())
+                .map(|pc| {
+                    (0..thread.registers.len())
+                        .map(|r| {
+                            let image = u64::from(home.registers[t][r].0) + 1;
+                            (!opaque(pc, r)).then(|| image.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+                        })
+                        .collect()
+                })
+                .collect(),
+        }
+    }
+}
+
 /// The product of a program and a memory.
 pub struct Product<'p, M: Memory> {
     /// The program.
@@ -144,20 +188,24 @@ pub struct Product<'p, M: Memory> {
     /// The memory.
     pub memory: M,
     reductions: Reductions,
-    symmetry: Symmetry,
+    symmetries: &'p Symmetries,
+    renamings: Vec<M::Renaming>,
     layout: Layout,
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
     futures: Vec<Vec<Future>>,
+    orbits: Vec<Orbit>,
     uses_bus: bool,
     wrapped: Vec<Vec<AtomicBool>>,
 }
 
 impl<'p, M: Memory> Product<'p, M> {
-    /// The product of `program` and `memory`, which must have been made for it.
+    /// The product of `program` and `memory`, which must have been made for it. `symmetries` are
+    /// those to use, and `possible` must be closed under them.
     pub fn new(
         program: &'p Program,
         possible: &PossibleValues,
+        symmetries: &'p Symmetries,
         memory: M,
         reductions: Reductions,
     ) -> Self {
@@ -187,11 +235,16 @@ impl<'p, M: Memory> Product<'p, M> {
         Product {
             program,
             reductions,
-            symmetry: Symmetry::none(),
+            symmetries,
+            renamings: symmetries.elements[1..]
+                .iter()
+                .map(|alpha| memory.renaming(alpha, &symmetries.types))
+                .collect(),
             layout,
             first_reg,
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            orbits: program.tids().map(|tid| Orbit::new(program, symmetries, tid)).collect(),
             uses_bus,
             wrapped: program
                 .threads
@@ -507,9 +560,92 @@ impl<'p, M: Memory> Product<'p, M> {
         scratch: &mut Scratch<M::State>,
         sink: &mut K,
     ) -> bool {
-        self.pack(&scratch.next, &mut scratch.words);
-        let _ = &mut scratch.best;
+        if self.renamings.is_empty() {
+            self.pack(&scratch.next, &mut scratch.words);
+        } else {
+            self.pack_smallest_image(scratch);
+        }
         sink.state(&bytemuck::cast_slice(&scratch.words)[..self.layout.bytes])
+    }
+
+    /// Packs the representative of the orbit of `scratch.next`: of the images in which threads
+    /// that can be exchanged are in ascending order of their keys, the smallest.
+    fn pack_smallest_image(&self, scratch: &mut Scratch<M::State>) {
+        let Scratch { next, image, words, smallest, keys, .. } = scratch;
+        keys.clear();
+        keys.extend(self.program.tids().map(|tid| self.key(next, tid)));
+        smallest.clear();
+        for (k, alpha) in self.symmetries.elements.iter().enumerate() {
+            if !self.sorts(alpha, keys) {
+                continue;
+            }
+            match k.checked_sub(1) {
+                None => self.pack(next, words),
+                Some(k) => {
+                    self.rename(alpha, &self.renamings[k], next, image);
+                    self.pack(image, words);
+                }
+            }
+            if smallest.is_empty() || *words < *smallest {
+                std::mem::swap(words, smallest);
+            }
+        }
+        if smallest.is_empty() {
+            // The group was cut short, and what is left of it does not sort these keys.
+            self.pack(next, words);
+        } else {
+            std::mem::swap(words, smallest);
+        }
+    }
+
+    /// A number that is the same for a thread and its image.
+    #[inline]
+    fn key(&self, world: &World<M::State>, tid: Tid) -> u64 {
+        let t = tid.index();
+        let pc = world.pcs[t];
+        let orbit = &self.orbits[t];
+        let mut key = u64::from(orbit.pcs[pc.index()]);
+        for (value, rank) in self.regs(world, tid).iter().zip(&orbit.registers[pc.index()]) {
+            if let Some(rank) = rank {
+                key = key.wrapping_add((*value as u64 + 1).wrapping_mul(*rank));
+            }
+        }
+        key
+    }
+
+    /// Does `alpha` put the threads of each orbit in ascending order of their keys?
+    #[inline]
+    fn sorts(&self, alpha: &Automorphism, keys: &[u64]) -> bool {
+        let mut last = [(u32::MAX, 0); 32];
+        for (t, to) in alpha.threads.iter().enumerate() {
+            last[to.index()] = (self.orbits[t].first, keys[t]);
+        }
+        let images = &last[..keys.len()];
+        images.iter().enumerate().all(|(k, (orbit, key))| {
+            images[..k].iter().rev().find(|(o, _)| o == orbit).is_none_or(|(_, before)| before <= key)
+        })
+    }
+
+    /// Writes the image of `world` under `alpha` to `image`.
+    fn rename(
+        &self,
+        alpha: &Automorphism,
+        renaming: &M::Renaming,
+        world: &World<M::State>,
+        image: &mut World<M::State>,
+    ) {
+        let types = &self.symmetries.types;
+        for (t, to) in alpha.threads.iter().enumerate() {
+            let (tid, pc) = (Tid::from(t), world.pcs[t]);
+            image.pcs[to.index()] = alpha.pcs[t][pc.index()];
+            for (r, value) in self.regs(world, tid).iter().enumerate() {
+                let class = types.register(tid, pc, Reg::from(r));
+                let reg = alpha.registers[t][r];
+                image.regs[self.first_reg[to.index()] + reg.index()] = alpha.value(class, *value);
+            }
+        }
+        image.bus = world.bus.map(|tid| alpha.threads[tid.index()]);
+        self.memory.rename(renaming, &world.memory, &mut image.memory);
     }
 
     /// Packs `world`.
@@ -576,7 +712,9 @@ impl<M: Memory> search::Model for Product<'_, M> {
             pool: Vec::new(),
             pending: vec![Pending::Done; self.program.threads.len()],
             words: Vec::new(),
-            best: Vec::new(),
+            image: self.initial_world(),
+            smallest: Vec::new(),
+            keys: Vec::new(),
         }
     }
 

@@ -8,6 +8,8 @@
 pub mod rc20;
 pub mod sc;
 
+use crate::analysis::symmetry::Automorphism;
+use crate::analysis::types::Types;
 use crate::bits::{BitReader, BitWriter};
 use crate::expr::{Fault, Notes};
 use crate::ids::{Loc, Tid, Value};
@@ -34,6 +36,8 @@ pub trait Memory: Sync {
     type State: Clone + Send;
     /// What it may object to.
     type Violation: Copy + Eq + Hash + Debug + Send;
+    /// An automorphism of the program in the form this memory needs to apply it.
+    type Renaming: Send + Sync;
     /// Does it ever object to a thread's arrival?
     const OBJECTS: bool;
 
@@ -74,6 +78,12 @@ pub trait Memory: Sync {
     fn forget_dead(&self, state: &mut Self::State, tid: Tid, live: crate::RegSet) {
         let _ = (state, tid, live);
     }
+
+    /// Prepares to apply an automorphism of the program.
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Self::Renaming;
+
+    /// Writes the image of `state` to `image`.
+    fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
 
     /// How many bits a packed state has.
     fn bits(&self) -> u32;

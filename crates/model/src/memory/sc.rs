@@ -1,6 +1,8 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
 use super::{Effect, Memory};
+use crate::analysis::symmetry::Automorphism;
+use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
 use crate::bits::{BitReader, BitWriter, width_for};
 use crate::expr::{Domain, Fault, Notes};
@@ -15,6 +17,14 @@ pub struct Store {
     initial: Vec<Value>,
     /// Smallest value and bits, per location.
     fields: Vec<(Value, u32)>,
+}
+
+/// An automorphism as far as values in memory are concerned.
+#[derive(Clone, Debug)]
+pub struct StoreRenaming {
+    /// Per location its image, and the image of each of its values if they are renamed.
+    images: Vec<(Loc, Option<Box<[Value]>>)>,
+    min: Value,
 }
 
 /// What an access did to a location: the value before, and the value written, if one was.
@@ -86,6 +96,30 @@ impl Store {
         Ok(Some(Access { old, wrote: new.is_some() }))
     }
 
+    /// Prepares to rename values and locations.
+    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
+        let images = (0..self.fields.len()).map(|x| {
+            let class = types.location(Loc::from(x));
+            let values = alpha.renames(class).then(|| {
+                let domain = self.domain;
+                (domain.min..=domain.max).map(|v| alpha.value(class, v)).collect()
+            });
+            (alpha.locations[x], values)
+        });
+        StoreRenaming { images: images.collect(), min: self.domain.min }
+    }
+
+    /// Writes the image of `values` to `image`.
+    #[inline(always)]
+    pub fn rename(&self, renaming: &StoreRenaming, values: &[Value], image: &mut [Value]) {
+        for (value, (loc, renamed)) in values.iter().zip(&renaming.images) {
+            image[loc.index()] = match renamed {
+                None => *value,
+                Some(table) => table[(value - renaming.min) as usize],
+            };
+        }
+    }
+
     /// How many bits the values take.
     pub fn bits(&self) -> u32 {
         self.fields.iter().map(|(_, width)| width).sum()
@@ -128,6 +162,7 @@ impl Sc {
 impl Memory for Sc {
     type State = Vec<Value>;
     type Violation = Never;
+    type Renaming = StoreRenaming;
     const OBJECTS: bool = false;
 
     fn initial(&self) -> Vec<Value> {
@@ -158,6 +193,14 @@ impl Memory for Sc {
 
     fn fence_location(&self) -> Option<Loc> {
         None
+    }
+
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
+        self.store.renaming(alpha, types)
+    }
+
+    fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
+        self.store.rename(renaming, state, image);
     }
 
     fn bits(&self) -> u32 {

@@ -10,6 +10,8 @@
 //! sets of one location are nested, being images of suffixes of its modification order, so taking
 //! images commutes with intersection).
 
+use crate::analysis::symmetry::Automorphism;
+use crate::analysis::types::Types;
 use crate::analysis::values::{PossibleValues, Values};
 use crate::ids::{Loc, Pc, Value};
 use crate::program::{Instr, LocationKind, Program};
@@ -48,6 +50,8 @@ struct Field {
 pub struct Columns {
     fields: Vec<Field>,
     masks: Vec<Vec<u64>>,
+    /// Are the location's bits for threads instead of values: is it non-atomic?
+    per_thread: Vec<bool>,
     bits: u32,
 }
 
@@ -104,7 +108,9 @@ impl Columns {
                 mask
             })
             .collect();
-        Columns { fields, masks, bits }
+        let per_thread =
+            program.locations.iter().map(|loc| loc.kind == LocationKind::NonAtomic).collect();
+        Columns { fields, masks, per_thread, bits }
     }
 
     /// How many bits a row has.
@@ -137,6 +143,28 @@ impl Columns {
             Err(_) => field.critical.len() as u32,
         };
         (class < field.len).then_some(field.first + class)
+    }
+
+    /// The image of every bit under an automorphism; none if each is its own.
+    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> Option<Box<[u32]>> {
+        let mut image: Box<[u32]> = (0..self.bits).collect();
+        for (x, field) in self.fields.iter().enumerate().take(self.fields.len() - 1) {
+            let to = &self.fields[alpha.locations[x].index()];
+            let class = types.location(Loc::from(x));
+            for k in 0..field.len {
+                let bit = if self.per_thread[x] {
+                    alpha.threads[k as usize].0
+                } else if let Some(value) = field.critical.get(k as usize) {
+                    let renamed = alpha.value(class, *value);
+                    to.critical.binary_search(&renamed).expect("columns are symmetric") as u32
+                } else {
+                    k
+                };
+                image[(field.first + k) as usize] = to.first + bit;
+            }
+        }
+        let trivial = image.iter().enumerate().all(|(k, to)| k as u32 == *to);
+        (!trivial).then_some(image)
     }
 
     /// The bit for thread number `t` at a non-atomic location.

@@ -27,8 +27,10 @@ pub mod columns;
 pub mod precede;
 pub mod views;
 
-use super::sc::Store;
+use super::sc::{Store, StoreRenaming};
 use super::{Effect, Memory};
+use crate::analysis::symmetry::Automorphism;
+use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
 use crate::bits::{BitReader, BitWriter};
 use crate::expr::{Fault, Notes};
@@ -72,6 +74,16 @@ pub struct Rc20 {
     has_sc_fences: bool,
     atomic: Vec<bool>,
     registers: Vec<u32>,
+}
+
+/// An automorphism in the form the monitors need.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    alpha: Automorphism,
+    store: StoreRenaming,
+    precede: Option<Box<[u32]>>,
+    reading: Option<Box<[u32]>>,
+    overwriting: Option<Box<[u32]>>,
 }
 
 /// What the monitors remember.
@@ -198,6 +210,7 @@ impl Rc20 {
 impl Memory for Rc20 {
     type State = State;
     type Violation = Violation;
+    type Renaming = Renaming;
     const OBJECTS: bool = true;
 
     fn initial(&self) -> State {
@@ -329,6 +342,29 @@ impl Memory for Rc20 {
     fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
         let taint = &mut state.taint[tid.index()];
         *taint = taint.intersect(live);
+    }
+
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
+        Renaming {
+            store: self.store.renaming(alpha, types),
+            precede: self.precede.renaming(alpha),
+            reading: self.reading.columns.renaming(alpha, types),
+            overwriting: self.overwriting.columns.renaming(alpha, types),
+            alpha: alpha.clone(),
+        }
+    }
+
+    fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
+        let Renaming { alpha, store, precede, reading, overwriting } = renaming;
+        self.store.rename(store, &state.values, &mut image.values);
+        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
+        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
+        let bits = overwriting.as_deref();
+        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
+        for (t, taint) in state.taint.iter().enumerate() {
+            image.taint[alpha.threads[t].index()] =
+                taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
+        }
     }
 
     fn bits(&self) -> u32 {

@@ -5,7 +5,8 @@
 //! x's last write or any later read of x. Only locations at which something stale could be accessed
 //! have a column.
 
-use super::views::Kind;
+use super::views::{Kind, rename_row};
+use crate::analysis::symmetry::Automorphism;
 use crate::bits::{BitReader, BitWriter};
 use crate::ids::{Loc, Tid};
 
@@ -106,6 +107,44 @@ impl Precede {
                     words[max_row + k] = words[thread + k];
                 }
             }
+        }
+    }
+
+    /// The image of every column under an automorphism; none if each is its own.
+    pub fn renaming(&self, alpha: &Automorphism) -> Option<Box<[u32]>> {
+        let mut image: Box<[u32]> = (0..self.bits).collect();
+        for (x, column) in self.columns.iter().enumerate() {
+            if let Some(bit) = column {
+                image[*bit as usize] =
+                    self.columns[alpha.locations[x].index()].expect("columns are symmetric");
+            }
+        }
+        let trivial = image.iter().enumerate().all(|(k, to)| k as u32 == *to);
+        (!trivial).then_some(image)
+    }
+
+    /// Writes the image of T, W and M to `image`; `bits` is [`Precede::renaming`].
+    pub fn rename(
+        &self,
+        alpha: &Automorphism,
+        bits: Option<&[u32]>,
+        words: &[u64],
+        image: &mut [u64],
+    ) {
+        let width = self.row_words();
+        if width == 0 {
+            return;
+        }
+        for (row, content) in words.chunks_exact(width).enumerate() {
+            let to = match row.checked_sub(self.threads) {
+                None => alpha.threads[row].index(),
+                Some(k) => {
+                    let locations = self.columns.len();
+                    let (table, x) = (k / locations, k % locations);
+                    self.threads + table * locations + alpha.locations[x].index()
+                }
+            };
+            rename_row(bits, content, &mut image[to * width..(to + 1) * width]);
         }
     }
 

@@ -12,6 +12,7 @@
 //! whose writes all release, the view carried by a location from which nobody acquires.
 
 use super::columns::Columns;
+use crate::analysis::symmetry::Automorphism;
 use crate::bits::{BitReader, BitWriter};
 use crate::ids::{Loc, Tid, Value};
 use crate::program::{Instr, Program};
@@ -280,6 +281,28 @@ impl Views {
         }
     }
 
+    /// Writes the image of the views to `image`; `bits` is [`Columns::renaming`].
+    pub fn rename(
+        &self,
+        alpha: &Automorphism,
+        bits: Option<&[u32]>,
+        rows: &[u64],
+        image: &mut [u64],
+    ) {
+        let words = self.columns.words();
+        for holder in (0..self.kept.len()).filter(|holder| self.kept[*holder]) {
+            let to = match holder.checked_sub(3 * self.threads) {
+                Some(x) => self.carried(alpha.locations[x]),
+                None => {
+                    let (view, t) = (holder / self.threads, holder % self.threads);
+                    view * self.threads + alpha.threads[t].index()
+                }
+            };
+            let row = &rows[holder * words..(holder + 1) * words];
+            rename_row(bits, row, &mut image[to * words..(to + 1) * words]);
+        }
+    }
+
     /// Packs the kept rows.
     #[inline(always)]
     pub fn pack(&self, rows: &[u64], out: &mut BitWriter<'_>) {
@@ -313,6 +336,23 @@ impl Views {
     /// How many locations there are, the fences' hidden one included.
     pub fn locations(&self) -> usize {
         self.locations
+    }
+}
+
+/// Writes `row` to `image` with every bit moved to where `bits` says.
+pub fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
+    let Some(bits) = bits else {
+        image.copy_from_slice(row);
+        return;
+    };
+    image.fill(0);
+    for (k, &word) in row.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            let to = bits[k * 64 + rest.trailing_zeros() as usize];
+            image[to as usize / 64] |= 1 << (to % 64);
+            rest &= rest - 1;
+        }
     }
 }
 

@@ -1,0 +1,490 @@
+//! Automorphisms of a program: ways to exchange threads that change nothing.
+//!
+//! Two threads are interchangeable if their code is the same up to the names of registers and
+//! locations, the order of `oneof` branches, and opaque constants ([`super::types`]), and if
+//! exchanging all these consistently maps every other thread to itself. [`find`] looks for
+//! exchanges of two threads by matching their code in lockstep, and returns the group they
+//! generate. A search then keeps one state of each orbit.
+//!
+//! The initial state need not be symmetric: if α is an automorphism of the transition relation and
+//! of the property, a bad state is reachable from s iff one is reachable from α(s).
+
+use super::types::{Class, Types, operands};
+use super::values::{PossibleValues, Values};
+use crate::expr::{Expr, Op};
+use crate::ids::{Loc, Pc, Reg, Tid, Value};
+use crate::program::{Instr, Place, Program};
+use std::collections::HashMap;
+
+/// Groups larger than this are cut down to what was found first; any subset is sound.
+const MAX_GROUP: usize = 720;
+/// Steps of backtracking before a match is given up.
+const MAX_STEPS: u32 = 20_000;
+
+/// A renaming of threads, program counters, registers, locations and opaque values under which a
+/// program's transitions are the same as before.
+#[derive(Clone, Debug)]
+pub struct Automorphism {
+    /// The image of each thread.
+    pub threads: Vec<Tid>,
+    /// The image of each program counter of each thread, in the image of the thread.
+    pub pcs: Vec<Vec<Pc>>,
+    /// The image of each register of each thread, in the image of the thread.
+    pub registers: Vec<Vec<Reg>>,
+    /// The image of each location; fences' hidden location, last, is its own.
+    pub locations: Vec<Loc>,
+    /// The image of each class of values.
+    classes: Vec<Class>,
+    /// How each class's values are renamed; classes not here keep theirs.
+    renamed: HashMap<Class, HashMap<Value, Value>>,
+}
+
+impl Automorphism {
+    fn identity(program: &Program, types: &Types) -> Self {
+        Automorphism {
+            threads: program.tids().collect(),
+            pcs: program.threads.iter().map(|t| (0..t.code.len()).map(Pc::from).collect()).collect(),
+            registers: program
+                .threads
+                .iter()
+                .map(|t| (0..t.registers.len()).map(Reg::from).collect())
+                .collect(),
+            locations: (0..=program.locations.len()).map(Loc::from).collect(),
+            classes: (0..types.count() as Class).collect(),
+            renamed: HashMap::new(),
+        }
+    }
+
+    /// First `self`, then `other`.
+    fn then(&self, other: &Automorphism) -> Automorphism {
+        let through = |t: usize| self.threads[t].index();
+        let mut renamed: HashMap<Class, HashMap<Value, Value>> = HashMap::new();
+        for class in self.renamed.keys().copied().chain(other.renamed.keys().map(|&image| {
+            let source = self.classes.iter().position(|&c| c == image).unwrap_or(image as usize);
+            source as Class
+        })) {
+            let image = self.classes[class as usize];
+            let touched = self.renamed.get(&class).into_iter().flat_map(|m| m.keys().copied());
+            let behind = other.renamed.get(&image).into_iter().flat_map(|m| {
+                m.keys().map(|&value| self.value_before(class, value))
+            });
+            let map = touched
+                .chain(behind)
+                .map(|value| (value, other.value(image, self.value(class, value))))
+                .collect();
+            renamed.insert(class, map);
+        }
+        Automorphism {
+            threads: self.threads.iter().map(|t| other.threads[t.index()]).collect(),
+            pcs: (0..self.pcs.len())
+                .map(|t| self.pcs[t].iter().map(|pc| other.pcs[through(t)][pc.index()]).collect())
+                .collect(),
+            registers: (0..self.registers.len())
+                .map(|t| {
+                    let second = &other.registers[through(t)];
+                    self.registers[t].iter().map(|r| second[r.index()]).collect()
+                })
+                .collect(),
+            locations: self.locations.iter().map(|x| other.locations[x.index()]).collect(),
+            classes: self.classes.iter().map(|&c| other.classes[c as usize]).collect(),
+            renamed,
+        }
+    }
+
+    /// The image of a value of a class.
+    #[inline(always)]
+    pub fn value(&self, class: Class, value: Value) -> Value {
+        match self.renamed.get(&class) {
+            None => value,
+            Some(map) => map.get(&value).copied().unwrap_or(value),
+        }
+    }
+
+    fn value_before(&self, class: Class, image: Value) -> Value {
+        match self.renamed.get(&class) {
+            None => image,
+            Some(map) => {
+                map.iter().find(|(_, to)| **to == image).map_or(image, |(from, _)| *from)
+            }
+        }
+    }
+
+    /// Are values of this class renamed?
+    pub fn renames(&self, class: Class) -> bool {
+        self.renamed.contains_key(&class)
+    }
+}
+
+/// The symmetries of a program.
+#[derive(Clone, Debug)]
+pub struct Symmetries {
+    /// Classes of values, which say what a renaming of values applies to.
+    pub types: Types,
+    /// The group found, the identity first.
+    pub elements: Vec<Automorphism>,
+}
+
+impl Symmetries {
+    /// Only the identity.
+    pub fn trivial(program: &Program) -> Self {
+        let types = Types::of(program);
+        let identity = Automorphism::identity(program, &types);
+        Symmetries { types, elements: vec![identity] }
+    }
+
+    /// Is there only the identity?
+    pub fn is_trivial(&self) -> bool {
+        self.elements.len() == 1
+    }
+
+    /// Adds to `possible` what its images hold, since a search will come to states that are images
+    /// of reachable ones.
+    pub fn close(&self, program: &Program, possible: &mut PossibleValues) {
+        let original = possible.clone();
+        let image = |values: &Values, alpha: &Automorphism, class: Class| match values.members() {
+            None => Values::Any,
+            Some(members) => Values::from_iter(members.iter().map(|&v| alpha.value(class, v))),
+        };
+        for alpha in &self.elements[1..] {
+            for (x, values) in original.locations.iter().enumerate() {
+                let loc = Loc::from(x);
+                let values = image(values, alpha, self.types.location(loc));
+                possible.locations[alpha.locations[x].index()].absorb(&values);
+            }
+            for (t, thread) in program.threads.iter().enumerate() {
+                let to = &mut possible.registers[alpha.threads[t].index()];
+                for pc in 0..thread.code.len() {
+                    for r in 0..thread.registers.len() {
+                        let class = self.types.register(Tid::from(t), Pc::from(pc), Reg::from(r));
+                        let values = image(&original.registers[t][pc][r], alpha, class);
+                        to[alpha.pcs[t][pc].index()][alpha.registers[t][r].index()]
+                            .absorb(&values);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The group generated by exchanges of two threads.
+pub fn find(program: &Program) -> Symmetries {
+    let mut found = Symmetries::trivial(program);
+    let count = program.threads.len();
+    let mut swaps = Vec::new();
+    for i in 0..count {
+        for j in i + 1..count {
+            if let Some(swap) = exchange(program, &found.types, Tid::from(i), Tid::from(j)) {
+                swaps.push(swap);
+            }
+        }
+    }
+    let mut known: HashMap<Vec<Tid>, ()> = HashMap::new();
+    known.insert(found.elements[0].threads.clone(), ());
+    let mut next = 0;
+    while next < found.elements.len() {
+        for swap in &swaps {
+            let product = found.elements[next].then(swap);
+            if found.elements.len() < MAX_GROUP
+                && known.insert(product.threads.clone(), ()).is_none()
+            {
+                found.elements.push(product);
+            }
+        }
+        next += 1;
+    }
+    found
+}
+
+/// The automorphism that exchanges `i` and `j` and keeps all other threads, if there is one.
+fn exchange(program: &Program, types: &Types, i: Tid, j: Tid) -> Option<Automorphism> {
+    let (a, b) = (&program.threads[i.index()], &program.threads[j.index()]);
+    if a.code.len() != b.code.len() || a.registers.len() != b.registers.len() {
+        return None;
+    }
+    let mut matcher = Matcher {
+        program,
+        types,
+        thread: program.tids().collect(),
+        state: Partial::default(),
+        steps: 0,
+    };
+    matcher.thread[i.index()] = j;
+    matcher.thread[j.index()] = i;
+    let mut goals = vec![(i, a.entry, b.entry)];
+    for tid in program.tids().filter(|tid| *tid != i && *tid != j) {
+        let entry = program.threads[tid.index()].entry;
+        goals.push((tid, entry, entry));
+    }
+    matcher.solve(goals).then(|| matcher.finish(i, j)).flatten()
+}
+
+/// What has been matched so far. Everything is an involution, so each pair stands for two.
+#[derive(Clone, Default)]
+struct Partial {
+    /// Per thread that leads (`i`, and those mapped to themselves).
+    pcs: HashMap<(Tid, Pc), Pc>,
+    pcs_back: HashMap<(Tid, Pc), Pc>,
+    registers: HashMap<(Tid, Reg), Reg>,
+    registers_back: HashMap<(Tid, Reg), Reg>,
+    locations: HashMap<Loc, Loc>,
+    classes: HashMap<Class, Class>,
+    values: HashMap<(Class, Value), Value>,
+}
+
+struct Matcher<'p> {
+    program: &'p Program,
+    types: &'p Types,
+    thread: Vec<Tid>,
+    state: Partial,
+    steps: u32,
+}
+
+/// Inserts a pair in an involution; false if it contradicts what is there.
+fn pair<K: std::hash::Hash + Eq + Copy>(map: &mut HashMap<K, K>, a: K, b: K) -> bool {
+    *map.entry(a).or_insert(b) == b && *map.entry(b).or_insert(a) == a
+}
+
+impl Matcher<'_> {
+    /// Matches all pairs of program counters in `goals` and what follows from them; tries the
+    /// branches of a `oneof` in every order.
+    fn solve(&mut self, mut goals: Vec<(Tid, Pc, Pc)>) -> bool {
+        while let Some((tid, p, q)) = goals.pop() {
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return false;
+            }
+            match (self.state.pcs.get(&(tid, p)), self.state.pcs_back.get(&(tid, q))) {
+                (None, None) => {}
+                (Some(known), _) if *known == q => continue,
+                _ => return false,
+            }
+            self.state.pcs.insert((tid, p), q);
+            self.state.pcs_back.insert((tid, q), p);
+            let image = self.thread[tid.index()];
+            let (a, b) = (self.program.step(tid, p), self.program.step(image, q));
+            if !self.instr(tid, p, &a.instr, image, q, &b.instr) {
+                return false;
+            }
+            if !matches!(a.instr, Instr::Halt) {
+                goals.push((tid, a.next, b.next));
+            }
+            if let (Instr::Jump { targets: from, .. }, Instr::Jump { targets: to, .. }) =
+                (&a.instr, &b.instr)
+            {
+                if from.len() != to.len() {
+                    return false;
+                }
+                if let ([p], [q]) = (&from[..], &to[..]) {
+                    goals.push((tid, *p, *q));
+                    continue;
+                }
+                let saved = self.state.clone();
+                for order in permutations(to.len()) {
+                    let mut more = goals.clone();
+                    more.extend(order.iter().zip(from).map(|(&k, &p)| (tid, p, to[k])));
+                    if self.solve(more) {
+                        return true;
+                    }
+                    if self.steps > MAX_STEPS {
+                        return false;
+                    }
+                    self.state = saved.clone();
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn instr(&mut self, s: Tid, p: Pc, a: &Instr, t: Tid, q: Pc, b: &Instr) -> bool {
+        if !same_shape(a, b) {
+            return false;
+        }
+        let output = match (a.output(), b.output()) {
+            (Some(x), Some(y)) => self.register(s, x, y),
+            (x, y) => x == y,
+        };
+        let places = match (a, b) {
+            (Instr::LightFence(x), Instr::LightFence(y)) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.place(x, y))
+            }
+            _ => match (a.place(), b.place()) {
+                (Some(x), Some(y)) => self.place(x, y),
+                (x, y) => x == y,
+            },
+        };
+        let (left, right) = (operands(a), operands(b));
+        if !output || !places || left.len() != right.len() {
+            return false;
+        }
+        let left_classes: Vec<Class> = self.types.constants(s, p).collect();
+        let right_classes: Vec<Class> = self.types.constants(t, q).collect();
+        let mut constants = left_classes.into_iter().zip(right_classes);
+        left.into_iter().zip(right).all(|(x, y)| {
+            let (x, y) = (x.clone().into_postfix(), y.clone().into_postfix());
+            x.len() == y.len()
+                && x.iter().zip(&y).all(|ops| match ops {
+                    (Op::Const(v), Op::Const(w)) => {
+                        let classes = constants.next();
+                        classes.is_some_and(|(c, d)| self.class(c, d) && self.value(c, *v, d, *w))
+                    }
+                    (Op::Reg(v), Op::Reg(w)) => {
+                        let classes = (self.types.register(s, p, *v), self.types.register(t, q, *w));
+                        self.register(s, *v, *w) && self.class(classes.0, classes.1)
+                    }
+                    (v, w) => v == w,
+                })
+        })
+    }
+
+    fn register(&mut self, tid: Tid, a: Reg, b: Reg) -> bool {
+        let state = &mut self.state;
+        *state.registers.entry((tid, a)).or_insert(b) == b
+            && *state.registers_back.entry((tid, b)).or_insert(a) == a
+    }
+
+    fn place(&mut self, a: &Place, b: &Place) -> bool {
+        let (x, y): (Vec<Loc>, Vec<Loc>) = (a.locations().collect(), b.locations().collect());
+        let computed = |place: &Place| place.index.as_ref().is_some_and(|e| e.as_const().is_none());
+        x.len() == y.len()
+            && computed(a) == computed(b)
+            && x.into_iter().zip(y).all(|(x, y)| self.location(x, y))
+    }
+
+    fn location(&mut self, x: Loc, y: Loc) -> bool {
+        let kind = |loc: Loc| self.program.locations[loc.index()].kind;
+        kind(x) == kind(y)
+            && pair(&mut self.state.locations, x, y)
+            && self.class(self.types.location(x), self.types.location(y))
+    }
+
+    fn class(&mut self, c: Class, d: Class) -> bool {
+        self.types.is_rigid(c) == self.types.is_rigid(d) && pair(&mut self.state.classes, c, d)
+    }
+
+    fn value(&mut self, c: Class, v: Value, d: Class, w: Value) -> bool {
+        if self.types.is_rigid(c) {
+            return v == w;
+        }
+        let values = &mut self.state.values;
+        *values.entry((c, v)).or_insert(w) == w && *values.entry((d, w)).or_insert(v) == v
+    }
+
+    /// The automorphism, with everything not mentioned mapped to itself.
+    fn finish(&self, i: Tid, j: Tid) -> Option<Automorphism> {
+        let mut alpha = Automorphism::identity(self.program, self.types);
+        alpha.threads.clone_from(&self.thread);
+        for (&(tid, p), &q) in &self.state.pcs {
+            alpha.pcs[tid.index()][p.index()] = q;
+            if tid == i {
+                alpha.pcs[j.index()][q.index()] = p;
+            }
+        }
+        for (&(tid, a), &b) in &self.state.registers {
+            alpha.registers[tid.index()][a.index()] = b;
+            if tid == i {
+                alpha.registers[j.index()][b.index()] = a;
+            }
+        }
+        for (&x, &y) in &self.state.locations {
+            alpha.locations[x.index()] = y;
+        }
+        for (&c, &d) in &self.state.classes {
+            alpha.classes[c as usize] = d;
+        }
+        for (&(c, v), &w) in &self.state.values {
+            if v != w {
+                alpha.renamed.entry(c).or_default().insert(v, w);
+            }
+        }
+        let closed = |map: &HashMap<Value, Value>| {
+            let mut from: Vec<_> = map.keys().collect();
+            let mut to: Vec<_> = map.values().collect();
+            from.sort_unstable();
+            to.sort_unstable();
+            from == to
+        };
+        let bijective = |map: &[u32]| {
+            let mut seen = vec![false; map.len()];
+            map.iter().all(|&k| !std::mem::replace(&mut seen[k as usize], true))
+        };
+        let raw = |map: &[Pc]| map.iter().map(|k| k.0).collect::<Vec<_>>();
+        let registers = |map: &[Reg]| map.iter().map(|k| k.0).collect::<Vec<_>>();
+        (alpha.renamed.values().all(closed)
+            && alpha.pcs.iter().all(|map| bijective(&raw(map)))
+            && alpha.registers.iter().all(|map| bijective(&registers(map)))
+            && bijective(&alpha.classes))
+        .then_some(alpha)
+    }
+}
+
+/// Are the instructions the same but for places, registers and constants?
+fn same_shape(a: &Instr, b: &Instr) -> bool {
+    let blank = |instr: &Instr| {
+        let mut instr = instr.clone();
+        let nothing = || Expr::Const(0);
+        let nowhere = || Place::location(Loc(0));
+        match &mut instr {
+            Instr::Assign { dst, value } => (*dst, *value) = (Reg(0), nothing()),
+            Instr::Jump { cond, targets } => {
+                *cond = nothing();
+                targets.clear();
+            }
+            Instr::Assert(cond) | Instr::Assume(cond) => *cond = nothing(),
+            Instr::Load { dst, place, .. } => (*dst, *place) = (Reg(0), nowhere()),
+            Instr::Store { place, value, .. } => (*place, *value) = (nowhere(), nothing()),
+            Instr::Rmw { dst, place, update, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                *place = nowhere();
+                match update {
+                    crate::Update::Add(e) | crate::Update::Sub(e) | crate::Update::Set(e) => {
+                        *e = nothing();
+                    }
+                }
+            }
+            Instr::Cas { dst, place, expected, desired, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                (*place, *expected, *desired) = (nowhere(), nothing(), nothing());
+            }
+            Instr::BlockingCas { place, expected, desired, .. } => {
+                (*place, *expected, *desired) = (nowhere(), nothing(), nothing());
+            }
+            Instr::Wait { dst, place, values, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                *place = nowhere();
+                values.fill(nothing());
+            }
+            Instr::LightFence(places) => places.clear(),
+            Instr::Skip
+            | Instr::Fence(_)
+            | Instr::BusLock
+            | Instr::BusUnlock
+            | Instr::Begin
+            | Instr::End
+            | Instr::Halt => {}
+        }
+        instr
+    };
+    blank(a) == blank(b)
+}
+
+/// All orders of `0..n`, the ascending one first; only that one if there would be too many.
+fn permutations(n: usize) -> Vec<Vec<usize>> {
+    if n > 5 {
+        return vec![(0..n).collect()];
+    }
+    let mut all = vec![Vec::new()];
+    for _ in 0..n {
+        all = all
+            .into_iter()
+            .flat_map(|prefix: Vec<usize>| {
+                (0..n).filter(|k| !prefix.contains(k)).map(|k| {
+                    let mut longer = prefix.clone();
+                    longer.push(k);
+                    longer
+                }).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all
+}
