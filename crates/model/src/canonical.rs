@@ -9,11 +9,12 @@
 //! * has no [`Instr::Skip`] and no jump on a constant to a single place, except where a loop
 //!   consists of nothing else: such a loop is one `Skip` that leads to itself;
 //! * has at most one [`Instr::Halt`], and it is the last step;
-//! * has no operator applied to constants only, unless applying it is a run-time error.
+//! * has no operator applied to constants only, unless applying it is a run-time error, and no
+//!   [`Update::Add`] of a negated expression: that is an [`Update::Sub`].
 //!
 //! Canonical form is unique up to renaming, so equality of canonical programs is a useful test.
 
-use crate::expr::{Domain, Expr, Notes, Op};
+use crate::expr::{Domain, Expr, Notes, Op, Unary};
 use crate::ids::Pc;
 use crate::program::{Instr, Place, Program, Step, Thread, Update};
 
@@ -150,6 +151,13 @@ fn folded(code: &[Step], domain: Domain) -> Vec<Step> {
                 *expr = fold(expr, domain, &mut Notes::default());
             }
         });
+        if let Instr::Rmw { update, .. } = &mut step.instr
+            && let Update::Add(Expr::Code(code)) = update
+            && let [negated @ .., Op::Unary(Unary::Neg)] = &**code
+            && let Some(amount) = Expr::from_postfix(negated.to_vec())
+        {
+            *update = Update::Sub(amount);
+        }
     }
     code
 }
@@ -231,7 +239,7 @@ pub fn for_each_expr(instr: &mut Instr, mut f: impl FnMut(&mut Expr)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{Binary, Unary};
+    use crate::expr::Binary;
     use crate::ids::{Origin, Reg};
 
     fn canonical(code: Vec<(Instr, u32)>, entry: u32) -> Vec<(Instr, u32)> {

@@ -1,0 +1,98 @@
+//! The syntax tree to a program: names are resolved, constants computed, control flow becomes a
+//! graph of steps.
+//!
+//! Declarations come first ([`declare`]), wherever they stand in the text; then each thread is
+//! lowered once per replica ([`thread`]), with the replica's number as a constant.
+
+mod constant;
+mod declare;
+mod expression;
+mod place;
+mod reach;
+mod thread;
+
+use crate::Track;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::source::Span;
+use crate::suggest;
+use crate::syntax::{Name, Unit};
+use declare::{Globals, Replicas};
+use model::{Origin, Program, canonical};
+use std::collections::HashMap;
+
+/// How many threads a program may have, replicas counted.
+pub(crate) const MAX_THREADS: usize = 32;
+/// How many locations a program may have, array elements counted.
+pub(crate) const MAX_LOCATIONS: usize = 4096;
+/// How many steps a program may have.
+pub(crate) const MAX_STEPS: usize = 1 << 18;
+
+/// What the text means.
+pub(crate) struct Lowered {
+    pub(crate) program: Program,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) tracks: Vec<Track>,
+}
+
+/// The meaning of the text; `None` if something was reported.
+pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
+    let globals = Globals::declare(unit, sink);
+    let tracks = globals.tracks(unit, sink);
+    let replicas = Replicas::count(unit, &globals, sink)?;
+    let mut origins = Origins::default();
+    let mut threads = Vec::new();
+    let mut steps = 0;
+    for (thread, count) in unit.threads.iter().zip(&replicas.counts) {
+        let mut reached = reach::Reached::default();
+        let numbers: Vec<Option<u32>> = match count {
+            None => vec![None],
+            Some(count) => (0..*count).map(Some).collect(),
+        };
+        for number in numbers {
+            let room = MAX_STEPS - steps;
+            let lowered = thread::lower(thread, number, room, &globals, &mut origins, sink)?;
+            steps += lowered.thread.code.len();
+            reached.add(&lowered);
+            threads.push(canonical::thread(&lowered.thread, globals.domain));
+        }
+        if !sink.has_errors() {
+            reached.warn(sink);
+        }
+    }
+    let program = Program { domain: globals.domain, locations: globals.flat, threads };
+    Some(Lowered { program, spans: origins.spans, tracks })
+}
+
+/// The spans of instructions. Equal spans have one origin, so that replicas have equal code.
+#[derive(Default)]
+struct Origins {
+    spans: Vec<Span>,
+    index: HashMap<Span, Origin>,
+}
+
+impl Origins {
+    fn of(&mut self, span: Span) -> Origin {
+        *self.index.entry(span).or_insert_with(|| {
+            self.spans.push(span);
+            Origin::from(self.spans.len() - 1)
+        })
+    }
+}
+
+/// An unknown name, with the closest known one.
+fn unknown<'n>(name: Name, what: &str, known: impl IntoIterator<Item = &'n str>) -> Diagnostic {
+    let label = match suggest::nearest(name.text, known) {
+        Some(near) => format!("not {what}; did you mean `{near}`?"),
+        None => format!("not {what}"),
+    };
+    Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown name `{}`", name.text))
+        .with_label(name.span, label)
+}
+
+/// A second declaration of a name.
+fn duplicate(name: Name, what: &str, first: Span) -> Diagnostic {
+    Diagnostic::error(codes::DUPLICATE, format!("`{}` is declared twice", name.text))
+        .with_label(name.span, format!("already {what}"))
+        .with_label(first, "first declared here")
+}

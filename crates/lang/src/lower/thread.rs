@@ -1,0 +1,444 @@
+//! Statements to steps.
+//!
+//! Code is laid out in the order of the text, each step followed by the next one; where control
+//! goes elsewhere, a skip leads there. [`model::canonical`] removes the skips.
+
+use super::declare::Globals;
+use super::place::Access;
+use super::{MAX_STEPS, Origins, duplicate, unknown};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Sink};
+use crate::source::Span;
+use crate::syntax::{self, Arm, Block, Cas, Name, Rmw, Statement, StatementKind};
+use model::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, WriteMode};
+use std::collections::BTreeMap;
+
+/// A thread as laid out, and where its statements are.
+pub(super) struct LoweredThread {
+    pub(super) thread: Thread,
+    pub(super) statements: Vec<Laid>,
+}
+
+/// A statement and its first step.
+pub(super) struct Laid {
+    pub(super) span: Span,
+    pub(super) first: Pc,
+    /// Does it do nothing but pass control on?
+    pub(super) trivial: bool,
+}
+
+/// The names a thread's statements see.
+pub(super) struct Scope<'a, 'g> {
+    pub(super) globals: &'g Globals<'a>,
+    pub(super) locals: BTreeMap<&'a str, (Reg, Span)>,
+    pub(super) replica: Option<(&'a str, u32)>,
+}
+
+impl Scope<'_, '_> {
+    /// The replica's number, if that is what the name stands for.
+    pub(super) fn replica_number(&self, name: &str) -> Option<u32> {
+        self.replica.filter(|(thread, _)| *thread == name).map(|(_, number)| number)
+    }
+}
+
+/// Lowers a thread; `None` if it has more than `room` steps, which is reported like everything else
+/// that is wrong with it.
+pub(super) fn lower<'a>(
+    thread: &syntax::Thread<'a>,
+    number: Option<u32>,
+    room: usize,
+    globals: &Globals<'a>,
+    origins: &mut Origins,
+    sink: &mut Sink,
+) -> Option<LoweredThread> {
+    let replica = number.map(|number| (thread.name.text, number));
+    let mut scope = Scope { globals, locals: BTreeMap::new(), replica };
+    let registers = declare_locals(thread, &mut scope, sink);
+    let mut lowering = Lowering {
+        scope,
+        origins,
+        sink,
+        room,
+        code: Vec::new(),
+        statements: Vec::new(),
+        labels: BTreeMap::new(),
+        gotos: Vec::new(),
+        atomic: None,
+        atomic_blocks: 0,
+    };
+    lowering.block(&thread.body);
+    lowering.emit(Instr::Halt, thread.body.end);
+    lowering.resolve_gotos();
+    if lowering.code.len() > room {
+        let message = format!("the program has more than {MAX_STEPS} steps");
+        let label = "replicas count one each";
+        let error = Diagnostic::error(codes::LIMIT, message).with_label(thread.name.span, label);
+        lowering.sink.push(error);
+        return None;
+    }
+    if let Some(halt) = lowering.code.last_mut() {
+        halt.next = Pc(halt.next.0 - 1);
+    }
+    let Lowering { code, statements, .. } = lowering;
+    let name = thread.name.text.to_string();
+    let thread = Thread { name, replica: number, registers, code, entry: Pc(0) };
+    Some(LoweredThread { thread, statements })
+}
+
+fn declare_locals<'a>(
+    thread: &syntax::Thread<'a>,
+    scope: &mut Scope<'a, '_>,
+    sink: &mut Sink,
+) -> Vec<String> {
+    let mut registers = Vec::new();
+    for &name in &thread.locals {
+        if let Some((_, first)) = scope.locals.get(name.text) {
+            sink.push(duplicate(name, "a local", *first));
+        } else if let Some((_, first)) = scope.globals.constants.get(name.text) {
+            sink.push(duplicate(name, "a constant", *first));
+        } else if scope.replica_number(name.text).is_some() {
+            sink.push(duplicate(name, "the thread's number", thread.name.span));
+        } else if registers.len() == RegSet::CAPACITY {
+            let message = format!("more than {} locals in a thread", RegSet::CAPACITY);
+            let label = "this one is too many";
+            sink.push(Diagnostic::error(codes::LIMIT, message).with_label(name.span, label));
+            // Declared all the same: its uses are not wrong.
+            scope.locals.insert(name.text, (Reg(0), name.span));
+        } else {
+            scope.locals.insert(name.text, (Reg::from(registers.len()), name.span));
+            registers.push(name.text.to_string());
+        }
+    }
+    registers
+}
+
+/// A label: its step, its text, and the `atomic` block around it.
+struct Label {
+    pc: Pc,
+    span: Span,
+    atomic: Option<usize>,
+}
+
+/// A step whose successor is a label.
+struct Goto<'a> {
+    at: usize,
+    label: Name<'a>,
+    atomic: Option<usize>,
+}
+
+struct Lowering<'a, 'g, 'o> {
+    scope: Scope<'a, 'g>,
+    origins: &'o mut Origins,
+    sink: &'o mut Sink,
+    room: usize,
+    code: Vec<Step>,
+    statements: Vec<Laid>,
+    labels: BTreeMap<&'a str, Label>,
+    gotos: Vec<Goto<'a>>,
+    /// The `atomic` block around the current statement.
+    atomic: Option<usize>,
+    atomic_blocks: usize,
+}
+
+impl<'a> Lowering<'a, '_, '_> {
+    fn here(&self) -> Pc {
+        Pc::from(self.code.len())
+    }
+
+    /// Adds a step that leads to the one after it; its position.
+    fn emit(&mut self, instr: Instr, span: Span) -> usize {
+        let at = self.code.len();
+        self.code.push(Step { instr, next: Pc::from(at + 1), origin: self.origins.of(span) });
+        at
+    }
+
+    fn lead(&mut self, from: usize, to: Pc) {
+        self.code[from].next = to;
+    }
+
+    /// A jump to the next step if the condition holds; where it goes otherwise is yet to be said.
+    fn branch(&mut self, cond: Expr, span: Span) -> usize {
+        let targets = vec![Pc::from(self.code.len() + 1)];
+        self.emit(Instr::Jump { cond, targets }, span)
+    }
+
+    /// A choice between places yet to be said.
+    fn choice(&mut self, span: Span) -> usize {
+        self.emit(Instr::Jump { cond: Expr::Const(1), targets: vec![] }, span)
+    }
+
+    fn add_target(&mut self, jump: usize, to: Pc) {
+        if let Instr::Jump { targets, .. } = &mut self.code[jump].instr {
+            targets.push(to);
+        }
+    }
+
+    fn block(&mut self, block: &Block<'a>) {
+        for statement in &block.statements {
+            // Enough to know that there are too many.
+            if self.code.len() > self.room {
+                return;
+            }
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement<'a>) {
+        for &label in &statement.labels {
+            if let Some(first) = self.labels.get(label.text) {
+                let error = duplicate(label, "a label", first.span);
+                self.sink.push(error);
+                continue;
+            }
+            let here = Label { pc: self.here(), span: label.span, atomic: self.atomic };
+            self.labels.insert(label.text, here);
+        }
+        self.statements.push(Laid {
+            span: statement.span,
+            first: self.here(),
+            trivial: matches!(statement.kind, StatementKind::Skip | StatementKind::Goto(_)),
+        });
+        match &statement.kind {
+            StatementKind::If(arms, otherwise) => self.conditional(arms, otherwise.as_ref()),
+            StatementKind::While(condition, body) => {
+                let cond = self.condition(condition).unwrap_or(Expr::Const(1));
+                let head = self.branch(cond, statement.span);
+                self.block(body);
+                let back = self.emit(Instr::Skip, statement.span);
+                self.lead(back, Pc::from(head));
+                self.lead(head, self.here());
+            }
+            StatementKind::OneOf(blocks) => {
+                let choice = self.choice(statement.span);
+                let mut ends = Vec::new();
+                for block in blocks {
+                    self.add_target(choice, self.here());
+                    self.block(block);
+                    ends.push(self.emit(Instr::Skip, statement.span));
+                }
+                self.join(ends);
+            }
+            StatementKind::Choose(dst, values) => {
+                let dst = self.local(*dst);
+                let choice = self.choice(statement.span);
+                let mut ends = Vec::new();
+                for value in values {
+                    let Some((dst, value)) = dst.zip(self.expr(value)) else { continue };
+                    self.add_target(choice, self.here());
+                    ends.push(self.emit(Instr::Assign { dst, value }, statement.span));
+                }
+                self.join(ends);
+            }
+            StatementKind::Atomic(block) => self.atomic_block(block, statement.span),
+            StatementKind::Goto(label) => {
+                let at = self.emit(Instr::Skip, statement.span);
+                self.gotos.push(Goto { at, label: *label, atomic: self.atomic });
+            }
+            StatementKind::IfGoto(condition, label) => {
+                let cond = self.condition(condition).unwrap_or(Expr::Const(1));
+                let at = self.branch(cond, statement.span);
+                self.gotos.push(Goto { at, label: *label, atomic: self.atomic });
+            }
+            simple => {
+                // Wrong statements are reported; a skip keeps the shape of the rest.
+                let instr = self.simple(simple).unwrap_or(Instr::Skip);
+                self.emit(instr, statement.span);
+            }
+        }
+    }
+
+    fn join(&mut self, ends: Vec<usize>) {
+        for end in ends {
+            self.lead(end, self.here());
+        }
+    }
+
+    fn conditional(&mut self, arms: &[Arm<'a>], otherwise: Option<&Block<'a>>) {
+        let mut ends = Vec::new();
+        for arm in arms {
+            let cond = self.condition(&arm.condition).unwrap_or(Expr::Const(1));
+            let jump = self.branch(cond, arm.head);
+            self.block(&arm.block);
+            ends.push(self.emit(Instr::Skip, arm.head));
+            self.lead(jump, self.here());
+        }
+        if let Some(block) = otherwise {
+            self.block(block);
+        }
+        self.join(ends);
+    }
+
+    fn atomic_block(&mut self, block: &Block<'a>, span: Span) {
+        if self.atomic.is_some() {
+            self.sink.push(
+                Diagnostic::error(codes::ATOMIC_BLOCK, "an `atomic` block inside another")
+                    .with_label(span, "transactions do not nest"),
+            );
+        }
+        self.atomic_blocks += 1;
+        let around = self.atomic.replace(self.atomic_blocks);
+        self.emit(Instr::Begin, span);
+        self.block(block);
+        self.emit(Instr::End, block.end);
+        self.atomic = around;
+    }
+
+    fn resolve_gotos(&mut self) {
+        for Goto { at, label, atomic } in std::mem::take(&mut self.gotos) {
+            let Some(target) = self.labels.get(label.text) else {
+                let known = self.labels.keys().copied();
+                let mut error = unknown(label, "a label of this thread", known);
+                error.code = codes::NO_LABEL;
+                error.message = format!("there is no label `{}`", label.text);
+                self.sink.push(error);
+                continue;
+            };
+            if target.atomic != atomic {
+                self.sink.push(
+                    Diagnostic::error(
+                        codes::ATOMIC_BLOCK,
+                        "a jump into or out of an `atomic` block",
+                    )
+                    .with_label(label.span, "control must pass the block's start and end")
+                    .with_label(target.span, "the label"),
+                );
+            }
+            match &mut self.code[at].instr {
+                Instr::Jump { targets, .. } => *targets = vec![target.pc],
+                _ => self.code[at].next = target.pc,
+            }
+        }
+    }
+
+    fn simple(&mut self, kind: &StatementKind<'a>) -> Option<Instr> {
+        Some(match kind {
+            StatementKind::Assert(condition) => Instr::Assert(self.condition(condition)?),
+            StatementKind::Assume(condition) => Instr::Assume(self.condition(condition)?),
+            StatementKind::Verify(value) => {
+                let targets = vec![Pc::from(self.code.len() + 1)];
+                Instr::Jump { cond: self.condition(value)?, targets }
+            }
+            StatementKind::Assign(dst, value) => {
+                let (dst, value) = (self.local(*dst), self.expr(value));
+                Instr::Assign { dst: dst?, value: value? }
+            }
+            StatementKind::Load(dst, place, mode) => {
+                let (dst, place) = (self.local(*dst), self.place(place, read_access(*mode)));
+                Instr::Load { dst: dst?, place: place?, mode: *mode }
+            }
+            StatementKind::Store(place, value, mode) => {
+                let access =
+                    if *mode == WriteMode::Na { Access::NonAtomic } else { Access::Atomic };
+                let (place, value) = (self.place(place, access), self.expr(value));
+                Instr::Store { place: place?, value: value?, mode: *mode }
+            }
+            StatementKind::Rmw(dst, rmw) => {
+                let dst = self.optional_local(*dst);
+                let instr = self.rmw(rmw);
+                with_destination(instr?, dst?)
+            }
+            StatementKind::BlockingCas(cas) => {
+                let (place, expected, desired) = self.cas(cas)?;
+                let (read, write) = (cas.modes.read, cas.modes.write);
+                Instr::BlockingCas { place, expected, desired, read, write }
+            }
+            StatementKind::Wait(dst, place, values, mode) => {
+                let dst = self.optional_local(*dst);
+                let place = self.place(place, Access::Atomic);
+                let values: Vec<Option<Expr>> = values.iter().map(|e| self.expr(e)).collect();
+                let values = values.into_iter().collect::<Option<Vec<Expr>>>();
+                Instr::Wait { dst: dst?, place: place?, values: values?, mode: *mode }
+            }
+            StatementKind::Fence(mode) => Instr::Fence(*mode),
+            StatementKind::LightFence(places) => {
+                let places: Vec<_> = places.iter().map(|p| self.place(p, Access::Named)).collect();
+                Instr::LightFence(places.into_iter().collect::<Option<_>>()?)
+            }
+            StatementKind::Lock(place) => Instr::BlockingCas {
+                place: self.place(place, Access::Atomic)?,
+                expected: Expr::Const(0),
+                desired: Expr::Const(1),
+                read: ReadMode::Acq,
+                write: WriteMode::Rlx,
+            },
+            StatementKind::Unlock(place) => Instr::Store {
+                place: self.place(place, Access::Atomic)?,
+                value: Expr::Const(0),
+                mode: WriteMode::Rel,
+            },
+            StatementKind::AtomicBegin => Instr::Begin,
+            StatementKind::AtomicEnd => Instr::End,
+            StatementKind::BusLock => Instr::BusLock,
+            StatementKind::BusUnlock => Instr::BusUnlock,
+            StatementKind::Skip
+            | StatementKind::Goto(_)
+            | StatementKind::IfGoto(..)
+            | StatementKind::If(..)
+            | StatementKind::While(..)
+            | StatementKind::OneOf(_)
+            | StatementKind::Choose(..)
+            | StatementKind::Atomic(_) => Instr::Skip,
+        })
+    }
+
+    fn rmw(&mut self, rmw: &Rmw<'a>) -> Option<Instr> {
+        let (place, update, modes) = match rmw {
+            Rmw::Add(place, amount, modes) => {
+                let place = self.place(place, Access::Atomic);
+                (place?, self.scope.amount(amount, self.sink)?, modes)
+            }
+            Rmw::Exchange(place, value, modes) => {
+                let place = self.place(place, Access::Atomic);
+                (place?, Update::Set(self.expr(value)?), modes)
+            }
+            Rmw::Cas(cas) => {
+                let (place, expected, desired) = self.cas(cas)?;
+                let syntax::Modes { read, write, fail } = cas.modes;
+                return Some(Instr::Cas { dst: None, place, expected, desired, read, write, fail });
+            }
+        };
+        Some(Instr::Rmw { dst: None, place, update, read: modes.read, write: modes.write })
+    }
+
+    fn cas(&mut self, cas: &Cas<'a>) -> Option<(model::Place, Expr, Expr)> {
+        let place = self.place(&cas.place, Access::Atomic);
+        let expected = self.expr(&cas.expected);
+        let desired = self.expr(&cas.desired);
+        Some((place?, expected?, desired?))
+    }
+
+    fn expr(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
+        self.scope.expr(expr, self.sink)
+    }
+
+    fn condition(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
+        self.scope.condition(expr, self.sink)
+    }
+
+    fn place(&mut self, place: &syntax::Place<'a>, access: Access) -> Option<model::Place> {
+        self.scope.place(place, access, self.sink)
+    }
+
+    fn local(&mut self, name: Name<'a>) -> Option<Reg> {
+        self.scope.local(name, self.sink)
+    }
+
+    /// `Some(None)` if there is no name, `None` if it is wrong.
+    fn optional_local(&mut self, name: Option<Name<'a>>) -> Option<Option<Reg>> {
+        match name {
+            None => Some(None),
+            Some(name) => self.local(name).map(Some),
+        }
+    }
+}
+
+fn read_access(mode: ReadMode) -> Access {
+    if mode == ReadMode::Na { Access::NonAtomic } else { Access::Atomic }
+}
+
+fn with_destination(mut instr: Instr, to: Option<Reg>) -> Instr {
+    if let Instr::Rmw { dst, .. } | Instr::Cas { dst, .. } = &mut instr {
+        *dst = to;
+    }
+    instr
+}

@@ -1,0 +1,221 @@
+//! Statements and blocks.
+
+use super::{Failed, MAX_NESTING, Parse, Parser};
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::lexer::Kind;
+use crate::source::Span;
+use crate::suggest;
+use crate::syntax::{Arm, Block, Statement, StatementKind};
+
+/// The words that start a statement.
+const STATEMENTS: [&str; 19] = [
+    "if",
+    "while",
+    "goto",
+    "oneof",
+    "skip",
+    "assert",
+    "assume",
+    "verify",
+    "FADD",
+    "CAS",
+    "exchange",
+    "BCAS",
+    "wait",
+    "fence",
+    "lock",
+    "unlock",
+    "atomic",
+    "bus_lock",
+    "bus_unlock",
+];
+
+impl<'a> Parser<'a, '_> {
+    fn block(&mut self) -> Parse<Block<'a>> {
+        let open = self.expect(Kind::OpenBrace)?;
+        self.block_after(open)
+    }
+
+    /// The rest of a block whose opening brace was read.
+    pub(super) fn block_after(&mut self, open: Span) -> Parse<Block<'a>> {
+        if self.nesting == MAX_NESTING {
+            self.gave_up = true;
+            let message = format!("blocks nest deeper than {MAX_NESTING}");
+            return self
+                .fail(Diagnostic::error(codes::LIMIT, message).with_label(open, "one too many"));
+        }
+        self.nesting += 1;
+        let mut statements = Vec::new();
+        while self.kind() != Kind::CloseBrace {
+            if self.kind() == Kind::End || self.at_next_thread() {
+                return self.unclosed(open);
+            }
+            match self.statement() {
+                Ok(statement) => statements.push(statement),
+                Err(Failed) if self.gave_up || self.sink.is_full() => {
+                    self.gave_up = true;
+                    return Err(Failed);
+                }
+                Err(Failed) => self.skip_statement(),
+            }
+        }
+        self.nesting -= 1;
+        Ok(Block { statements, end: self.advance().span() })
+    }
+
+    /// Does the next thread start here, because a brace is missing?
+    fn at_next_thread(&self) -> bool {
+        (self.at_keyword("thread") || self.at_keyword("fn"))
+            && self.kind_at(1) == Kind::Name
+            && matches!(self.kind_at(2), Kind::OpenBrace | Kind::OpenBracket)
+    }
+
+    fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
+        self.gave_up = true;
+        let found = self.describe();
+        let span = self.span();
+        self.fail(
+            Diagnostic::error(codes::SYNTAX, format!("expected `}}`, found {found}"))
+                .with_label(span, "expected `}`")
+                .with_label(open, "this brace is not closed"),
+        )
+    }
+
+    fn statement(&mut self) -> Parse<Statement<'a>> {
+        let mut labels = Vec::new();
+        while self.kind() == Kind::Name && self.kind_at(1) == Kind::Colon {
+            labels.push(self.name("a label")?);
+            self.advance();
+        }
+        let start = self.span();
+        let (kind, span) = match self.kind() {
+            Kind::CloseBrace if !labels.is_empty() => (StatementKind::Skip, self.last_span()),
+            Kind::Semicolon => {
+                self.advance();
+                (StatementKind::Skip, start)
+            }
+            Kind::Name if matches!(self.kind_at(1), Kind::Dot | Kind::OpenBracket) => {
+                let kind = self.store()?;
+                self.end_simple(start, kind)?
+            }
+            Kind::Name if self.kind_at(1) == Kind::Assign => {
+                let kind = self.assignment()?;
+                self.end_simple(start, kind)?
+            }
+            Kind::Name => self.keyword_statement(start)?,
+            _ => return self.unexpected(&["a statement"]),
+        };
+        Ok(Statement { labels, span, kind })
+    }
+
+    fn end_simple(
+        &mut self,
+        start: Span,
+        kind: StatementKind<'a>,
+    ) -> Parse<(StatementKind<'a>, Span)> {
+        let span = start.to(self.last_span());
+        self.expect(Kind::Semicolon)?;
+        Ok((kind, span))
+    }
+
+    fn keyword_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
+        let word = self.word();
+        if !STATEMENTS.contains(&word) {
+            return self.unknown_statement();
+        }
+        self.advance();
+        let kind = match word {
+            "if" => return self.if_statement(start),
+            "while" => {
+                let condition = self.expression()?;
+                let head = start.to(self.last_span());
+                let body = self.block()?;
+                return Ok((StatementKind::While(condition, body), head));
+            }
+            "oneof" => {
+                let blocks = self.choices()?;
+                self.expect(Kind::Semicolon)?;
+                return Ok((StatementKind::OneOf(blocks), start));
+            }
+            "atomic" if self.kind() == Kind::OpenBrace => {
+                return Ok((StatementKind::Atomic(self.block()?), start));
+            }
+            "atomic" if self.eat_keyword("begin") => StatementKind::AtomicBegin,
+            "atomic" if self.eat_keyword("end") => StatementKind::AtomicEnd,
+            "atomic" => return self.unexpected(&["`{`"]),
+            "goto" => StatementKind::Goto(self.name("a label")?),
+            "skip" => StatementKind::Skip,
+            "assert" => StatementKind::Assert(self.argument()?),
+            "assume" => StatementKind::Assume(self.argument()?),
+            "verify" => StatementKind::Verify(self.argument()?),
+            "BCAS" => self.blocking_cas()?,
+            "wait" => self.wait(None)?,
+            "fence" => self.fence()?,
+            "lock" => StatementKind::Lock(self.only_place()?),
+            "unlock" => StatementKind::Unlock(self.only_place()?),
+            "bus_lock" => StatementKind::BusLock,
+            "bus_unlock" => StatementKind::BusUnlock,
+            _ => StatementKind::Rmw(None, self.rmw(word)?),
+        };
+        self.end_simple(start, kind)
+    }
+
+    fn if_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
+        let condition = self.expression()?;
+        let head = start.to(self.last_span());
+        if self.eat_keyword("goto") {
+            let label = self.name("a label")?;
+            return self.end_simple(start, StatementKind::IfGoto(condition, label));
+        }
+        if self.kind() != Kind::OpenBrace {
+            return self.unexpected(&["`{`", "`goto`"]);
+        }
+        let block = self.block()?;
+        let mut arms = vec![Arm { head, condition, block }];
+        let mut otherwise = None;
+        while otherwise.is_none() && self.eat_keyword("else") {
+            let start = self.span();
+            if self.eat_keyword("if") {
+                let condition = self.expression()?;
+                let head = start.to(self.last_span());
+                let block = self.block()?;
+                arms.push(Arm { head, condition, block });
+            } else if self.kind() == Kind::OpenBrace {
+                otherwise = Some(self.block()?);
+            } else {
+                return self.unexpected(&["`{`", "`if`"]);
+            }
+        }
+        Ok((StatementKind::If(arms, otherwise), head))
+    }
+
+    fn choices(&mut self) -> Parse<Vec<Block<'a>>> {
+        self.expect(Kind::OpenParen)?;
+        let mut blocks = vec![self.block()?];
+        while self.kind() == Kind::OpenBrace {
+            blocks.push(self.block()?);
+        }
+        match self.kind() {
+            Kind::CloseParen => {
+                self.advance();
+                Ok(blocks)
+            }
+            _ => self.unexpected(&["`{`", "`)`"]),
+        }
+    }
+
+    fn unknown_statement<T>(&mut self) -> Parse<T> {
+        let word = self.word();
+        let help = match word {
+            "else" => Some("`else` follows the `}` of an `if`".to_string()),
+            "local" => Some("locals are declared first in their thread: `local r;`".to_string()),
+            "for" | "do" | "switch" => Some("loops are written with `while` or `goto`".to_string()),
+            "return" | "break" | "continue" => {
+                Some("put a label where control should go, and `goto` it".to_string())
+            }
+            _ => suggest::nearest(word, STATEMENTS).map(|near| format!("did you mean `{near}`?")),
+        };
+        self.unexpected_with(&["a statement"], help)
+    }
+}

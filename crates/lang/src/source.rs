@@ -1,0 +1,107 @@
+//! A program together with the text it came from.
+
+use crate::Diagnostic;
+use crate::lower::Lowered;
+use model::{Origin, Program, Value};
+use std::sync::Arc;
+
+/// A range of bytes of a text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Span {
+    /// Where it starts.
+    pub start: usize,
+    /// Where it ends; the byte here is no longer part of it.
+    pub end: usize,
+}
+
+impl Span {
+    /// The bytes `start..end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        Span { start, end }
+    }
+
+    /// From the start of `self` to the end of `other`.
+    pub fn to(self, other: Span) -> Self {
+        Span { start: self.start, end: other.end.max(self.start) }
+    }
+}
+
+/// A program and its text.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What messages call the file.
+    pub name: String,
+    /// Its text.
+    pub text: Arc<str>,
+    /// What it means.
+    pub program: Program,
+    /// Where each instruction came from, by [`Origin`].
+    pub spans: Vec<Span>,
+    /// What may not be as meant.
+    pub warnings: Vec<Diagnostic>,
+    /// The `track` hints; no analysis needs them.
+    pub tracks: Vec<Track>,
+    line_starts: Vec<usize>,
+}
+
+/// A hint from the text that these values of a location matter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Track {
+    /// The location's name.
+    pub location: String,
+    /// The values; `None` for all.
+    pub values: Option<Vec<Value>>,
+}
+
+impl Source {
+    pub(crate) fn new(name: &str, text: &str, lowered: Lowered, warnings: Vec<Diagnostic>) -> Self {
+        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        Source {
+            name: name.to_string(),
+            text: text.into(),
+            program: lowered.program,
+            spans: lowered.spans,
+            warnings,
+            tracks: lowered.tracks,
+            line_starts: std::iter::once(0).chain(newlines).collect(),
+        }
+    }
+
+    /// Where an instruction came from; the start of the text if `origin` is not of this program.
+    pub fn span(&self, origin: Origin) -> Span {
+        self.spans.get(origin.index()).copied().unwrap_or(Span::new(0, 0))
+    }
+
+    /// The line and column of a byte, both from 1; columns count characters.
+    pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        let offset = floor_boundary(&self.text, offset);
+        let line = self.line_starts.partition_point(|&start| start <= offset);
+        let start = self.line_starts[line - 1];
+        (line, 1 + self.text[start..offset].chars().count())
+    }
+
+    /// The text of a line, counted from 1, without its end; empty if there is no such line.
+    pub fn line_text(&self, line: usize) -> &str {
+        let Some(&start) = line.checked_sub(1).and_then(|index| self.line_starts.get(index)) else {
+            return "";
+        };
+        let end = self.line_starts.get(line).copied().unwrap_or(self.text.len());
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+
+    /// The text of a span; for an instruction's span, its statement.
+    pub fn snippet(&self, span: Span) -> &str {
+        let end = floor_boundary(&self.text, span.end);
+        let start = floor_boundary(&self.text, span.start).min(end);
+        &self.text[start..end]
+    }
+}
+
+/// The nearest place at or before `offset` where a character starts.
+pub(crate) fn floor_boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}

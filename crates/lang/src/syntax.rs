@@ -1,0 +1,170 @@
+//! The syntax tree: what the text says, before names are resolved.
+//!
+//! Blocks nest as deep as the parser allows ([`crate::parser::MAX_NESTING`]). Expressions are kept
+//! in postfix order, flat, so that none is too deep or too long to walk.
+
+use crate::source::Span;
+use model::expr::{Binary, Unary};
+use model::{FenceMode, LocationKind, ReadMode, WriteMode};
+
+/// A whole text.
+#[derive(Debug, Default)]
+pub(crate) struct Unit<'a> {
+    pub(crate) max_values: Vec<(i64, Span)>,
+    pub(crate) constants: Vec<Constant<'a>>,
+    pub(crate) locations: Vec<Declaration<'a>>,
+    pub(crate) tracks: Vec<Hint<'a>>,
+    pub(crate) threads: Vec<Thread<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Constant<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) value: Expr<'a>,
+}
+
+/// `x`, `x = 1`, `a[4] = 1` or `a[2] = {1, 2}`
+#[derive(Debug)]
+pub(crate) struct Declaration<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) kind: LocationKind,
+    pub(crate) length: Option<Expr<'a>>,
+    pub(crate) initial: Initial<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Initial<'a> {
+    Zero,
+    /// One value for the location, or for all elements.
+    All(Expr<'a>),
+    /// One value for each element.
+    Each(Vec<Expr<'a>>, Span),
+}
+
+/// `track x: all;` or `track x: 0, 1;`
+#[derive(Debug)]
+pub(crate) struct Hint<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) values: Option<Vec<(i64, Span)>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Thread<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) count: Option<Expr<'a>>,
+    pub(crate) locals: Vec<Name<'a>>,
+    pub(crate) body: Block<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) statements: Vec<Statement<'a>>,
+    /// The closing brace.
+    pub(crate) end: Span,
+}
+
+#[derive(Debug)]
+pub(crate) struct Statement<'a> {
+    pub(crate) labels: Vec<Name<'a>>,
+    /// What stands for it in reports: all of a simple statement but its semicolon, the head of one
+    /// with blocks.
+    pub(crate) span: Span,
+    pub(crate) kind: StatementKind<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) enum StatementKind<'a> {
+    Skip,
+    Goto(Name<'a>),
+    IfGoto(Expr<'a>, Name<'a>),
+    /// `if … else if … else …`: at least one arm.
+    If(Vec<Arm<'a>>, Option<Block<'a>>),
+    While(Expr<'a>, Block<'a>),
+    OneOf(Vec<Block<'a>>),
+    Assert(Expr<'a>),
+    Assume(Expr<'a>),
+    Verify(Expr<'a>),
+    Assign(Name<'a>, Expr<'a>),
+    Choose(Name<'a>, Vec<Expr<'a>>),
+    Load(Name<'a>, Place<'a>, ReadMode),
+    Store(Place<'a>, Expr<'a>, WriteMode),
+    Rmw(Option<Name<'a>>, Rmw<'a>),
+    BlockingCas(Cas<'a>),
+    Wait(Option<Name<'a>>, Place<'a>, Vec<Expr<'a>>, ReadMode),
+    Fence(FenceMode),
+    LightFence(Vec<Place<'a>>),
+    Lock(Place<'a>),
+    Unlock(Place<'a>),
+    Atomic(Block<'a>),
+    AtomicBegin,
+    AtomicEnd,
+    BusLock,
+    BusUnlock,
+}
+
+#[derive(Debug)]
+pub(crate) struct Arm<'a> {
+    /// `if (…)`
+    pub(crate) head: Span,
+    pub(crate) condition: Expr<'a>,
+    pub(crate) block: Block<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Rmw<'a> {
+    Add(Place<'a>, Expr<'a>, Modes),
+    Exchange(Place<'a>, Expr<'a>, Modes),
+    Cas(Cas<'a>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Cas<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) expected: Expr<'a>,
+    pub(crate) desired: Expr<'a>,
+    pub(crate) modes: Modes,
+}
+
+/// The modes of a read-modify-write; `fail` is that of a failing CAS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modes {
+    pub(crate) read: ReadMode,
+    pub(crate) write: WriteMode,
+    pub(crate) fail: ReadMode,
+}
+
+/// `x` or `a[e]`
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) index: Option<Expr<'a>>,
+    pub(crate) span: Span,
+}
+
+/// An expression in postfix order.
+#[derive(Debug)]
+pub(crate) struct Expr<'a> {
+    pub(crate) terms: Vec<Term<'a>>,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term<'a> {
+    pub(crate) kind: TermKind<'a>,
+    /// For an operator, the whole subexpression.
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TermKind<'a> {
+    Number(i64),
+    Name(&'a str),
+    Unary(Unary),
+    Binary(Binary),
+}
