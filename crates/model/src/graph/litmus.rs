@@ -1,7 +1,5 @@
 //! Litmus tests by hand, for the unit tests of this folder: straight-line threads over locations
-//! `X`, `Y`, `Z` and a non-atomic `N`, registers `A`, `B`, `C`.
-
-#![allow(dead_code)]
+//! `X`, `Y`, `Z` and a non-atomic `N`, registers `A`, `B`.
 
 use crate::{
     Domain, Expr, FenceMode, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program,
@@ -15,7 +13,6 @@ pub const N: Loc = Loc(3);
 
 pub const A: Reg = Reg(0);
 pub const B: Reg = Reg(1);
-pub const C: Reg = Reg(2);
 
 pub const RLX: ReadMode = ReadMode::Rlx;
 pub const ACQ: ReadMode = ReadMode::Acq;
@@ -35,7 +32,7 @@ pub fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
         Thread {
             name: format!("t{number}"),
             replica: None,
-            registers: ["a", "b", "c"].map(String::from).to_vec(),
+            registers: ["a", "b"].map(String::from).to_vec(),
             code: steps
                 .map(|(pc, instr)| Step {
                     next: Pc::from(if instr == Instr::Halt { pc } else { pc + 1 }),

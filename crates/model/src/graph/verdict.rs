@@ -87,3 +87,131 @@ fn in_all_graphs(
     });
     Answer { verdict, bounded: enumeration.bounded }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::litmus::*;
+    use super::super::monitor::{Verdicts, verdicts};
+    use super::*;
+    use crate::{FenceMode, ReadMode, WriteMode};
+
+    /// Robust and observationally robust, by definition; the monitors must say the same of the first
+    /// and may be stricter about the second only if `strict`.
+    fn judge(program: &Program, strict: bool) -> (bool, bool) {
+        let limits = Limits::default();
+        let robust = is_robust(program, &limits).holds();
+        let observational = is_observationally_robust(program, &limits).holds();
+        let monitor = verdicts(program, &limits);
+        assert_eq!(monitor.robust.is_none(), robust);
+        assert_eq!(monitor.observational.is_none(), observational && !strict);
+        (robust, observational)
+    }
+
+    /// Ex. 4.10: message passing without synchronisation is observationally robust as long as nobody
+    /// looks at what was read.
+    #[test]
+    fn message_passing() {
+        let with = |read, write, look: bool| {
+            let mut reader = vec![load(A, Y, read), load(B, X, RLX)];
+            reader.extend(look.then(|| assert(B)));
+            program([vec![store(X, 1, WRLX), store(Y, 1, write)], reader])
+        };
+        assert_eq!(judge(&with(ACQ, REL, true), false), (true, true));
+        assert_eq!(judge(&with(RLX, WRLX, false), false), (false, true));
+        assert_eq!(judge(&with(RLX, WRLX, true), false), (false, false));
+    }
+
+    /// Ex. 4.18: two store bufferings nested; the outer tainted reads must not count as knowledge.
+    #[test]
+    fn nested_store_buffering() {
+        let side = |mine, other| {
+            vec![store(mine, 1, REL), load(A, other, ACQ), load(B, other, ACQ), jump(B, 4)]
+        };
+        assert_eq!(judge(&program([side(X, Y), side(Y, X)]), false), (false, false));
+    }
+
+    /// Ex. 4.19, in its smallest form: the observational check is stricter than the definition.
+    #[test]
+    fn the_observational_check_is_not_complete() {
+        let program = program([
+            vec![store(X, 1, REL), store(Y, 1, REL)],
+            vec![store(Y, 2, REL), load(A, X, ACQ)],
+        ]);
+        assert_eq!(judge(&program, true), (false, true));
+    }
+
+    /// A wait masks a benign stale read of a busy loop.
+    #[test]
+    fn waits_mask_busy_loops() {
+        let reader = |first| vec![first, load(B, X, RLX), store_reg(Z, B, WRLX)];
+        let with = |first| program([vec![store(X, 1, WRLX), store(Y, 1, REL)], reader(first)]);
+        assert_eq!(judge(&with(wait(Y, 1, ACQ)), false), (true, true));
+        assert_eq!(judge(&with(wait(Y, 1, RLX)), false), (false, false));
+    }
+
+    #[test]
+    fn store_buffering_with_sc_fences_is_robust() {
+        let side = |mine, other| {
+            vec![store(mine, 1, WRLX), fence(FenceMode::Sc), load(A, other, RLX), assert(A)]
+        };
+        assert_eq!(judge(&program([side(X, Y), side(Y, X)]), false), (true, true));
+    }
+
+    fn publication(write: WriteMode, read: ReadMode) -> (bool, bool, Verdicts) {
+        let program = program([
+            vec![store(N, 1, WriteMode::Na), store(X, 1, write)],
+            vec![wait(X, 1, read), load(A, N, ReadMode::Na)],
+        ]);
+        let limits = Limits::default();
+        (
+            is_robust(&program, &limits).holds(),
+            is_race_free(&program, &limits).holds(),
+            verdicts(&program, &limits),
+        )
+    }
+
+    /// A race-free program is robust at its non-atomic accesses; a racy one may be stale at them, and
+    /// then only tests at all accesses call it not robust.
+    #[test]
+    fn races_and_robustness() {
+        let (robust, race_free, monitor) = publication(REL, ACQ);
+        assert!(robust && race_free);
+        assert_eq!((monitor.robust, monitor.race, monitor.racy_graph), (None, None, None));
+
+        let (robust, race_free, monitor) = publication(WRLX, ACQ);
+        assert!(!robust && !race_free);
+        assert!(monitor.robust.is_some() && monitor.robust_at_atomics.is_none());
+        assert!(monitor.race.is_some() && monitor.racy_graph.is_some());
+    }
+
+    /// Ex. 6.3: a reader and a later writer that only a third thread's chain connects.
+    #[test]
+    fn a_read_races_with_a_later_write() {
+        let with = |mode| {
+            program([
+                vec![load(A, N, ReadMode::Na), store(Y, 1, mode)],
+                vec![wait(Y, 1, ACQ), load(B, N, ReadMode::Na), store(Y, 2, REL)],
+                vec![wait(Y, 2, ACQ), store(N, 1, WriteMode::Na)],
+            ])
+        };
+        let limits = Limits::default();
+        for (mode, race_free) in [(WRLX, false), (REL, true)] {
+            let program = with(mode);
+            assert_eq!(is_race_free(&program, &limits).holds(), race_free);
+            assert_eq!(verdicts(&program, &limits).race.is_none(), race_free);
+        }
+    }
+
+    #[test]
+    fn assertions_under_rc20() {
+        let with = |read, write| {
+            program([
+                vec![store(X, 1, WRLX), store(Y, 1, write)],
+                vec![wait(Y, 1, read), load(A, X, RLX), assert(A)],
+            ])
+        };
+        let limits = Limits::default();
+        assert!(is_safe(&with(ACQ, REL), &limits).holds());
+        assert!(!is_safe(&with(ACQ, WRLX), &limits).holds());
+    }
+}
