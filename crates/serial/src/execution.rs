@@ -1,0 +1,461 @@
+//! Monitoring an execution, in one pass and with memory for the live transactions only.
+//!
+//! Three questions, one machine. *TSO-serializable*: the conflict graph under the TSO conflict
+//! relation (Section 4.1) is acyclic (Theorem 1). *SC-serializable*: the same with all program order
+//! kept and each write one event with its commit. *SC-equivalent* (this execution is robust): as
+//! before, with every event a unit of its own (Theorem 10, the write-contraction).
+//!
+//! The monitor does not draw every conflict, only enough that the rest follow by transitivity:
+//!
+//! * between threads, per variable: the last commit, and per thread the last read since;
+//! * a read served from its own buffer does not conflict with commits that happen before its write
+//!   commits. It is parked at the buffered write, and becomes a reader when that write commits;
+//! * within a thread under TSO: a *strong* event (fence, unbuffered read) precedes everything later;
+//!   a write or fence follows everything earlier; accesses to one variable follow each other.
+//!
+//! The definition's other same-thread conflicts (commit with commit, commit with fence) join
+//! transactions that the issues of those writes already join.
+
+use std::collections::VecDeque;
+
+use crate::event::{Action, Event, Thread, Var};
+use crate::graph::{Cycle, Graph, Node};
+use crate::witness::{self, Access, EdgeKind, Record, Step, Unit, Violation};
+
+/// What is asked of an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Question {
+    /// Do the transactions look atomic, with the reorderings that TSO grants also between them?
+    TsoSerializable,
+    /// Do they look atomic in the order in which the program has its events?
+    ScSerializable,
+    /// Is the execution one that sequential consistency could have shown?
+    ScEquivalent,
+}
+
+impl Question {
+    /// All of them.
+    pub const ALL: [Question; 3] =
+        [Question::TsoSerializable, Question::ScSerializable, Question::ScEquivalent];
+
+    /// As the reports write it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Question::TsoSerializable => "TSO-serializable",
+            Question::ScSerializable => "SC-serializable",
+            Question::ScEquivalent => "SC-equivalent",
+        }
+    }
+
+    /// Whether all program order counts, or only what TSO preserves.
+    pub fn keeps_program_order(self) -> bool {
+        match self {
+            Question::TsoSerializable => false,
+            Question::ScSerializable | Question::ScEquivalent => true,
+        }
+    }
+
+    /// Whether the units are transactions (or else single events).
+    pub fn of_transactions(self) -> bool {
+        match self {
+            Question::TsoSerializable | Question::ScSerializable => true,
+            Question::ScEquivalent => false,
+        }
+    }
+}
+
+/// An event and the unit it belongs to.
+#[derive(Clone, Copy)]
+struct Mention {
+    node: Node,
+    access: Access,
+}
+
+/// Why one unit precedes another: an event of each.
+#[derive(Clone, Copy)]
+struct Why {
+    leaves: Access,
+    enters: Access,
+}
+
+/// What is kept with each live unit.
+#[derive(Default)]
+struct Body {
+    unit: Option<Unit>,
+    open: bool,
+    uncommitted: u32,
+    records: Vec<Record>,
+    /// Records were dropped because the unit is very long.
+    cut: bool,
+}
+
+/// Longer units keep only their first events for the report.
+const MOST_RECORDS: usize = 1_000;
+
+struct Buffered {
+    node: Node,
+    /// When it was issued.
+    issued: u64,
+    /// The last commit to the variable when it was issued.
+    above: Option<Mention>,
+    /// Its thread's last read of it while buffered.
+    reader: Option<Mention>,
+    /// Records of the reads it served.
+    served: Vec<(Node, u32)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct OwnVar {
+    /// Number of the thread's last write to the variable; 0 if there is none.
+    last_write: u64,
+    last_access: Option<Mention>,
+}
+
+#[derive(Default)]
+struct ThreadState {
+    open: Option<Node>,
+    buffer: VecDeque<Buffered>,
+    issued: u64,
+    committed: u64,
+    issued_at_fence: u64,
+    previous: Option<Mention>,
+    last_strong: Option<Mention>,
+    last_write: Option<Mention>,
+    /// Buffered reads since the last write or fence.
+    buffered_reads: Vec<Mention>,
+    vars: Vec<OwnVar>,
+}
+
+#[derive(Default)]
+struct VarState {
+    last_commit: Option<Mention>,
+    readers: Vec<(Thread, Mention)>,
+}
+
+/// How much a monitor is holding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Events seen.
+    pub events: u64,
+    /// Units (transactions or events) alive now.
+    pub live: usize,
+    /// The most ever alive together.
+    pub peak: usize,
+}
+
+/// Watches one execution for one question. Feed it valid executions (see
+/// [`Buffers`](crate::read::Buffers)); a commit without a write is ignored.
+pub struct ExecutionMonitor {
+    question: Question,
+    graph: Graph<Body, Why>,
+    threads: Vec<ThreadState>,
+    vars: Vec<VarState>,
+    now: u64,
+    violation: Option<Violation>,
+    before: Vec<Mention>,
+    spare: Vec<Vec<(Node, u32)>>,
+}
+
+impl ExecutionMonitor {
+    /// A monitor that has seen nothing.
+    pub fn new(question: Question) -> Self {
+        ExecutionMonitor {
+            question,
+            graph: Graph::new(),
+            threads: Vec::new(),
+            vars: Vec::new(),
+            now: 0,
+            violation: None,
+            before: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// The first violation seen.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// The first violation seen, taken out.
+    pub fn into_violation(self) -> Option<Violation> {
+        self.violation
+    }
+
+    /// How much the monitor holds.
+    pub fn load(&self) -> Load {
+        Load { events: self.now, live: self.graph.live(), peak: self.graph.peak() }
+    }
+
+    /// Takes in the next event of the execution. After a violation nothing more is looked at.
+    pub fn step(&mut self, event: &Event) {
+        let at = self.now;
+        self.now += 1;
+        if self.violation.is_some() {
+            return;
+        }
+        let thread = event.thread.0 as usize;
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, ThreadState::default);
+        }
+        let Event { thread: who, action, line, place } = *event;
+        let access = Access { at, thread: who, action, line, place };
+        match action {
+            Action::Begin(_) => self.begin(thread, access),
+            Action::End => self.end(thread),
+            Action::Read(x) => self.read(thread, x, access),
+            Action::Write(x) => self.write(thread, x, access),
+            Action::Commit(x) => self.commit(thread, x, access),
+            Action::Fence => self.fence(thread, access),
+        }
+    }
+
+    fn begin(&mut self, thread: usize, access: Access) {
+        if self.question.of_transactions() {
+            self.threads[thread].open = Some(self.new_unit(access, false));
+        }
+    }
+
+    fn end(&mut self, thread: usize) {
+        if let Some(node) = self.threads[thread].open.take() {
+            if let Some(body) = self.graph.data_mut(node) {
+                body.open = false;
+            }
+            self.finish_if_quiet(node);
+        }
+    }
+
+    fn new_unit(&mut self, access: Access, single: bool) -> Node {
+        let node = self.graph.add_node();
+        let label = match access.action {
+            Action::Begin(label) => label,
+            _ => None,
+        };
+        if let Some(body) = self.graph.data_mut(node) {
+            body.unit = Some(Unit { thread: access.thread, label, line: access.line, single });
+            body.open = !single;
+            body.uncommitted = 0;
+            body.records.clear();
+            body.cut = false;
+        }
+        node
+    }
+
+    fn finish_if_quiet(&mut self, node: Node) {
+        if self.graph.data(node).is_some_and(|body| !body.open && body.uncommitted == 0) {
+            self.graph.finish(node);
+        }
+    }
+
+    /// The unit of an event that happens now, and the event in it.
+    fn mention(&mut self, thread: usize, access: Access) -> Mention {
+        let node = match self.threads[thread].open {
+            Some(node) => node,
+            None => self.new_unit(access, true),
+        };
+        Mention { node, access }
+    }
+
+    fn record(&mut self, node: Node, record: Record) -> u32 {
+        let Some(body) = self.graph.data_mut(node) else { return u32::MAX };
+        if body.records.len() < MOST_RECORDS {
+            body.records.push(record);
+            body.records.len() as u32 - 1
+        } else {
+            body.cut = true;
+            u32::MAX
+        }
+    }
+
+    /// Draws the edges from `self.before` to `to`.
+    fn draw(&mut self, to: Mention) {
+        let mut before = std::mem::take(&mut self.before);
+        for from in before.drain(..) {
+            let why = Why { leaves: from.access, enters: to.access };
+            if let Err(cycle) = self.graph.add_edge(from.node, to.node, why) {
+                self.violation = Some(self.explain(&cycle, from.node, to.node));
+                break;
+            }
+        }
+        before.clear();
+        self.before = before;
+    }
+
+    fn own(&mut self, thread: usize, x: Var) -> &mut OwnVar {
+        let vars = &mut self.threads[thread].vars;
+        if vars.len() <= x.0 as usize {
+            vars.resize(x.0 as usize + 1, OwnVar::default());
+        }
+        &mut vars[x.0 as usize]
+    }
+
+    fn var(&mut self, x: Var) -> &mut VarState {
+        if self.vars.len() <= x.0 as usize {
+            self.vars.resize_with(x.0 as usize + 1, VarState::default);
+        }
+        &mut self.vars[x.0 as usize]
+    }
+
+    fn read(&mut self, thread: usize, x: Var, access: Access) {
+        let me = self.mention(thread, access);
+        let own = *self.own(thread, x);
+        let state = &self.threads[thread];
+        let buffered = own.last_write > state.issued_at_fence;
+        let pending = own.last_write.checked_sub(state.committed + 1);
+        if self.question.keeps_program_order() {
+            self.before.extend(state.previous);
+        } else {
+            self.before.extend(state.last_strong);
+            self.before.extend(own.last_access);
+        }
+        let mut record = Record { access, buffered, sees_before: access.at, holds_from: access.at };
+        match pending {
+            Some(index) => {
+                let write = &mut self.threads[thread].buffer[index as usize];
+                self.before.extend(write.above);
+                write.reader = Some(me);
+                record.sees_before = write.issued;
+                record.holds_from = u64::MAX;
+            }
+            None => {
+                let above = self.var(x).last_commit;
+                self.before.extend(above);
+                let readers = &mut self.var(x).readers;
+                match readers.iter_mut().find(|(reader, _)| *reader == access.thread) {
+                    Some((_, last)) => *last = me,
+                    None => readers.push((access.thread, me)),
+                }
+            }
+        }
+        let kept = self.record(me.node, record);
+        let state = &mut self.threads[thread];
+        if let (Some(index), true) = (pending, kept != u32::MAX) {
+            state.buffer[index as usize].served.push((me.node, kept));
+        }
+        if !buffered {
+            state.last_strong = Some(me);
+        } else if state.buffered_reads.last().is_none_or(|last| last.node != me.node) {
+            state.buffered_reads.push(me);
+        }
+        state.previous = Some(me);
+        state.vars[x.0 as usize].last_access = Some(me);
+        self.draw(me);
+        self.close_single(thread, me.node);
+    }
+
+    /// Everything earlier in the thread precedes a write or a fence.
+    fn after_all(&mut self, thread: usize) {
+        let state = &mut self.threads[thread];
+        if self.question.keeps_program_order() {
+            self.before.extend(state.previous);
+        } else {
+            self.before.extend(state.last_strong);
+            self.before.extend(state.last_write);
+            self.before.append(&mut state.buffered_reads);
+        }
+        state.buffered_reads.clear();
+    }
+
+    fn write(&mut self, thread: usize, x: Var, access: Access) {
+        let me = self.mention(thread, access);
+        self.record(me.node, plain(access));
+        self.after_all(thread);
+        let above = self.var(x).last_commit;
+        let served = self.spare.pop().unwrap_or_default();
+        let state = &mut self.threads[thread];
+        state.issued += 1;
+        let number = state.issued;
+        let issued = access.at;
+        state.buffer.push_back(Buffered { node: me.node, issued, above, reader: None, served });
+        state.last_write = Some(me);
+        state.previous = Some(me);
+        *self.own(thread, x) = OwnVar { last_write: number, last_access: Some(me) };
+        if let Some(body) = self.graph.data_mut(me.node) {
+            body.uncommitted += 1;
+        }
+        self.draw(me);
+    }
+
+    fn fence(&mut self, thread: usize, access: Access) {
+        let me = self.mention(thread, access);
+        self.record(me.node, plain(access));
+        self.after_all(thread);
+        let state = &mut self.threads[thread];
+        state.last_strong = Some(me);
+        state.previous = Some(me);
+        state.issued_at_fence = state.issued;
+        self.draw(me);
+        self.close_single(thread, me.node);
+    }
+
+    fn commit(&mut self, thread: usize, x: Var, access: Access) {
+        let state = &mut self.threads[thread];
+        let Some(mut write) = state.buffer.pop_front() else { return };
+        state.committed += 1;
+        let me = Mention { node: write.node, access };
+        self.record(me.node, plain(access));
+        for (node, index) in write.served.drain(..) {
+            let body = self.graph.data_mut(node);
+            if let Some(read) = body.and_then(|body| body.records.get_mut(index as usize)) {
+                read.holds_from = access.at;
+            }
+        }
+        self.spare.push(write.served);
+        let mut before = std::mem::take(&mut self.before);
+        let var = self.var(x);
+        before.extend(var.last_commit);
+        before.extend(
+            var.readers.drain(..).filter(|(who, _)| *who != access.thread).map(|(_, read)| read),
+        );
+        var.last_commit = Some(me);
+        var.readers.extend(write.reader.map(|read| (access.thread, read)));
+        self.before = before;
+        self.draw(me);
+        if let Some(body) = self.graph.data_mut(me.node) {
+            body.uncommitted = body.uncommitted.saturating_sub(1);
+        }
+        self.finish_if_quiet(me.node);
+    }
+
+    /// An event outside transactions is over as soon as it has happened.
+    fn close_single(&mut self, thread: usize, node: Node) {
+        if self.threads[thread].open.is_none() {
+            self.finish_if_quiet(node);
+        }
+    }
+
+    /// Turns the cycle that `from → to` closes into a report, as short as the definition allows.
+    fn explain(&self, cycle: &Cycle<Why>, from: Node, to: Node) -> Violation {
+        let bodies: Vec<&Body> =
+            self.graph.between(to, from).into_iter().filter_map(|n| self.graph.data(n)).collect();
+        let whole = bodies.iter().all(|body| !body.cut);
+        let units: Vec<(Unit, &[Record])> =
+            bodies.iter().filter_map(|body| Some((body.unit?, &body.records[..]))).collect();
+        let shortest = whole.then(|| witness::shortest(&units, self.question)).flatten();
+        if let Some(violation) = shortest.filter(|violation| violation.cycle.len() <= cycle.len()) {
+            return violation;
+        }
+        let steps = cycle.iter().filter_map(|&(node, Why { leaves, enters })| {
+            let unit = self.graph.data(node)?.unit?;
+            let same = leaves.thread == enters.thread;
+            let kind = if same { EdgeKind::ProgramOrder } else { EdgeKind::Conflict };
+            Some(Step { unit, leaves, kind, enters })
+        });
+        Violation { question: self.question, cycle: steps.collect() }
+    }
+}
+
+fn plain(access: Access) -> Record {
+    Record { access, buffered: false, sees_before: access.at, holds_from: access.at }
+}
+
+/// Judges a whole execution held in memory.
+pub fn judge(question: Question, execution: &[Event]) -> Option<Violation> {
+    let mut monitor = ExecutionMonitor::new(question);
+    for event in execution {
+        monitor.step(event);
+        if monitor.violation.is_some() {
+            break;
+        }
+    }
+    monitor.into_violation()
+}

@@ -1,0 +1,394 @@
+//! The definitions, word by word and by brute force. Shares no code with the monitors but the
+//! event type.
+
+#![allow(dead_code)]
+
+use std::collections::HashMap;
+
+use serial::event::{Action, Event, Place, Thread, Var};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Rd,
+    Wr,
+    Wc,
+    Fn,
+}
+
+/// An event of an execution or trace; `unit` is its transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ev {
+    pub thread: u32,
+    pub kind: Kind,
+    pub var: u32,
+    pub unit: usize,
+}
+
+/// Drops begin and end, numbers the transactions; commits get that of their issue.
+pub fn events(recording: &[Event]) -> Vec<Ev> {
+    let mut units = 0;
+    let mut open: HashMap<u32, usize> = HashMap::new();
+    let mut buffers: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut result = Vec::new();
+    for event in recording {
+        let thread = event.thread.0;
+        let (kind, var) = match event.action {
+            Action::Begin(_) => {
+                open.insert(thread, units);
+                units += 1;
+                continue;
+            }
+            Action::End => {
+                open.remove(&thread);
+                continue;
+            }
+            Action::Commit(x) => {
+                let unit = buffers.get_mut(&thread).expect("a write").remove(0);
+                result.push(Ev { thread, kind: Kind::Wc, var: x.0, unit });
+                continue;
+            }
+            Action::Read(x) => (Kind::Rd, x.0),
+            Action::Write(x) => (Kind::Wr, x.0),
+            Action::Fence => (Kind::Fn, u32::MAX),
+        };
+        let unit = open.get(&thread).copied().unwrap_or_else(|| {
+            units += 1;
+            units - 1
+        });
+        if kind == Kind::Wr {
+            buffers.entry(thread).or_default().push(unit);
+        }
+        result.push(Ev { thread, kind, var, unit });
+    }
+    result
+}
+
+/// For each write issue the index of its commit (or MAX), for each commit that of its issue.
+fn partners(evs: &[Ev]) -> Vec<usize> {
+    let mut partner = vec![usize::MAX; evs.len()];
+    for (c, e) in evs.iter().enumerate().filter(|(_, e)| e.kind == Kind::Wc) {
+        let issue = (0..c)
+            .find(|&i| {
+                evs[i].kind == Kind::Wr && evs[i].thread == e.thread && partner[i] == usize::MAX
+            })
+            .expect("an issue");
+        partner[issue] = c;
+        partner[c] = issue;
+    }
+    partner
+}
+
+/// "An earlier write of the same thread to the same variable has no fence of that thread between."
+pub fn buffered(evs: &[Ev], i: usize) -> bool {
+    evs[..i].iter().rev().filter(|e| e.thread == evs[i].thread).find_map(|e| match e.kind {
+        Kind::Fn => Some(false),
+        Kind::Wr if e.var == evs[i].var => Some(true),
+        _ => None,
+    }) == Some(true)
+}
+
+/// The TSO conflict of an execution, `i` before `j`; with `po`, all program order is kept.
+fn conflict(evs: &[Ev], partner: &[usize], i: usize, j: usize, po: bool) -> bool {
+    let (e, f) = (evs[i], evs[j]);
+    if e.thread != f.thread {
+        let memory = |e: Ev| matches!(e.kind, Kind::Rd | Kind::Wc);
+        if !memory(e) || !memory(f) || e.var != f.var || (e.kind, f.kind) == (Kind::Rd, Kind::Rd) {
+            return false;
+        }
+        let parallel = |read: usize, commit: usize| {
+            let issue = (0..read).rev().find(|&w| {
+                evs[w].kind == Kind::Wr
+                    && evs[w].thread == evs[read].thread
+                    && evs[w].var == evs[read].var
+            });
+            issue.is_some_and(|w| {
+                let committed = partner[w];
+                read < committed && w < commit && commit < committed
+            })
+        };
+        return match (e.kind, f.kind) {
+            (Kind::Rd, Kind::Wc) => !parallel(i, j),
+            (Kind::Wc, Kind::Rd) => !parallel(j, i),
+            _ => true,
+        };
+    }
+    match (e.kind, f.kind) {
+        (Kind::Rd | Kind::Wr, Kind::Wc) | (Kind::Wc, Kind::Rd | Kind::Wr) => partner[i] == j,
+        (Kind::Wr, Kind::Rd) if e.var != f.var => po,
+        (Kind::Rd, Kind::Rd) if e.var != f.var && buffered(evs, i) => po,
+        _ => true,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    Tso,
+    Sc,
+    Equivalent,
+}
+
+/// Units of each event for a question.
+fn units(evs: &[Ev], partner: &[usize], ask: Ask) -> Vec<usize> {
+    (0..evs.len())
+        .map(|i| match ask {
+            Ask::Tso | Ask::Sc => evs[i].unit,
+            Ask::Equivalent if evs[i].kind == Kind::Wc => partner[i],
+            Ask::Equivalent => i,
+        })
+        .collect()
+}
+
+/// Edges between units.
+fn graph(evs: &[Ev], ask: Ask) -> (Vec<usize>, Vec<(usize, usize)>) {
+    let partner = partners(evs);
+    let unit = units(evs, &partner, ask);
+    let mut edges = Vec::new();
+    for j in 0..evs.len() {
+        for i in 0..j {
+            if unit[i] != unit[j] && conflict(evs, &partner, i, j, ask != Ask::Tso) {
+                edges.push((unit[i], unit[j]));
+            }
+        }
+    }
+    (unit, edges)
+}
+
+pub fn acyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
+    let mut indegree = vec![0; nodes];
+    edges.iter().for_each(|&(_, b)| indegree[b] += 1);
+    let mut ready: Vec<usize> = (0..nodes).filter(|&n| indegree[n] == 0).collect();
+    let mut removed = 0;
+    while let Some(n) = ready.pop() {
+        removed += 1;
+        for &(_, b) in edges.iter().filter(|&&(a, _)| a == n) {
+            indegree[b] -= 1;
+            if indegree[b] == 0 {
+                ready.push(b);
+            }
+        }
+    }
+    removed == nodes
+}
+
+/// By the conflict graph of the definition.
+pub fn by_graph(evs: &[Ev], ask: Ask) -> bool {
+    let (unit, edges) = graph(evs, ask);
+    let nodes = unit.iter().max().map_or(0, |m| m + 1);
+    acyclic(nodes, &edges)
+}
+
+/// By trying all serial permutations.
+pub fn by_permutation(evs: &[Ev], ask: Ask) -> bool {
+    let (unit, edges) = graph(evs, ask);
+    let mut order: Vec<usize> = unit.clone();
+    order.sort_unstable();
+    order.dedup();
+    fn serial(order: &mut Vec<usize>, from: usize, edges: &[(usize, usize)]) -> bool {
+        if from == order.len() {
+            let place = |u: usize| order.iter().position(|&o| o == u);
+            return edges.iter().all(|&(a, b)| place(a) < place(b));
+        }
+        (from..order.len()).any(|pick| {
+            order.swap(from, pick);
+            let found = serial(order, from + 1, edges);
+            order.swap(from, pick);
+            found
+        })
+    }
+    serial(&mut order, 0, &edges)
+}
+
+/// Calls `visit` for every execution of the trace with all writes committed; stops when it is true.
+pub fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
+    fn go(
+        trace: &[Ev],
+        next: usize,
+        buffers: &mut HashMap<u32, Vec<Ev>>,
+        done: &mut Vec<Ev>,
+        visit: &mut dyn FnMut(&[Ev]) -> bool,
+    ) -> bool {
+        let waiting: Vec<u32> =
+            buffers.iter().filter(|(_, b)| !b.is_empty()).map(|(&t, _)| t).collect();
+        if next == trace.len() && waiting.is_empty() {
+            return visit(done);
+        }
+        for t in waiting {
+            let write = buffers.get_mut(&t).expect("it waits").remove(0);
+            done.push(Ev { kind: Kind::Wc, ..write });
+            let stop = go(trace, next, buffers, done, visit);
+            done.pop();
+            buffers.get_mut(&t).expect("it waits").insert(0, write);
+            if stop {
+                return true;
+            }
+        }
+        let Some(&e) = trace.get(next) else { return false };
+        let buffer = buffers.entry(e.thread).or_default();
+        if e.kind == Kind::Fn && !buffer.is_empty() {
+            return false;
+        }
+        if e.kind == Kind::Wr {
+            buffer.push(e);
+        }
+        done.push(e);
+        let stop = go(trace, next + 1, buffers, done, visit);
+        done.pop();
+        if e.kind == Kind::Wr {
+            buffers.get_mut(&e.thread).expect("pushed").pop();
+        }
+        stop
+    }
+    go(trace, 0, &mut HashMap::new(), &mut Vec::new(), visit)
+}
+
+/// Definition 3: every execution of the trace answers yes.
+pub fn trace_by_insertion(trace: &[Ev], ask: Ask) -> bool {
+    !insertions(trace, &mut |execution| !by_graph(execution, ask))
+}
+
+/// Which orientations of the trace event graph count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Valid {
+    /// Theorem 5 as printed: those without a cycle.
+    AsPrinted,
+    /// Those that some order of commits, with the reads where the trace has them, realizes.
+    Realizable,
+}
+
+/// "Every acyclic orientation gives an acyclic conflict graph", for TSO-serializability.
+pub fn trace_by_orientation(trace: &[Ev], valid: Valid) -> bool {
+    let n = trace.len();
+    let fence_between = |i: usize, j: usize| {
+        (i + 1..j).any(|k| trace[k].kind == Kind::Fn && trace[k].thread == trace[i].thread)
+    };
+    let mut directed = Vec::new();
+    let mut undirected = Vec::new();
+    for j in 0..n {
+        for i in 0..j {
+            let (e, f) = (trace[i], trace[j]);
+            if e.thread == f.thread {
+                let relaxed = match (e.kind, f.kind) {
+                    (Kind::Wr, Kind::Rd) => e.var != f.var,
+                    (Kind::Rd, Kind::Rd) => e.var != f.var && buffered(trace, i),
+                    _ => false,
+                };
+                if !relaxed {
+                    directed.push((i, j));
+                }
+                continue;
+            }
+            let sc = e.kind != Kind::Fn && f.kind != Kind::Fn && e.var == f.var;
+            if !sc || (e.kind, f.kind) == (Kind::Rd, Kind::Rd) {
+                continue;
+            }
+            let read_first = e.kind == Kind::Rd && f.kind == Kind::Wr && !buffered(trace, i);
+            if fence_between(i, j) || read_first {
+                directed.push((i, j));
+            } else {
+                undirected.push((i, j));
+            }
+        }
+    }
+    let nodes = trace.iter().map(|e| e.unit + 1).max().unwrap_or(0);
+    (0..1u64 << undirected.len()).all(|choice| {
+        let mut edges = directed.clone();
+        edges.extend(
+            undirected.iter().enumerate().map(
+                |(bit, &(i, j))| {
+                    if choice >> bit & 1 == 0 { (i, j) } else { (j, i) }
+                },
+            ),
+        );
+        if !acyclic(n, &edges) || (valid == Valid::Realizable && !realizable(trace, &edges)) {
+            return true;
+        }
+        let quotient: Vec<(usize, usize)> = edges
+            .iter()
+            .map(|&(i, j)| (trace[i].unit, trace[j].unit))
+            .filter(|(a, b)| a != b)
+            .collect();
+        acyclic(nodes, &quotient)
+    })
+}
+
+/// Whether commits can be placed so that the oriented conflicts hold: a graph over the events at
+/// their trace positions (`i`) and the commits (`n + i`).
+fn realizable(trace: &[Ev], edges: &[(usize, usize)]) -> bool {
+    let n = trace.len();
+    let mut order: Vec<(usize, usize)> = (1..n).map(|i| (i - 1, i)).collect();
+    for i in 0..n {
+        if trace[i].kind != Kind::Wr {
+            continue;
+        }
+        order.push((i, n + i));
+        for j in i + 1..n {
+            if trace[j].thread == trace[i].thread && trace[j].kind == Kind::Fn {
+                order.push((n + i, j));
+            }
+            if trace[j].thread == trace[i].thread && trace[j].kind == Kind::Wr {
+                order.push((n + i, n + j));
+            }
+        }
+    }
+    for &(i, j) in edges.iter().filter(|&&(i, j)| trace[i].thread != trace[j].thread) {
+        let point = |e: usize| if trace[e].kind == Kind::Wr { n + e } else { e };
+        order.push((point(i), point(j)));
+        // A read that may be served by its buffer precedes a foreign write only if its own does.
+        if trace[i].kind == Kind::Rd && buffered(trace, i) {
+            let own = (0..i).rev().find(|&w| {
+                trace[w].kind == Kind::Wr
+                    && trace[w].thread == trace[i].thread
+                    && trace[w].var == trace[i].var
+            });
+            order.extend(own.map(|w| (n + w, point(j))));
+        }
+    }
+    acyclic(2 * n, &order)
+}
+
+/// The trace of an execution.
+pub fn forget_commits(recording: &[Event]) -> Vec<Event> {
+    recording.iter().filter(|e| !matches!(e.action, Action::Commit(_))).copied().collect()
+}
+
+/// A recording from a line like `1:begin 1:rd0 1:wr1 2:c0 1:f 1:end`.
+pub fn parse(text: &str) -> Vec<Event> {
+    text.split_whitespace()
+        .enumerate()
+        .map(|(line, word)| {
+            let (thread, what) = word.split_once(':').expect("thread:event");
+            let var =
+                |prefix: &str| what.strip_prefix(prefix).map(|v| Var(v.parse().expect("number")));
+            let action = match what {
+                "begin" => Action::Begin(None),
+                "end" => Action::End,
+                "f" => Action::Fence,
+                _ => var("rd")
+                    .map(Action::Read)
+                    .or_else(|| var("wr").map(Action::Write))
+                    .or_else(|| var("c").map(Action::Commit))
+                    .expect("rd, wr or c"),
+            };
+            let thread = Thread(thread.parse().expect("number"));
+            Event { thread, action, line: line as u32 + 1, place: Place::UNKNOWN }
+        })
+        .collect()
+}
+
+/// The inverse of [`parse`], for messages.
+pub fn show(recording: &[Event]) -> String {
+    let word = |e: &Event| match e.action {
+        Action::Begin(_) => format!("{}:begin", e.thread.0),
+        Action::End => format!("{}:end", e.thread.0),
+        Action::Fence => format!("{}:f", e.thread.0),
+        Action::Read(x) => format!("{}:rd{}", e.thread.0, x.0),
+        Action::Write(x) => format!("{}:wr{}", e.thread.0, x.0),
+        Action::Commit(x) => format!("{}:c{}", e.thread.0, x.0),
+    };
+    recording.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// How many random cases: `FENCEPOST_ORACLE_CASES`, or 2,000.
+pub fn cases() -> u64 {
+    std::env::var("FENCEPOST_ORACLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
+}
