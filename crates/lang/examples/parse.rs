@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             eprintln!("{}", diagnostic.render(&path, &text, false));
         }
         match program {
-            Some(program) => println!("// {path}\n{program:?}"),
+            Some(program) => println!("// {path}\n{}", model::print::program(&program)),
             None => failed = true,
         }
     }

@@ -9,13 +9,14 @@
 //! * has no [`Instr::Skip`] and no jump on a constant to a single place, except where a loop
 //!   consists of nothing else: such a loop is one `Skip` that leads to itself;
 //! * has at most one [`Instr::Halt`], and it is the last step;
+//! * asks constant conditions only in the form 0 or 1;
 //! * has no operator applied to constants only, unless applying it is a run-time error, and no
 //!   [`Update::Add`] of a negated expression: that is an [`Update::Sub`].
 //!
 //! Canonical form is unique up to renaming, so equality of canonical programs is a useful test.
 
 use crate::expr::{Domain, Expr, Notes, Op, Unary};
-use crate::ids::Pc;
+use crate::ids::{Pc, Value};
 use crate::program::{Instr, Place, Program, Step, Thread, Update};
 
 /// The program with every thread in canonical form.
@@ -151,6 +152,12 @@ fn folded(code: &[Step], domain: Domain) -> Vec<Step> {
                 *expr = fold(expr, domain, &mut Notes::default());
             }
         });
+        if let Instr::Jump { cond: Expr::Const(value), .. }
+        | Instr::Assert(Expr::Const(value))
+        | Instr::Assume(Expr::Const(value)) = &mut step.instr
+        {
+            *value = Value::from(*value != 0);
+        }
         if let Instr::Rmw { update, .. } = &mut step.instr
             && let Update::Add(Expr::Code(code)) = update
             && let [negated @ .., Op::Unary(Unary::Neg)] = &**code
@@ -190,44 +197,46 @@ pub fn fold(expr: &Expr, domain: Domain, notes: &mut Notes) -> Expr {
     Expr::from_postfix(done).unwrap_or_else(|| expr.clone())
 }
 
+/// Shows `f` every place of an instruction.
+pub fn for_each_place(instr: &mut Instr, mut f: impl FnMut(&mut Place)) {
+    match instr {
+        Instr::Load { place, .. }
+        | Instr::Store { place, .. }
+        | Instr::Rmw { place, .. }
+        | Instr::Cas { place, .. }
+        | Instr::BlockingCas { place, .. }
+        | Instr::Wait { place, .. } => f(place),
+        Instr::LightFence(places) => places.iter_mut().for_each(f),
+        Instr::Assign { .. }
+        | Instr::Jump { .. }
+        | Instr::Assert(_)
+        | Instr::Assume(_)
+        | Instr::Skip
+        | Instr::Fence(_)
+        | Instr::BusLock
+        | Instr::BusUnlock
+        | Instr::Begin
+        | Instr::End
+        | Instr::Halt => {}
+    }
+}
+
 /// Shows `f` every expression of an instruction, those of its places first.
 pub fn for_each_expr(instr: &mut Instr, mut f: impl FnMut(&mut Expr)) {
-    let index = |place: &mut Place, f: &mut dyn FnMut(&mut Expr)| {
-        if let Some(expr) = &mut place.index {
-            f(expr);
-        }
-    };
+    for_each_place(instr, |place| place.index.iter_mut().for_each(&mut f));
     match instr {
-        Instr::Assign { value, .. } => f(value),
+        Instr::Assign { value, .. } | Instr::Store { value, .. } => f(value),
         Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => f(cond),
-        Instr::Load { place, .. } => index(place, &mut f),
-        Instr::Store { place, value, .. } => {
-            index(place, &mut f);
-            f(value);
-        }
-        Instr::Rmw { place, update, .. } => {
-            index(place, &mut f);
-            match update {
-                Update::Add(e) | Update::Sub(e) | Update::Set(e) => f(e),
-            }
-        }
-        Instr::Cas { place, expected, desired, .. }
-        | Instr::BlockingCas { place, expected, desired, .. } => {
-            index(place, &mut f);
+        Instr::Rmw { update: Update::Add(e) | Update::Sub(e) | Update::Set(e), .. } => f(e),
+        Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
             f(expected);
             f(desired);
         }
-        Instr::Wait { place, values, .. } => {
-            index(place, &mut f);
-            values.iter_mut().for_each(f);
-        }
-        Instr::LightFence(places) => {
-            for place in places {
-                index(place, &mut f);
-            }
-        }
-        Instr::Skip
+        Instr::Wait { values, .. } => values.iter_mut().for_each(f),
+        Instr::Load { .. }
+        | Instr::Skip
         | Instr::Fence(_)
+        | Instr::LightFence(_)
         | Instr::BusLock
         | Instr::BusUnlock
         | Instr::Begin

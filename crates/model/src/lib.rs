@@ -12,6 +12,7 @@ pub mod graph;
 pub mod ids;
 pub mod memory;
 pub mod mode;
+pub mod print;
 pub mod program;
 pub mod random;
 pub mod thread;

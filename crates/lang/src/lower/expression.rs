@@ -3,7 +3,8 @@
 //! Values are `0..=max_value` and arithmetic is modulo `max_value + 1`. What consists of constants
 //! only is computed here, exactly, like the constant expressions of declarations: `(t + N - 1) % N`
 //! is the number before `t` even if `t + N` is no value. Where a constant meets a local or becomes
-//! a value it is reduced, with a warning if that changes it.
+//! a value it is reduced, with a warning if that changes it; only `% N` with `N` above all values is
+//! taken for what it is, nothing.
 
 use super::constant;
 use super::thread::Scope;
@@ -194,6 +195,14 @@ impl Scope<'_, '_> {
                 machine.stack.push((*start, Operand::Exact(result), span));
                 return Some(());
             }
+        }
+        if let (Binary::Rem, Operand::Exact(modulus)) = (operator, &right.1)
+            && *modulus > i64::from(self.globals.domain.max)
+        {
+            // All values are smaller than the modulus: `(r + 1) % N` where values end at `N - 1`.
+            machine.code.truncate(right.0);
+            machine.stack.push((left.0, left.1, span));
+            return Some(());
         }
         if matches!(operator, Binary::Div | Binary::Rem)
             && let Operand::Exact(exact) = right.1
