@@ -5,5 +5,6 @@ pub mod execution;
 pub mod graph;
 pub mod random;
 pub mod read;
+pub mod trace;
 pub mod witness;
 pub mod write;

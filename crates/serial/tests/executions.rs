@@ -63,5 +63,5 @@ fn monitors_agree_with_the_conflict_graph_and_with_all_permutations() {
             }
         }
     }
-    assert!(violations.iter().all(|&v| v > cases() / 50), "too few violations: {violations:?}");
+    assert!(violations.iter().all(|&v| v > cases() / 200), "too few violations: {violations:?}");
 }

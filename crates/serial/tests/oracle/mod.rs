@@ -3,7 +3,7 @@
 
 #![allow(dead_code)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serial::event::{Action, Event, Place, Thread, Var};
 
@@ -154,20 +154,18 @@ fn graph(evs: &[Ev], ask: Ask) -> (Vec<usize>, Vec<(usize, usize)>) {
 }
 
 pub fn acyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
-    let mut indegree = vec![0; nodes];
-    edges.iter().for_each(|&(_, b)| indegree[b] += 1);
-    let mut ready: Vec<usize> = (0..nodes).filter(|&n| indegree[n] == 0).collect();
-    let mut removed = 0;
-    while let Some(n) = ready.pop() {
-        removed += 1;
-        for &(_, b) in edges.iter().filter(|&&(a, _)| a == n) {
-            indegree[b] -= 1;
-            if indegree[b] == 0 {
-                ready.push(b);
-            }
+    assert!(nodes <= 128);
+    let mut before = vec![0u128; nodes];
+    edges.iter().for_each(|&(a, b)| before[b] |= 1 << a);
+    let mut left = if nodes == 128 { u128::MAX } else { (1 << nodes) - 1 };
+    loop {
+        let free = (0..nodes).filter(|&n| left >> n & 1 == 1 && before[n] & left == 0);
+        let free = free.fold(0u128, |set, n| set | 1 << n);
+        if free == 0 {
+            return left == 0;
         }
+        left &= !free;
     }
-    removed == nodes
 }
 
 /// By the conflict graph of the definition.
@@ -203,42 +201,41 @@ pub fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
     fn go(
         trace: &[Ev],
         next: usize,
-        buffers: &mut HashMap<u32, Vec<Ev>>,
+        buffers: &mut Vec<VecDeque<Ev>>,
         done: &mut Vec<Ev>,
         visit: &mut dyn FnMut(&[Ev]) -> bool,
     ) -> bool {
-        let waiting: Vec<u32> =
-            buffers.iter().filter(|(_, b)| !b.is_empty()).map(|(&t, _)| t).collect();
-        if next == trace.len() && waiting.is_empty() {
+        if next == trace.len() && buffers.iter().all(VecDeque::is_empty) {
             return visit(done);
         }
-        for t in waiting {
-            let write = buffers.get_mut(&t).expect("it waits").remove(0);
+        for t in 0..buffers.len() {
+            let Some(write) = buffers[t].pop_front() else { continue };
             done.push(Ev { kind: Kind::Wc, ..write });
             let stop = go(trace, next, buffers, done, visit);
             done.pop();
-            buffers.get_mut(&t).expect("it waits").insert(0, write);
+            buffers[t].push_front(write);
             if stop {
                 return true;
             }
         }
         let Some(&e) = trace.get(next) else { return false };
-        let buffer = buffers.entry(e.thread).or_default();
-        if e.kind == Kind::Fn && !buffer.is_empty() {
+        let thread = e.thread as usize;
+        if e.kind == Kind::Fn && !buffers[thread].is_empty() {
             return false;
         }
         if e.kind == Kind::Wr {
-            buffer.push(e);
+            buffers[thread].push_back(e);
         }
         done.push(e);
         let stop = go(trace, next + 1, buffers, done, visit);
         done.pop();
         if e.kind == Kind::Wr {
-            buffers.get_mut(&e.thread).expect("pushed").pop();
+            buffers[thread].pop_back();
         }
         stop
     }
-    go(trace, 0, &mut HashMap::new(), &mut Vec::new(), visit)
+    let threads = trace.iter().map(|e| e.thread + 1).max().unwrap_or(0) as usize;
+    go(trace, 0, &mut vec![VecDeque::new(); threads], &mut Vec::new(), visit)
 }
 
 /// Definition 3: every execution of the trace answers yes.
@@ -330,18 +327,25 @@ fn realizable(trace: &[Ev], edges: &[(usize, usize)]) -> bool {
             }
         }
     }
+    let point = |e: usize| if trace[e].kind == Kind::Wr { n + e } else { e };
+    let served_by = |read: usize| {
+        let same = |w: &usize| {
+            let (own, read) = (trace[*w], trace[read]);
+            own.kind == Kind::Wr && own.thread == read.thread && own.var == read.var
+        };
+        (trace[read].kind == Kind::Rd && buffered(trace, read))
+            .then(|| (0..read).rev().find(same))
+            .flatten()
+    };
     for &(i, j) in edges.iter().filter(|&&(i, j)| trace[i].thread != trace[j].thread) {
-        let point = |e: usize| if trace[e].kind == Kind::Wr { n + e } else { e };
-        order.push((point(i), point(j)));
-        // A read that may be served by its buffer precedes a foreign write only if its own does.
-        if trace[i].kind == Kind::Rd && buffered(trace, i) {
-            let own = (0..i).rev().find(|&w| {
-                trace[w].kind == Kind::Wr
-                    && trace[w].thread == trace[i].thread
-                    && trace[w].var == trace[i].var
-            });
-            order.extend(own.map(|w| (n + w, point(j))));
+        // A foreign write precedes a buffered read either in memory, or by preceding the write
+        // that serves the read: then nothing more is asked.
+        if served_by(j).is_some_and(|own| edges.contains(&(i, own))) {
+            continue;
         }
+        order.push((point(i), point(j)));
+        // A buffered read precedes a foreign write only if the write that serves it does.
+        order.extend(served_by(i).map(|own| (n + own, point(j))));
     }
     acyclic(2 * n, &order)
 }

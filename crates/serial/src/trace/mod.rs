@@ -1,0 +1,174 @@
+//! Monitoring a trace: does every execution it stands for answer yes?
+//!
+//! Section 5 and 6.2 of the paper, with one correction. Definition 3 calls a trace TSO-serializable
+//! when every execution with this trace is. Theorem 5 claims that this can be read off the acyclic
+//! orientations of the trace's event graph; that is too pessimistic. In
+//!
+//! ```text
+//! T1 begin
+//! T1 wr x
+//! T1 rd x
+//! T1 end
+//! T2 wr x
+//! ```
+//!
+//! the read may be served by the buffer, so the printed definition leaves both its conflict with T2's
+//! write and that of the two writes undirected, and `T1 wr → T2 wr → T1 rd` is an acyclic orientation
+//! with a cycle between the transactions. But no execution of this trace has it: T2's write is issued
+//! after the read. We keep the definition, and ask of an orientation that commits can be placed so
+//! ([`realize`]); with that, both brute-force oracles of the test suite (all orientations, all
+//! placements of commits) and the search below agree.
+//!
+//! The search is described in [`search`]. It runs in time linear in the length of the trace for a
+//! fixed number of threads and variables.
+
+pub(crate) mod exhaustive;
+pub(crate) mod index;
+pub(crate) mod realize;
+pub(crate) mod search;
+
+use std::collections::HashMap;
+
+use crate::event::Event;
+use crate::execution::{self, Question};
+use crate::trace::index::{Index, Op, Pos};
+use crate::trace::realize::{Realized, Visit, realize};
+use crate::trace::search::{Discipline, Search, Start};
+use crate::witness::{EdgeKind, Violation};
+
+/// A violation of a trace: an execution of it, and the cycle in that execution.
+#[derive(Clone, Debug)]
+pub struct TraceViolation {
+    /// The cycle, as the execution monitor found it in `execution`.
+    pub violation: Violation,
+    /// The trace up to the violation, with commits; transactions still open are ended.
+    pub execution: Vec<Event>,
+}
+
+/// The answer about a trace.
+#[derive(Clone, Debug)]
+pub struct TraceAnswer {
+    /// A violation, unless every execution of the trace answers yes.
+    pub violation: Option<TraceViolation>,
+    /// How the answer was found.
+    pub effort: Effort,
+}
+
+/// How an answer about a trace was found.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Effort {
+    /// Visits that step back in time, each the start of a search.
+    pub starts: u64,
+    /// Places looked at.
+    pub places: u64,
+    /// Starts for which the polynomial search was not enough.
+    pub exponential: u64,
+    /// Starts that needed trying every walk.
+    pub exhaustive: u64,
+}
+
+/// Whether every transaction of the trace leaves its thread's store buffer empty.
+pub fn is_transaction_fenced(trace: &[Event]) -> bool {
+    Index::new(Question::TsoSerializable, trace).fenced
+}
+
+/// Decides whether every execution of the trace answers `question` with yes.
+pub fn judge(question: Question, trace: &[Event]) -> TraceAnswer {
+    let index = Index::new(question, trace);
+    let mut monitor =
+        Monitor { question, trace, index: &index, effort: Effort::default(), thorough: false };
+    let violation = monitor.run().unwrap_or_else(|Doubt| {
+        monitor.thorough = true;
+        monitor.effort = Effort::default();
+        monitor.run().unwrap_or(None)
+    });
+    TraceAnswer { violation, effort: monitor.effort }
+}
+
+/// A walk was found that no execution realizes although every rule of the search was kept: the
+/// shortcuts between starts are then not to be trusted.
+struct Doubt;
+
+struct Monitor<'a> {
+    question: Question,
+    trace: &'a [Event],
+    index: &'a Index,
+    effort: Effort,
+    /// No shortcuts, and every walk where the search leaves a doubt.
+    thorough: bool,
+}
+
+/// With few threads the set of threads used is cheap to keep, and prunes more than it costs.
+const FEW_THREADS: usize = 5;
+
+impl Monitor<'_> {
+    fn run(&mut self) -> Result<Option<TraceViolation>, Doubt> {
+        let mut search = Search::new(self.index, self.question);
+        let mut starts = Vec::new();
+        for (thread, lane) in self.index.lanes.iter().enumerate() {
+            let mut tried: HashMap<(u32, u32), (Pos, Pos)> = HashMap::new();
+            for unit in 0..lane.units.len() as u32 {
+                search.starts(thread as u32, unit, &mut starts);
+                for start in &starts {
+                    let (left, entered) = start.times();
+                    let known = tried.entry(start.profile()).or_insert((Pos::MAX, 0));
+                    if !self.thorough && known.0 <= left && known.1 >= entered {
+                        continue;
+                    }
+                    *known = (left, entered);
+                    self.effort.starts += 1;
+                    let found = self.try_start(&mut search, start);
+                    self.effort.places = search.work;
+                    if let Some(found) = found? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn try_start(
+        &mut self,
+        search: &mut Search<'_>,
+        start: &Start,
+    ) -> Result<Option<TraceViolation>, Doubt> {
+        let disciplines = [Discipline::Any, Discipline::OneWritingVisit];
+        let first = usize::from(self.index.lanes.len() <= FEW_THREADS);
+        for &discipline in &disciplines[first..] {
+            let Some(walk) = search.walk(start, discipline) else { return Ok(None) };
+            if let Some(found) = self.confirm(&walk) {
+                return Ok(Some(found));
+            }
+            self.effort.exponential += u64::from(discipline == Discipline::Any);
+        }
+        if !self.thorough {
+            return Err(Doubt);
+        }
+        self.effort.exhaustive += 1;
+        let walk = exhaustive::walk(self.index, self.question, start.visit);
+        Ok(walk.and_then(|walk| self.confirm(&walk)))
+    }
+
+    /// The execution that a walk describes, if there is one, judged again from scratch.
+    fn confirm(&self, walk: &[Visit]) -> Option<TraceViolation> {
+        let Realized { execution, origin } = realize(self.index, self.trace, walk)?;
+        let mut violation = execution::judge(self.question, &execution)?;
+        for step in &mut violation.cycle {
+            let (from, to) = (origin[step.leaves.at as usize], origin[step.enters.at as usize]);
+            if step.kind == EdgeKind::Conflict && !self.forced(from, to) {
+                step.kind = EdgeKind::OrientedConflict;
+            }
+        }
+        Some(TraceViolation { violation, execution })
+    }
+
+    /// Whether the accesses at these positions have the same order in every execution.
+    fn forced(&self, from: Pos, to: Pos) -> bool {
+        let lane = &self.index.lanes[self.trace[from as usize].thread.0 as usize];
+        let at = lane.accesses.partition_point(|access| access.pos < from);
+        lane.accesses
+            .get(at)
+            .is_some_and(|access| access.latest < to || access.op == Op::Read && from < to)
+    }
+}

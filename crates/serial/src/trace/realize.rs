@@ -1,0 +1,206 @@
+//! From a cycle of a trace to an execution that shows it.
+//!
+//! A cycle asks for some commits to come before or after others, or before or after reads. Together
+//! with the trace (reads stay where they are, a write commits after its issue and before the next
+//! fence, in the order of its thread) these are order constraints; a schedule exists iff they have no
+//! cycle and no upper bound is passed. This is the check that the fixed-parameter algorithm of the
+//! paper leaves informal, and the place where Theorem 5 as printed goes wrong: an orientation of the
+//! event graph can be acyclic and still fit no execution of the trace.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::event::{Action, Event};
+use crate::trace::index::{Access, Index, NEVER, Op, Pos};
+
+/// A passage of a cycle through a thread: entered at one access, left at another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Visit {
+    pub thread: u32,
+    pub enter: u32,
+    pub leave: u32,
+}
+
+/// An execution of (a prefix of) a trace, and for each of its events the trace position it is from.
+#[derive(Clone, Debug)]
+pub(crate) struct Realized {
+    pub execution: Vec<Event>,
+    pub origin: Vec<Pos>,
+}
+
+#[derive(Default)]
+struct Constraints {
+    /// The writes whose commits matter: by position.
+    writes: HashMap<Pos, Access>,
+    thread_of: HashMap<Pos, u32>,
+    /// One commit before another.
+    before: Vec<(Pos, Pos)>,
+    /// A commit after a read.
+    after_read: Vec<(Pos, Pos)>,
+    /// A commit before a read.
+    before_read: Vec<(Pos, Pos)>,
+    impossible: bool,
+}
+
+impl Constraints {
+    fn mention(&mut self, index: &Index, thread: u32, pos: Pos) {
+        let lane = &index.lanes[thread as usize];
+        let at = lane.accesses.partition_point(|access| access.pos < pos);
+        self.writes.insert(pos, lane.accesses[at]);
+        self.thread_of.insert(pos, thread);
+    }
+
+    fn edge(&mut self, index: &Index, from: (u32, &Access), to: (u32, &Access)) {
+        let ((thread, leave), (next, enter)) = (from, to);
+        if leave.bound_by != NEVER {
+            self.mention(index, thread, leave.bound_by);
+        }
+        if enter.op == Op::Write {
+            self.mention(index, next, enter.pos);
+        }
+        match (leave.op, enter.op) {
+            (Op::Write, Op::Write) => self.before.push((leave.pos, enter.pos)),
+            (Op::Write, Op::Read) => self.before_read.push((leave.pos, enter.pos)),
+            (Op::Read, Op::Write) => {
+                self.after_read.push((leave.pos, enter.pos));
+                if leave.bound_by != NEVER {
+                    self.before.push((leave.bound_by, enter.pos));
+                }
+            }
+            (Op::Read, Op::Read) => self.impossible = true,
+        }
+    }
+
+    /// For each write that matters the gap (after which position) it commits in, in commit order.
+    fn schedule(&self) -> Option<Vec<(Pos, Pos)>> {
+        if self.impossible {
+            return None;
+        }
+        let mut writes: Vec<Pos> = self.writes.keys().copied().collect();
+        writes.sort_unstable();
+        let mut before = self.before.clone();
+        for (at, &write) in writes.iter().enumerate() {
+            let same = |later: &&Pos| self.thread_of[later] == self.thread_of[&write];
+            before.extend(writes[at + 1..].iter().find(same).map(|&later| (write, later)));
+        }
+        let mut gap: HashMap<Pos, Pos> = writes.iter().map(|&write| (write, write)).collect();
+        for &(read, write) in &self.after_read {
+            gap.entry(write).and_modify(|gap| *gap = read.max(*gap));
+        }
+        let mut waiting: HashMap<Pos, usize> = HashMap::new();
+        before.iter().for_each(|&(_, later)| *waiting.entry(later).or_default() += 1);
+        let mut ready: VecDeque<Pos> =
+            writes.iter().copied().filter(|write| !waiting.contains_key(write)).collect();
+        let mut order = Vec::new();
+        while let Some(write) = ready.pop_front() {
+            let now = gap[&write];
+            if now >= self.writes[&write].latest {
+                return None;
+            }
+            order.push((now, write));
+            for &(_, later) in before.iter().filter(|&&(earlier, _)| earlier == write) {
+                gap.entry(later).and_modify(|gap| *gap = now.max(*gap));
+                if let Some(count) = waiting.get_mut(&later) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.push_back(later);
+                    }
+                }
+            }
+        }
+        let in_time = self.before_read.iter().all(|(write, read)| gap[write] < *read);
+        // A stable sort: commits in one gap stay in the order of the constraints.
+        order.sort_by_key(|&(gap, _)| gap);
+        (order.len() == writes.len() && in_time).then_some(order)
+    }
+}
+
+/// An execution of the trace in which each visit is left before the next is entered, if there is
+/// one. With `Closed`, also the last before the first.
+pub(crate) fn realize(index: &Index, trace: &[Event], visits: &[Visit]) -> Option<Realized> {
+    let schedule = constraints(index, visits, true).schedule()?;
+    let involved = visits.iter().flat_map(|visit| {
+        // Whole transactions: a later event of one may be what orders it.
+        let lane = &index.lanes[visit.thread as usize];
+        [lane.unit_of(visit.enter).last, lane.unit_of(visit.leave).last]
+    });
+    let last = involved.chain(schedule.iter().map(|&(gap, write)| gap.max(write))).max()?;
+    Some(play(trace, last, &schedule))
+}
+
+/// Whether the visits so far can be made one after the other.
+pub(crate) fn possible(index: &Index, visits: &[Visit]) -> bool {
+    constraints(index, visits, false).schedule().is_some()
+}
+
+fn constraints(index: &Index, visits: &[Visit], closed: bool) -> Constraints {
+    let mut constraints = Constraints::default();
+    let access =
+        |thread: u32, at: u32| (thread, &index.lanes[thread as usize].accesses[at as usize]);
+    let steps = if closed { visits.len() } else { visits.len() - 1 };
+    for step in 0..steps {
+        let (visit, next) = (visits[step], visits[(step + 1) % visits.len()]);
+        let from = access(visit.thread, visit.leave);
+        constraints.edge(index, from, access(next.thread, next.enter));
+    }
+    constraints
+}
+
+/// Runs the trace up to `last`; writes in the schedule commit when it says, all others at once
+/// unless an earlier one of their thread waits.
+fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
+    let scheduled: HashMap<Pos, ()> = schedule.iter().map(|&(_, write)| (write, ())).collect();
+    let mut schedule = schedule.iter().copied().peekable();
+    let mut buffers: HashMap<u32, VecDeque<Pos>> = HashMap::new();
+    let mut open: HashMap<u32, Event> = HashMap::new();
+    let mut done = Realized { execution: Vec::new(), origin: Vec::new() };
+    for pos in 0..=last.min(trace.len() as Pos - 1) {
+        let event = trace[pos as usize];
+        done.push(event, pos);
+        let buffer = buffers.entry(event.thread.0).or_default();
+        match event.action {
+            Action::Begin(_) => drop(open.insert(event.thread.0, event)),
+            Action::End => drop(open.remove(&event.thread.0)),
+            Action::Write(_) => buffer.push_back(pos),
+            _ => {}
+        }
+        done.settle(trace, buffer, &scheduled);
+        while let Some((_, write)) = schedule.next_if(|&(gap, _)| gap == pos) {
+            let buffer = buffers.entry(trace[write as usize].thread.0).or_default();
+            while let Some(oldest) = buffer.pop_front() {
+                done.commit(trace, oldest);
+                if oldest == write {
+                    break;
+                }
+            }
+            done.settle(trace, buffer, &scheduled);
+        }
+    }
+    let mut unfinished: Vec<(u32, Event)> = open.into_iter().collect();
+    unfinished.sort_unstable_by_key(|&(thread, _)| thread);
+    for (_, begin) in unfinished {
+        done.push(Event { action: Action::End, ..begin }, last);
+    }
+    done
+}
+
+impl Realized {
+    fn push(&mut self, event: Event, origin: Pos) {
+        self.execution.push(event);
+        self.origin.push(origin);
+    }
+
+    fn commit(&mut self, trace: &[Event], write: Pos) {
+        let issue = trace[write as usize];
+        if let Action::Write(x) = issue.action {
+            self.push(Event { action: Action::Commit(x), ..issue }, write);
+        }
+    }
+
+    /// Commits the oldest writes for as long as the schedule does not mention them.
+    fn settle(&mut self, trace: &[Event], buffer: &mut VecDeque<Pos>, kept: &HashMap<Pos, ()>) {
+        while let Some(&oldest) = buffer.front().filter(|write| !kept.contains_key(write)) {
+            buffer.pop_front();
+            self.commit(trace, oldest);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The search for a cycle, as a search for the earliest time at which a place can be reached.
+//!
+//! A violating cycle passes through threads: it *enters* a thread at an access `a`, and *leaves* it at
+//! an access `b` of the same transaction or of one that must come later; then `b` conflicts with the
+//! next entry. Going from `b` to the next `a` needs a time for each with `b` first, so leaving early
+//! and entering late is best. What a visit does to time is simple:
+//!
+//! * it can be entered at time `now` if `now` is before the latest time of `a`;
+//! * if `a` is a write that commits no later than what `b` is bound by, they are *tied*: the visit
+//!   is left at `now` or at `b`'s position, whichever is later;
+//! * otherwise it is left at `b`'s position, even if that is before `now`. This is the step back in
+//!   time that a serializable run does not allow, and every cycle has one.
+//!
+//! So from each visit that steps back we look for the earliest time at which every (thread, variable,
+//! kind of access) can be left, until its own entry can be reached in time. Only the earliest exit per
+//! variable and kind matters, which bounds the work per start by the number of threads and variables:
+//! these exits are the *profiles* of Section 6.2.
+//!
+//! *When is such a walk a cycle?* Times of different threads are independent. Within a thread, a cycle
+//! of least length has at most one visit that involves a write: transactions it passes in different
+//! visits are unordered, and of unordered transactions of one thread only the first can write. With
+//! [`Discipline::OneWritingVisit`] the search keeps the set of threads whose writing visit is used:
+//! exponential in the number of threads, as it must be (Theorem 6). [`Discipline::Any`] does not, is
+//! polynomial, and can only err by finding too much: what it does not find does not exist. Walks found
+//! are judged by [`realize`](super::realize::realize).
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::execution::Question;
+use crate::trace::index::{Access, Index, NEVER, Op, Pos};
+use crate::trace::realize::Visit;
+
+/// How often a thread may be visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Discipline {
+    /// As often as the search likes.
+    Any,
+    /// By one visit that involves a write, and by read-only ones. When program order is kept, once.
+    OneWritingVisit,
+}
+
+/// A hasher for the small integers used as keys here.
+#[derive(Default)]
+pub(crate) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 ^= self.0 >> 29;
+    }
+}
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+
+/// Threads beyond this many are not counted in the set of threads used.
+const COUNTED_THREADS: u32 = 64;
+
+/// A visit that steps back in time: where a search starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub visit: Visit,
+    enter: Access,
+    leave: Access,
+}
+
+/// A place reached: a thread left at an access, at a time.
+#[derive(Clone, Copy)]
+struct Reached {
+    thread: u32,
+    op: Op,
+    var: u32,
+    /// Threads whose writing visit is used.
+    used: u64,
+    now: Pos,
+    visit: Visit,
+    /// Index of the place before, or `NEVER`.
+    before: u32,
+}
+
+/// The exits of a unit: the earliest access of each kind and variable.
+type Exits = Vec<u32>;
+
+/// A visit entered by a write and left, untied, at an earlier time.
+#[derive(Clone, Copy)]
+struct Back {
+    enter: u32,
+    leave: u32,
+}
+
+pub(crate) struct Search<'a> {
+    index: &'a Index,
+    question: Question,
+    exits: Map<(u32, u32), Exits>,
+    backs: Map<(u32, u32), Vec<Back>>,
+    /// The earliest time per place and set of threads used, as an index in `arena`.
+    best: Map<(u64, u32, u32), u32>,
+    arena: Vec<Reached>,
+    queue: VecDeque<u32>,
+    horizon: Vec<Pos>,
+    /// Places looked at in all searches: the measure of work.
+    pub work: u64,
+}
+
+/// Caches are dropped when they hold this many units.
+const MOST_CACHED: usize = 200_000;
+
+impl<'a> Search<'a> {
+    pub fn new(index: &'a Index, question: Question) -> Self {
+        Search {
+            index,
+            question,
+            exits: Map::default(),
+            backs: Map::default(),
+            best: Map::default(),
+            arena: Vec::new(),
+            queue: VecDeque::new(),
+            horizon: Vec::new(),
+            work: 0,
+        }
+    }
+
+    fn access(&self, thread: u32, access: u32) -> &'a Access {
+        &self.index.lanes[thread as usize].accesses[access as usize]
+    }
+
+    /// Makes sure the exits of a unit are in the cache.
+    fn need_exits(&mut self, thread: u32, unit: u32) {
+        if self.exits.contains_key(&(thread, unit)) {
+            return;
+        }
+        if self.exits.len() > MOST_CACHED {
+            self.exits.clear();
+        }
+        let lane = &self.index.lanes[thread as usize];
+        let body = &lane.units[unit as usize];
+        let exits = lane
+            .vars
+            .iter()
+            .flat_map(|&var| [Op::Read, Op::Write].map(|op| (op, var)))
+            .filter_map(|(op, var)| lane.exit(body, op, var, self.index.vars))
+            .collect();
+        self.exits.insert((thread, unit), exits);
+    }
+
+    /// The visits of a unit that step back in time, best entry for each exit.
+    pub fn starts(&mut self, thread: u32, unit: u32, starts: &mut Vec<Start>) {
+        starts.clear();
+        let lane = &self.index.lanes[thread as usize];
+        let body = &lane.units[unit as usize];
+        let accesses = lane.accesses_of(body);
+        let last = accesses.iter().map(|access| access.latest).max().unwrap_or(0);
+        if accesses.is_empty() || accesses[0].pos >= last {
+            return;
+        }
+        self.need_exits(thread, unit);
+        for (offset, enter) in accesses.iter().enumerate() {
+            let later = &accesses[offset + 1..];
+            if later.iter().any(|other| (other.op, other.var) == (enter.op, enter.var)) {
+                continue;
+            }
+            for &leave_at in &self.exits[&(thread, unit)] {
+                let leave = &lane.accesses[leave_at as usize];
+                if leave.pos < enter.latest && !enter.ties(leave) {
+                    let visit =
+                        Visit { thread, enter: body.start + offset as u32, leave: leave_at };
+                    starts.push(Start { visit, enter: *enter, leave: *leave });
+                }
+            }
+        }
+    }
+
+    /// Looks for a walk from the exit of `start` to its entry; the visits in order, `start` first.
+    pub fn walk(&mut self, start: &Start, discipline: Discipline) -> Option<Vec<Visit>> {
+        self.best.clear();
+        if self.best.capacity() > 1 << 16 {
+            self.best.shrink_to(1 << 10);
+        }
+        self.arena.clear();
+        self.queue.clear();
+        self.set_horizon(start, discipline);
+        let used = match discipline {
+            Discipline::Any => 0,
+            Discipline::OneWritingVisit => self.uses(start.visit),
+        };
+        self.offer(start.visit, start.leave.pos, used, NEVER);
+        while let Some(at) = self.queue.pop_front() {
+            let place = self.arena[at as usize];
+            if self.best.get(&key(&place)) != Some(&at) {
+                continue;
+            }
+            if self.closes(&place, start) {
+                return Some(self.path(at));
+            }
+            self.work += 1;
+            for thread in 0..self.index.lanes.len() as u32 {
+                if thread != place.thread {
+                    self.enter(thread, at, &place, discipline);
+                }
+            }
+        }
+        None
+    }
+
+    fn closes(&self, place: &Reached, start: &Start) -> bool {
+        place.thread != start.visit.thread
+            && place.var == start.enter.var
+            && (place.op, start.enter.op) != (Op::Read, Op::Read)
+            && place.now < start.enter.latest
+    }
+
+    fn path(&self, mut at: u32) -> Vec<Visit> {
+        let mut visits = Vec::new();
+        while at != NEVER {
+            visits.push(self.arena[at as usize].visit);
+            at = self.arena[at as usize].before;
+        }
+        visits.reverse();
+        visits
+    }
+
+    /// The thread's bit, if the visit counts.
+    fn uses(&self, visit: Visit) -> u64 {
+        let writing = self.question.keeps_program_order()
+            || self.access(visit.thread, visit.enter).op == Op::Write
+            || self.access(visit.thread, visit.leave).op == Op::Write;
+        if writing && visit.thread < COUNTED_THREADS { 1 << visit.thread } else { 0 }
+    }
+
+    /// Per number of writing visits left, the time from which there is no way back to the start. A
+    /// visit gets back below `time` only if its unit began before it.
+    fn set_horizon(&mut self, start: &Start, discipline: Discipline) {
+        let most = self.index.lanes.len() * self.index.vars.max(1);
+        let step = |reach: &[Pos], time: Pos| -> Pos {
+            if time == NEVER { NEVER } else { reach[time as usize].max(time) }
+        };
+        let by_reads = |mut time: Pos| {
+            for _ in 0..most.min(64) {
+                let next = step(&self.index.reach_reads, time);
+                if next == time {
+                    return time;
+                }
+                time = next;
+            }
+            NEVER
+        };
+        let visits = match discipline {
+            Discipline::Any => most,
+            Discipline::OneWritingVisit => self.index.lanes.len(),
+        };
+        let mut horizon = std::mem::take(&mut self.horizon);
+        horizon.clear();
+        let mut time = by_reads(start.enter.latest);
+        horizon.push(time);
+        for _ in 0..visits {
+            let next = by_reads(step(&self.index.reach_all, time));
+            if next == time && discipline == Discipline::Any {
+                break;
+            }
+            time = next;
+            horizon.push(time);
+        }
+        self.horizon = horizon;
+    }
+
+    fn enter(&mut self, thread: u32, at: u32, from: &Reached, discipline: Discipline) {
+        let lane = &self.index.lanes[thread as usize];
+        if from.op == Op::Write
+            && let Some(read) = lane.first_after(Op::Read, from.var, from.now)
+        {
+            self.pass(thread, read, at, from, discipline);
+        }
+        let Some(first) = lane.first_write_open_at(from.var, from.now) else { return };
+        // The last write of the unit to the variable serves best: it is the least tied.
+        let unit = lane.unit_of(first);
+        let list = lane.list(Op::Write, from.var);
+        let beyond = list.partition_point(|&write| write < unit.end);
+        self.pass(thread, list[beyond - 1], at, from, discipline);
+        self.pass_back(thread, first, at, from, discipline);
+    }
+
+    /// Enters at `enter`, leaves at each of the exits of its unit.
+    fn pass(&mut self, thread: u32, enter: u32, at: u32, from: &Reached, discipline: Discipline) {
+        let entry = self.access(thread, enter);
+        self.need_exits(thread, entry.unit);
+        let exits = std::mem::take(self.exits.entry((thread, entry.unit)).or_default());
+        for &leave in &exits {
+            let exit = self.access(thread, leave);
+            let now = if entry.ties(exit) { exit.pos.max(from.now) } else { exit.pos };
+            self.visit(Visit { thread, enter, leave }, now, at, from, discipline);
+        }
+        self.exits.insert((thread, entry.unit), exits);
+    }
+
+    /// Enters later units, of the same stretch between fences, whose exit is not tied.
+    fn pass_back(&mut self, thread: u32, first: u32, at: u32, from: &Reached, d: Discipline) {
+        if !self.backs.contains_key(&(thread, first)) {
+            let backs = self.backs_from(thread, first);
+            if self.backs.len() > MOST_CACHED {
+                self.backs.clear();
+            }
+            self.backs.insert((thread, first), backs);
+        }
+        let backs = std::mem::take(self.backs.entry((thread, first)).or_default());
+        for &Back { enter, leave } in &backs {
+            let now = self.access(thread, leave).pos;
+            if now < from.now {
+                self.visit(Visit { thread, enter, leave }, now, at, from, d);
+            }
+        }
+        self.backs.insert((thread, first), backs);
+    }
+
+    /// For each exit, the first unit at or after that of the write `first` that is entered by a write
+    /// to the same variable before the next fence, and left untied.
+    fn backs_from(&mut self, thread: u32, first: u32) -> Vec<Back> {
+        let lane = &self.index.lanes[thread as usize];
+        let fence = lane.accesses[first as usize].latest;
+        let list = lane.list(Op::Write, lane.accesses[first as usize].var);
+        let begin = list.partition_point(|&write| write < first);
+        let mut found: Map<(u32, u32), Back> = Map::default();
+        for (offset, &enter) in list[begin..].iter().enumerate() {
+            let entry = &lane.accesses[enter as usize];
+            let next = list.get(begin + offset + 1).map(|&next| lane.accesses[next as usize]);
+            if next.is_some_and(|next| next.unit == entry.unit) {
+                continue;
+            }
+            let unit = lane.unit_of(enter);
+            if lane.accesses[unit.start as usize].pos >= fence {
+                break;
+            }
+            self.need_exits(thread, entry.unit);
+            for &leave in &self.exits[&(thread, entry.unit)] {
+                let exit = &lane.accesses[leave as usize];
+                if exit.pos < fence && !entry.ties(exit) {
+                    let label = (exit.var, u32::from(exit.op == Op::Write));
+                    found.entry(label).or_insert(Back { enter, leave });
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+
+    fn visit(&mut self, visit: Visit, now: Pos, at: u32, from: &Reached, discipline: Discipline) {
+        let used = match discipline {
+            Discipline::Any => 0,
+            Discipline::OneWritingVisit => {
+                let bit = self.uses(visit);
+                if from.used & bit != 0 {
+                    return;
+                }
+                from.used | bit
+            }
+        };
+        let left = self.horizon.len() - 1;
+        let left = left.saturating_sub(used.count_ones() as usize);
+        if now < self.horizon[left] {
+            self.offer(visit, now, used, at);
+        }
+    }
+
+    fn offer(&mut self, visit: Visit, now: Pos, used: u64, before: u32) {
+        let exit = self.access(visit.thread, visit.leave);
+        let (op, var) = (exit.op, exit.var);
+        let place = Reached { thread: visit.thread, op, var, used, now, visit, before };
+        let next = self.arena.len() as u32;
+        let known = self.best.get(&key(&place)).map(|&at| self.arena[at as usize].now);
+        if known.is_none_or(|known| now < known) {
+            self.best.insert(key(&place), next);
+            self.arena.push(place);
+            self.queue.push_back(next);
+        }
+    }
+}
+
+fn key(place: &Reached) -> (u64, u32, u32) {
+    (place.used, place.thread, place.var * 2 + u32::from(place.op == Op::Write))
+}
+
+impl Start {
+    /// What decides whether another start can do better: thread, entry, exit.
+    pub fn profile(&self) -> (u32, u32) {
+        let label = |access: &Access| access.var * 2 + u32::from(access.op == Op::Write);
+        (label(&self.enter), label(&self.leave))
+    }
+
+    /// When it is left, at the earliest, and entered, at the latest.
+    pub fn times(&self) -> (Pos, Pos) {
+        (self.leave.pos, self.enter.latest)
+    }
+}
