@@ -1,7 +1,7 @@
 // Semaphores as buffer space and buffer content.
 //
-// A one-place buffer between producers and a consumer: `space` and `items` count down by BCAS and up by
-// release stores. The buffer itself is non-atomic.
+// A one-place buffer between producers and a consumer: `room` and `items` count down by BCAS and up by release
+// stores. The buffer itself is non-atomic.
 //
 // expect sc assertions: holds
 // expect rc20 robustness: holds
@@ -13,12 +13,12 @@
 // expect pso robustness: holds
 
 max_value 3;
-atomic space = 1, items;
+atomic room = 1, items;
 na buffer;
 
 thread producer[2] {
     while (true) {
-        BCAS(space, 1, 0, acq, rlx);
+        BCAS(room, 1, 0, acq, rlx);
         buffer.nastore(producer + 1);
         items.store(1, rel);
     }
@@ -31,6 +31,6 @@ thread consumer {
         v = buffer.naload();
         assert(v == 1 || v == 2);
         buffer.nastore(0);
-        space.store(1, rel);
+        room.store(1, rel);
     }
 }

@@ -19,19 +19,19 @@ na cs;
 thread t[2] {
     local s, r;
     while (true) {
-        state[t].store(1, rel);
-        fence(sc);           // standing outside the waiting room
-        wait(state[1 - t], 0, 1, 2, acq);    // the door is open
-        state[t].store(3, rel);
-        fence(sc);           // in the doorway
+        state[t].store(1, rel);              // standing outside the waiting room
+        fence(sc);
+        wait(state[1 - t], 0, 1, 2, acq);    // until the door is open
+        state[t].store(3, rel);              // in the doorway
+        fence(sc);
         s = state[1 - t].load(acq);
         if (s == 1) {
-            state[t].store(2, rel);
-            fence(sc);       // wait for the other to come in
+            state[t].store(2, rel);          // wait for the other to come in
+            fence(sc);
             wait(state[1 - t], 4, acq);
         }
-        state[t].store(4, rel);
-        fence(sc);           // door closed behind me
+        state[t].store(4, rel);              // door closed behind me
+        fence(sc);
         if (t == 1) {
             wait(state[0], 0, 1, acq);       // smaller numbers go first
         }

@@ -18,15 +18,15 @@ na cs;
 thread t[2] {
     local s, r;
     while (true) {
-        state[t].store(1, rel);           // standing outside the waiting room
-        wait(state[1 - t], 0, 1, 2, acq);    // the door is open
-        state[t].store(3, rel);           // in the doorway
+        state[t].store(1, rel);              // standing outside the waiting room
+        wait(state[1 - t], 0, 1, 2, acq);    // until the door is open
+        state[t].store(3, rel);              // in the doorway
         s = state[1 - t].load(acq);
         if (s == 1) {
-            state[t].store(2, rel);       // wait for the other to come in
+            state[t].store(2, rel);          // wait for the other to come in
             wait(state[1 - t], 4, acq);
         }
-        state[t].store(4, rel);           // door closed behind me
+        state[t].store(4, rel);              // door closed behind me
         if (t == 1) {
             wait(state[0], 0, 1, acq);       // smaller numbers go first
         }

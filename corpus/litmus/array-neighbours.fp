@@ -11,7 +11,7 @@
 // expect tso robustness: holds
 // expect pso robustness: holds
 
-max_value 3;
+max_value 7;
 const N = 3;
 atomic data[N], ready[N];
 

@@ -1,0 +1,62 @@
+// Read-copy-update where threads go offline, three threads that read and write.
+//
+// A thread that is offline need not acknowledge anything, but must see the current cell when it comes back:
+// hence the SC fences after changing `seen`. Every thread is a reader and, UPDATES times, the writer.
+//
+// expect sc assertions: holds
+// expect rc20 robustness: holds
+// expect rc20 observational-robustness: holds
+// expect ra robustness: holds
+// expect ra observational-robustness: holds
+// expect tso robustness: holds
+// expect pso robustness: holds
+
+max_value 5;
+const N = 3;
+const UPDATES = 1;                  // per thread
+atomic current, epoch = 1, seen[N], l;
+atomic cell[2] = 1;
+
+thread t[N] {
+    local online, updates, c, v, e;
+    while (true) {
+        oneof({
+            // read
+            assume(online);
+            c = current.load(acq);
+            v = cell[c].load(acq);
+            assert(v == 1);
+        }{
+            // go online, or pass through a quiescent state
+            e = epoch.load(acq);
+            seen[t].store(e, rel);
+            fence(sc);
+            online = 1;
+        }{
+            // go offline
+            assume(online);
+            seen[t].store(0, rel);
+            fence(sc);
+            online = 0;
+        }{
+            // update: a writer is offline while it waits for the others
+            assume(updates < UPDATES);
+            updates = updates + 1;
+            seen[t].store(0, rel);
+            online = 0;
+            lock(l);
+            c = current.load(acq);
+            cell[1 - c].store(1, rel);
+            current.store(1 - c, rel);
+            e = epoch.load(acq);
+            e = e + 1;
+            epoch.store(e, rel);
+            fence(sc);
+            wait(seen[0], e, 0, acq);
+            wait(seen[1], e, 0, acq);
+            wait(seen[2], e, 0, acq);
+            cell[c].store(0, rel);
+            unlock(l);
+        });
+    }
+}

@@ -1,0 +1,45 @@
+// Sequence lock with fences in the reader and release writes.
+//
+// The writer stores the data with release instead of fencing once. The reader is that of seqlock-fence.
+//
+// expect sc assertions: holds
+// expect rc20 robustness: violated
+// expect rc20 observational-robustness: holds
+// expect ra robustness: holds
+// expect ra observational-robustness: holds
+// expect tso robustness: holds
+// expect pso robustness: holds
+
+max_value 19;
+const WRITES = 3;
+atomic seq, x, y;
+
+thread t[3] {
+    local i, s, e, a, b;
+    while (i < WRITES) {
+        oneof({
+            // write
+            i = i + 1;
+            retry:
+            s = seq.load(acq);
+            if (s % 2 == 1) goto retry;
+            e = CAS(seq, s, s + 1, acq, rel);
+            if (e != s) goto retry;
+            x.store(i, rel);
+            y.store(i, rel);
+            seq.store(s + 2, rel);
+        }{
+            // read
+            again:
+            s = seq.load(rlx);
+            if (s % 2 == 1) goto again;
+            fence(acq);
+            a = x.load(rlx);
+            b = y.load(rlx);
+            fence(acq);
+            e = seq.load(rlx);
+            if (e != s) goto again;
+            assert(a == b);
+        });
+    }
+}
