@@ -84,7 +84,7 @@ pub(crate) fn lex(text: &str, sink: &mut Sink) -> Vec<Token> {
                     kind
                 }
                 None => {
-                    at = strangers(text, at, sink);
+                    at = strangers(text, at, &mut tokens, sink);
                     if sink.is_full() {
                         break;
                     }
@@ -156,31 +156,48 @@ fn comment(text: &str, start: usize, sink: &mut Sink) -> usize {
     text.len()
 }
 
-/// Reports and skips a run of characters that no token starts with.
-fn strangers(text: &str, start: usize, sink: &mut Sink) -> usize {
+/// Reports and skips a run of characters that no token starts with, and what belongs to it: the rest
+/// of a string, or the letters around a letter that names do not have.
+fn strangers(text: &str, at: usize, tokens: &mut Vec<Token>, sink: &mut Sink) -> usize {
+    let rest = &text[at..];
+    let first = rest.chars().next().unwrap_or(' ');
     let known = |c: char| {
         c.is_ascii_alphanumeric()
             || c.is_ascii_whitespace()
-            || c == '_'
+            || matches!(c, '_' | '"' | '\'' | '#')
             || c.is_ascii() && punctuation(&[c as u8]).is_some()
     };
-    let run = text[start..].find(known).unwrap_or(text.len() - start);
-    let shown: String = text[start..start + run].chars().take(20).collect();
-    let first = shown.chars().next().unwrap_or(' ');
-    let message = match first {
-        '"' | '\'' => "there are no strings or characters in this language".to_string(),
-        '#' => "there are no directives in this language".to_string(),
-        _ => format!("unexpected `{}`", shown.escape_debug()),
+    let mut start = at;
+    let length = match first {
+        '"' | '\'' => rest[1..].find([first, '\n']).map_or(rest.len(), |length| length + 2),
+        '#' => rest.find('\n').unwrap_or(rest.len()),
+        c if c.is_alphabetic() => {
+            if let Some(word) = tokens.pop_if(|t| t.kind == Kind::Name && t.end as usize == at) {
+                start = word.start as usize;
+            }
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+        }
+        _ => rest.find(known).unwrap_or(rest.len()),
+    };
+    let end = crate::source::floor_boundary(text, at + length);
+    let shown: String = text[start..end].chars().take(20).collect();
+    let (message, help) = match first {
+        '"' | '\'' => ("there are no strings or characters in this language".to_string(), None),
+        '#' => (
+            "there are no directives in this language".to_string(),
+            Some("comments are `// …` or `/* … */`"),
+        ),
+        c if c.is_alphabetic() => (
+            format!("`{}` is not a name", shown.escape_debug()),
+            Some("names consist of the letters a-z, A-Z, digits and `_`"),
+        ),
+        _ => (format!("unexpected `{}`", shown.escape_debug()), None),
     };
     let mut found = Diagnostic::error(codes::LEXICAL, message)
-        .with_label(Span::new(start, start + run), "no token starts like this");
-    if first == '#' {
-        found = found.with_help("comments are `// …` or `/* … */`");
-    } else if first.is_alphabetic() {
-        found = found.with_help("names consist of the letters a-z, A-Z, digits and `_`");
-    }
+        .with_label(Span::new(start, end), "no token looks like this");
+    found.help = help.map(String::from);
     sink.push(found);
-    start + run
+    end
 }
 
 fn bad_number(word: &str, span: Span) -> Diagnostic {

@@ -7,17 +7,25 @@ pub(crate) fn nearest<'a>(
 ) -> Option<&'a str> {
     // Long names are not typing errors, and distances cost the product of the lengths.
     const LONGEST: usize = 40;
+    const MOST: usize = 1000;
     if wrong.len() > LONGEST {
         return None;
     }
     let allowed = (wrong.len() / 3).max(1);
     candidates
         .into_iter()
-        .filter(|name| name.len() <= LONGEST && *name != wrong)
+        .filter(|name| name.len().abs_diff(wrong.len()) <= allowed && *name != wrong)
+        .take(MOST)
         .map(|name| (distance(wrong, name), name))
         .filter(|(distance, name)| *distance <= allowed && *distance < name.len().max(2))
-        .min_by_key(|(distance, _)| *distance)
+        .min_by_key(|(distance, name)| (*distance, alphabet(wrong, name)))
         .map(|(_, name)| name)
+}
+
+/// How far apart in the alphabet the first letters are: among `a`, `x` and `y`, `z` is most like `y`.
+fn alphabet(a: &str, b: &str) -> u8 {
+    let first = |name: &str| name.bytes().next().unwrap_or(0);
+    first(a).abs_diff(first(b))
 }
 
 /// How many letters must be inserted, removed, changed or swapped with their neighbour; a change of
@@ -55,6 +63,7 @@ mod tests {
         assert_eq!(nearest("conuter", names), Some("counter"));
         assert_eq!(nearest("flags", names), Some("flag"));
         assert_eq!(nearest("y", names), Some("x"));
+        assert_eq!(nearest("z", ["a", "x", "y"]), Some("y"));
         assert_eq!(nearest("banana", names), None);
         assert_eq!(nearest("cas", ["CAS"]), Some("CAS"));
     }

@@ -128,11 +128,13 @@ fn name_threads(threads: &mut [Thread]) {
         let group = &mut threads[group];
         let first = &group[0];
         let equal = group.iter().all(|t| t.code == first.code && t.registers == first.registers);
-        let replicated = first.replica.is_some();
-        if replicated && equal && !first.registers.contains(&first.name) {
+        if first.replica == Some(0) && equal {
             let name = taken.claim(&first.name);
-            group.iter_mut().for_each(|thread| thread.name.clone_from(&name));
-            continue;
+            // Inside, the name stands for the replica's number.
+            if !first.registers.contains(&name) {
+                group.iter_mut().for_each(|thread| thread.name.clone_from(&name));
+                continue;
+            }
         }
         for thread in group {
             let name = match thread.replica.take() {

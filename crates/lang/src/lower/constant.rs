@@ -43,6 +43,9 @@ impl Globals<'_> {
         if let Some((value, _)) = self.constants.get(name.text) {
             return Some(*value);
         }
+        if sink.is_full() {
+            return None;
+        }
         let known = self.constants.keys().copied();
         sink.push(unknown(name, "a constant declared above", known));
         None

@@ -139,6 +139,9 @@ impl<'a> Globals<'a> {
     pub(super) fn tracks(&self, unit: &Unit<'a>, sink: &mut Sink) -> Vec<Track> {
         let mut tracks = Vec::new();
         for hint in &unit.tracks {
+            if sink.is_full() {
+                break;
+            }
             if !self.shared.contains_key(hint.name.text) {
                 sink.push(unknown(hint.name, "a location", self.shared.keys().copied()));
                 continue;
@@ -194,13 +197,13 @@ pub(super) struct Replicas {
 impl Replicas {
     /// `None` if a number of threads makes no sense, which is reported.
     pub(super) fn count(unit: &Unit, globals: &Globals, sink: &mut Sink) -> Option<Self> {
-        let Some(first) = unit.threads.first() else {
+        if unit.threads.is_empty() {
             sink.push(
                 Diagnostic::error(codes::NO_THREADS, "the program has no threads")
                     .with_help("a thread is written `thread t { … }`"),
             );
             return None;
-        };
+        }
         let mut declared: HashMap<&str, Span> = HashMap::new();
         let mut counts = Vec::new();
         let mut total = 0usize;
@@ -239,7 +242,6 @@ impl Replicas {
             sink.push(Diagnostic::error(codes::LIMIT, message).with_label(span, label));
             return None;
         }
-        let _ = first;
         Some(Replicas { counts })
     }
 }

@@ -27,7 +27,13 @@ impl Scope<'_, '_> {
     ) -> Option<model::Place> {
         let name = place.name;
         let Some(shared) = self.globals.shared.get(name.text) else {
-            sink.push(self.not_a_location(name));
+            let mut error = self.not_a_location(name);
+            if access == Access::Named && place.index.is_none() {
+                error.help = Some(
+                    "the modes of fences are `acq`, `rel`, `acq_rel`, `seq_cst` and `upd`".into(),
+                );
+            }
+            sink.push(error);
             return None;
         };
         let wrong = match (access, shared.kind) {

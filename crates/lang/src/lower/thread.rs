@@ -175,8 +175,8 @@ impl<'a> Lowering<'a, '_, '_> {
 
     fn block(&mut self, block: &Block<'a>) {
         for statement in &block.statements {
-            // Enough to know that there are too many.
-            if self.code.len() > self.room {
+            // Enough to know that there are too many, or that it is hopeless.
+            if self.code.len() > self.room || self.sink.is_full() {
                 return;
             }
             self.statement(statement);
@@ -285,6 +285,9 @@ impl<'a> Lowering<'a, '_, '_> {
 
     fn resolve_gotos(&mut self) {
         for Goto { at, label, atomic } in std::mem::take(&mut self.gotos) {
+            if self.sink.is_full() {
+                return;
+            }
             let Some(target) = self.labels.get(label.text) else {
                 let known = self.labels.keys().copied();
                 let mut error = unknown(label, "a label of this thread", known);
@@ -408,6 +411,9 @@ impl<'a> Lowering<'a, '_, '_> {
     }
 
     fn expr(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
+        if self.sink.is_full() {
+            return None;
+        }
         self.scope.expr(expr, self.sink)
     }
 
@@ -416,6 +422,9 @@ impl<'a> Lowering<'a, '_, '_> {
     }
 
     fn place(&mut self, place: &syntax::Place<'a>, access: Access) -> Option<model::Place> {
+        if self.sink.is_full() {
+            return None;
+        }
         self.scope.place(place, access, self.sink)
     }
 

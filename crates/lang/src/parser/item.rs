@@ -1,6 +1,6 @@
 //! What stands at the top level: declarations and threads.
 
-use super::{Failed, Parse, Parser};
+use super::{Parse, Parser};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
@@ -52,7 +52,7 @@ impl<'a> Parser<'a, '_> {
             Kind::CloseBrace => Some("this brace closes nothing".to_string()),
             _ => None,
         };
-        self.unexpected_with(&["a declaration", "a thread"], help)
+        self.no_start(&["a declaration", "a thread"], help)
     }
 
     fn unsupported<T>(&mut self, word: &str) -> Parse<T> {
@@ -184,6 +184,5 @@ impl<'a> Parser<'a, '_> {
             ),
             _ => self.unexpected(&["`,`", "`;`"]),
         }
-        .map_err(|Failed| Failed)
     }
 }

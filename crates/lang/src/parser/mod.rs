@@ -160,20 +160,34 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn unexpected_with<T>(&mut self, expected: &[&str], help: Option<String>) -> Parse<T> {
+        // What is missing at the end of a line is missing there, not at the start of the next.
+        let last = self.last_span();
+        let between = self.text.get(last.end..self.span().start).unwrap_or_default();
+        let place = if self.at > 0 && (between.contains('\n') || self.kind() == Kind::End) {
+            Span::new(last.end, last.end)
+        } else {
+            self.span()
+        };
+        self.unexpected_at(place, expected, help)
+    }
+
+    /// Reports that the current token starts nothing that could stand here.
+    fn no_start<T>(&mut self, expected: &[&str], help: Option<String>) -> Parse<T> {
+        self.unexpected_at(self.span(), expected, help)
+    }
+
+    fn unexpected_at<T>(
+        &mut self,
+        place: Span,
+        expected: &[&str],
+        help: Option<String>,
+    ) -> Parse<T> {
         let mut list: Vec<&str> = expected.to_vec();
         if self.after_expression == Some(self.at) {
             list.push("an operator");
         }
         let list = one_of(&list);
         let found = self.describe();
-        // What is missing at the end of a line is missing there, not at the start of the next.
-        let last = self.last_span();
-        let missing = self.at > 0 && self.text[last.end..self.span().start].contains('\n');
-        let place = if missing || self.kind() == Kind::End && self.at > 0 {
-            Span::new(last.end, last.end)
-        } else {
-            self.span()
-        };
         let mut error = Diagnostic::error(codes::SYNTAX, format!("expected {list}, found {found}"))
             .with_label(place, format!("expected {list}"));
         error.help = help;
@@ -191,9 +205,12 @@ impl<'a> Parser<'a, '_> {
     /// Skips to behind the `;` or `}` that ends the statement, or to the `}` of the block around it.
     fn skip_statement(&mut self) {
         let mut depth = 0usize;
+        let mut parens = 0usize;
         loop {
             match self.kind() {
                 Kind::End => return,
+                Kind::OpenParen => parens += 1,
+                Kind::CloseParen => parens = parens.saturating_sub(1),
                 Kind::OpenBrace => depth += 1,
                 Kind::CloseBrace if depth == 0 => return,
                 Kind::CloseBrace => {
@@ -208,7 +225,7 @@ impl<'a> Parser<'a, '_> {
                         continue;
                     }
                 }
-                Kind::Semicolon if depth == 0 => {
+                Kind::Semicolon if depth == 0 && parens == 0 => {
                     self.advance();
                     return;
                 }
@@ -218,7 +235,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Skips to the next word that starts an item and is not inside braces.
+    /// Skips to behind the `;` or `}` that ends the item.
     fn skip_item(&mut self) {
         let mut depth = 0usize;
         loop {
@@ -228,6 +245,7 @@ impl<'a> Parser<'a, '_> {
                 Kind::CloseBrace => {
                     if depth <= 1 {
                         self.advance();
+                        self.eat(Kind::Semicolon);
                         return;
                     }
                     depth -= 1;

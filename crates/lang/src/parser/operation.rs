@@ -251,6 +251,10 @@ impl<'a> Parser<'a, '_> {
                 self.close_arguments(&[])?;
             }
             FailMode::Allowed => self.close_arguments(&["`,`"])?,
+            FailMode::Refused if self.kind() == Kind::Comma => {
+                let help = "only `CAS` has a third mode, for when it fails".to_string();
+                return self.unexpected_with(&["`)`"], Some(help));
+            }
             FailMode::Refused => self.close_arguments(&[])?,
         }
         Ok(modes)

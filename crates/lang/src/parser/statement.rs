@@ -74,7 +74,10 @@ impl<'a> Parser<'a, '_> {
     fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
         self.gave_up = true;
         let found = self.describe();
-        let span = self.span();
+        let span = match self.kind() {
+            Kind::End => Span::new(self.last_span().end, self.last_span().end),
+            _ => self.span(),
+        };
         self.fail(
             Diagnostic::error(codes::SYNTAX, format!("expected `}}`, found {found}"))
                 .with_label(span, "expected `}`")
@@ -104,7 +107,7 @@ impl<'a> Parser<'a, '_> {
                 self.end_simple(start, kind)?
             }
             Kind::Name => self.keyword_statement(start)?,
-            _ => return self.unexpected(&["a statement"]),
+            _ => return self.no_start(&["a statement"], None),
         };
         Ok(Statement { labels, span, kind })
     }
@@ -192,6 +195,10 @@ impl<'a> Parser<'a, '_> {
 
     fn choices(&mut self) -> Parse<Vec<Block<'a>>> {
         self.expect(Kind::OpenParen)?;
+        if self.kind() != Kind::OpenBrace {
+            let help = "a value is chosen by `r = oneof(1, 2);`".to_string();
+            return self.unexpected_with(&["`{`"], Some(help));
+        }
         let mut blocks = vec![self.block()?];
         while self.kind() == Kind::OpenBrace {
             blocks.push(self.block()?);
@@ -214,8 +221,13 @@ impl<'a> Parser<'a, '_> {
             "return" | "break" | "continue" => {
                 Some("put a label where control should go, and `goto` it".to_string())
             }
-            _ => suggest::nearest(word, STATEMENTS).map(|near| format!("did you mean `{near}`?")),
+            _ => suggest::nearest(word, STATEMENTS)
+                .map(|near| format!("did you mean `{near}`?"))
+                .or_else(|| {
+                    (self.kind_at(1) == Kind::Name)
+                        .then(|| "a label is followed by a colon".to_string())
+                }),
         };
-        self.unexpected_with(&["a statement"], help)
+        self.no_start(&["a statement"], help)
     }
 }
