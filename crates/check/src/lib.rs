@@ -2,3 +2,4 @@
 
 pub mod product;
 pub mod reduce;
+pub mod replay;

@@ -9,6 +9,8 @@
 //! * *partial order*: accesses of different threads commute unless they touch the same location and
 //!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;
+//! * *subsumption*: monitors only remember more and object more; of two states that differ only in
+//!   them, the one whose monitors remember more stands for the other ([`Memory::monitor_bits`]);
 //! * *dead registers* are zeroed, so that states differing only in them become one;
 //! * *symmetry*: of states that differ by an automorphism of the program, one is kept
 //!   ([`model::analysis::symmetry`]).
@@ -109,16 +111,59 @@ enum Pending {
 /// One worker's working memory.
 pub struct Scratch<S> {
     world: World<S>,
-    next: World<S>,
+    pub(crate) next: World<S>,
     /// Worlds of nondeterministic choices not yet followed.
     choices: Vec<World<S>>,
     pool: Vec<World<S>>,
+    /// Choice points the thread being followed has come to, packed.
+    forks: Vec<Vec<u64>>,
     pending: Vec<Pending>,
     words: Vec<u64>,
     /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
     image: World<S>,
     smallest: Vec<u64>,
     keys: Vec<u64>,
+}
+
+/// Who watches a thread being followed: a search, or [`crate::replay`].
+pub(crate) trait Follow<M: Memory> {
+    /// The thread took a step, having read this.
+    #[inline(always)]
+    fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
+        let _ = (tid, pc, action, read);
+    }
+
+    /// The step just taken could have led to this many other places, which are followed later.
+    #[inline(always)]
+    fn forked(&mut self, alternatives: usize) {
+        let _ = alternatives;
+    }
+
+    /// The thread has come to rest in `scratch.next`; says whether that state is new. If there are
+    /// alternatives left, the last one is followed next.
+    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool;
+
+    /// The thread came to where it has been before; what follows is known. If there are
+    /// alternatives left, the last one is followed next.
+    #[inline(always)]
+    fn dropped(&mut self) {}
+
+    /// Something is worth reporting.
+    fn finding(&mut self, finding: Finding<M::Violation>);
+}
+
+/// A search that follows a thread.
+struct Searching<'a, K>(&'a mut K);
+
+impl<M: Memory, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
+    #[inline(always)]
+    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
+        self.0.state(product.packed(scratch))
+    }
+
+    fn finding(&mut self, finding: Finding<M::Violation>) {
+        self.0.finding(finding);
+    }
 }
 
 /// What became of a thread that was told to move.
@@ -130,6 +175,17 @@ struct Moved {
     new: bool,
 }
 
+/// Where a thread being followed came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Came {
+    /// Through a private step.
+    Further,
+    /// To where it rests.
+    ToRest,
+    /// To a choice it has been at before, which is being followed already.
+    Around,
+}
+
 /// How wide the packed fields are.
 #[derive(Clone, Debug)]
 struct Layout {
@@ -137,6 +193,9 @@ struct Layout {
     /// Smallest value and width per register, one thread after the other.
     regs: Vec<(Value, u32)>,
     bus: u32,
+    /// Bits of all but the monitors, filled up to whole bytes.
+    core_padding: u32,
+    core_bytes: usize,
     bytes: usize,
 }
 
@@ -188,7 +247,7 @@ pub struct Product<'p, M: Memory> {
     /// The memory.
     pub memory: M,
     reductions: Reductions,
-    symmetries: &'p Symmetries,
+    pub(crate) symmetries: &'p Symmetries,
     renamings: Vec<M::Renaming>,
     layout: Layout,
     first_reg: Vec<usize>,
@@ -230,7 +289,15 @@ impl<'p, M: Memory> Product<'p, M> {
             + regs.iter().map(|(_, width)| width).sum::<u32>()
             + bus
             + memory.bits();
-        let layout = Layout { pcs, regs, bus, bytes: (bits.div_ceil(8) as usize).max(1) };
+        let core_bytes = bits.div_ceil(8).max(1);
+        let layout = Layout {
+            pcs,
+            regs,
+            bus,
+            core_padding: 8 * core_bytes - bits,
+            core_bytes: core_bytes as usize,
+            bytes: (core_bytes + memory.monitor_bits().div_ceil(8)) as usize,
+        };
         let fence = memory.fence_location();
         Product {
             program,
@@ -349,7 +416,7 @@ impl<'p, M: Memory> Product<'p, M> {
         action: &Action,
         choices: &mut Vec<World<M::State>>,
         pool: &mut Vec<World<M::State>>,
-        report: &mut impl FnMut(Finding<M::Violation>),
+        follow: &mut impl Follow<M>,
     ) -> bool {
         let pc = world.pcs[tid.index()];
         let step = self.program.step(tid, pc);
@@ -366,7 +433,7 @@ impl<'p, M: Memory> Product<'p, M> {
         let value = match evaluated {
             Ok(value) => value,
             Err(fault) => {
-                report(Finding::Fault { tid, pc, fault });
+                follow.finding(Finding::Fault { tid, pc, fault });
                 return false;
             }
         };
@@ -376,15 +443,18 @@ impl<'p, M: Memory> Product<'p, M> {
         let read = match effect {
             Ok(Effect::Done(read)) => read,
             Ok(Effect::Wrong(violation, read)) => {
-                report(Finding::Violation { tid, pc, violation });
+                follow.finding(Finding::Violation { tid, pc, violation });
                 read
             }
             Ok(Effect::Blocked) => return false,
             Err(fault) => {
-                report(Finding::Fault { tid, pc, fault });
+                follow.finding(Finding::Fault { tid, pc, fault });
                 return false;
             }
         };
+        if !matches!(&step.instr, Instr::Assert(_) | Instr::Assume(_) if value == 0) {
+            follow.took(tid, pc, action, read);
+        }
         match &step.instr {
             Instr::Assign { dst, .. } => self.set(world, tid, *dst, value),
             Instr::Jump { targets, .. } if value != 0 => {
@@ -395,10 +465,11 @@ impl<'p, M: Memory> Product<'p, M> {
                     other.pcs[tid.index()] = target;
                     choices.push(other);
                 }
+                follow.forked(others.len());
                 next = first;
             }
             Instr::Assert(_) if value == 0 => {
-                report(Finding::Assertion { tid, pc });
+                follow.finding(Finding::Assertion { tid, pc });
                 return false;
             }
             Instr::Assume(_) if value == 0 => return false,
@@ -415,51 +486,27 @@ impl<'p, M: Memory> Product<'p, M> {
     }
 
     /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
-    /// private steps and hands the states it comes to rest in to `sink`.
-    fn settle<K: Sink<Finding<M::Violation>>>(
+    /// private steps to where it comes to rest.
+    fn settle(
         &self,
         scratch: &mut Scratch<M::State>,
         tid: Tid,
-        sink: &mut K,
+        follow: &mut impl Follow<M>,
     ) -> bool {
         let mut new = false;
         let mut budget = LOCAL_STEPS;
+        scratch.forks.clear();
         loop {
-            let world = &mut scratch.next;
-            loop {
-                let pc = world.pcs[tid.index()];
-                if self.reductions.dead_registers {
-                    self.forget_dead(world, tid, pc);
+            let came = loop {
+                match self.settle_once(scratch, tid, &mut budget, follow) {
+                    Came::Further => {}
+                    came => break came,
                 }
-                let instr = &self.program.step(tid, pc).instr;
-                let private = self.reductions.local_steps && self.is_private(instr) && budget > 0;
-                if M::OBJECTS || private {
-                    let pending = self.pending(world, tid, |finding| sink.finding(finding));
-                    if let Pending::Wants(action) = &pending {
-                        if M::OBJECTS
-                            && let Some(violation) =
-                                self.memory.arrive(&world.memory, tid, instr, action)
-                        {
-                            sink.finding(Finding::Violation { tid, pc, violation });
-                        }
-                        if private {
-                            budget -= 1;
-                            if self.step(
-                                world,
-                                tid,
-                                action,
-                                &mut scratch.choices,
-                                &mut scratch.pool,
-                                &mut |finding| sink.finding(finding),
-                            ) {
-                                continue;
-                            }
-                        }
-                    }
-                }
-                break;
+            };
+            match came {
+                Came::Around => follow.dropped(),
+                _ => new |= follow.rests(self, scratch),
             }
-            new |= self.emit(scratch, sink);
             match scratch.choices.pop() {
                 Some(other) => {
                     let used = std::mem::replace(&mut scratch.next, other);
@@ -467,6 +514,51 @@ impl<'p, M: Memory> Product<'p, M> {
                 }
                 None => return new,
             }
+        }
+    }
+
+    /// Looks at where `tid` has arrived and, if the step there is private, takes it.
+    #[inline(always)]
+    fn settle_once(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        budget: &mut u32,
+        follow: &mut impl Follow<M>,
+    ) -> Came {
+        let world = &mut scratch.next;
+        let pc = world.pcs[tid.index()];
+        if self.reductions.dead_registers {
+            self.forget_dead(world, tid, pc);
+        }
+        let instr = &self.program.step(tid, pc).instr;
+        let private = self.reductions.local_steps && *budget > 0 && self.is_private(instr);
+        if !M::OBJECTS && !private {
+            return Came::ToRest;
+        }
+        let pending = self.pending(world, tid, |finding| follow.finding(finding));
+        let Pending::Wants(action) = &pending else { return Came::ToRest };
+        if M::OBJECTS
+            && let Some(violation) = self.memory.arrive(&world.memory, tid, instr, action)
+        {
+            follow.finding(Finding::Violation { tid, pc, violation });
+        }
+        if !private {
+            return Came::ToRest;
+        }
+        *budget -= 1;
+        if matches!(instr, Instr::Jump { targets, .. } if targets.len() > 1) {
+            // A loop of choices without an access would be followed again and again.
+            let mut packed = Vec::new();
+            self.pack(world, &mut packed);
+            if scratch.forks.contains(&packed) {
+                return Came::Around;
+            }
+            scratch.forks.push(packed);
+        }
+        match self.step(world, tid, action, &mut scratch.choices, &mut scratch.pool, follow) {
+            true => Came::Further,
+            false => Came::ToRest,
         }
     }
 
@@ -483,12 +575,12 @@ impl<'p, M: Memory> Product<'p, M> {
         self.memory.forget_dead(&mut world.memory, tid, live);
     }
 
-    /// Moves `tid`, which wants `action`, from `scratch.world`.
-    fn fire<K: Sink<Finding<M::Violation>>>(
+    /// Moves `tid` from `scratch.world`, where it wants what `scratch.pending` says.
+    fn fire(
         &self,
         scratch: &mut Scratch<M::State>,
         tid: Tid,
-        sink: &mut K,
+        follow: &mut impl Follow<M>,
     ) -> Moved {
         let Pending::Wants(action) = &scratch.pending[tid.index()] else {
             return Moved::default();
@@ -497,15 +589,35 @@ impl<'p, M: Memory> Product<'p, M> {
             return Moved::default();
         }
         scratch.next.clone_from(&scratch.world);
-        let enabled = self.step(
-            &mut scratch.next,
-            tid,
-            action,
-            &mut scratch.choices,
-            &mut scratch.pool,
-            &mut |finding| sink.finding(finding),
-        );
-        Moved { enabled, new: enabled && self.settle(scratch, tid, sink) }
+        let (choices, pool) = (&mut scratch.choices, &mut scratch.pool);
+        let enabled = self.step(&mut scratch.next, tid, action, choices, pool, follow);
+        Moved { enabled, new: enabled && self.settle(scratch, tid, follow) }
+    }
+
+    /// Moves `tid` from `world`.
+    pub(crate) fn fire_from(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        world: &World<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) {
+        scratch.world.clone_from(world);
+        scratch.pending[tid.index()] =
+            self.pending(world, tid, |finding| follow.finding(finding));
+        self.fire(scratch, tid, follow);
+    }
+
+    /// Lets `tid` come to rest from `world`, in which it has not moved yet.
+    pub(crate) fn settle_from(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        world: &World<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) {
+        scratch.next.clone_from(world);
+        self.settle(scratch, tid, follow);
     }
 
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
@@ -555,17 +667,14 @@ impl<'p, M: Memory> Product<'p, M> {
         })
     }
 
-    fn emit<K: Sink<Finding<M::Violation>>>(
-        &self,
-        scratch: &mut Scratch<M::State>,
-        sink: &mut K,
-    ) -> bool {
+    /// The packed representative of `scratch.next`.
+    pub(crate) fn packed<'s>(&self, scratch: &'s mut Scratch<M::State>) -> &'s [u8] {
         if self.renamings.is_empty() {
             self.pack(&scratch.next, &mut scratch.words);
         } else {
             self.pack_smallest_image(scratch);
         }
-        sink.state(&bytemuck::cast_slice(&scratch.words)[..self.layout.bytes])
+        &bytemuck::cast_slice(&scratch.words)[..self.layout.bytes]
     }
 
     /// Packs the representative of the orbit of `scratch.next`: of the images in which threads
@@ -662,6 +771,8 @@ impl<'p, M: Memory> Product<'p, M> {
             out.push(world.bus.map_or(0, |tid| u64::from(tid.0) + 1), self.layout.bus);
         }
         self.memory.pack(&world.memory, &mut out);
+        out.push(0, self.layout.core_padding);
+        self.memory.pack_monitors(&world.memory, &mut out);
         out.finish();
         words.resize(self.layout.bytes.div_ceil(8), 0);
     }
@@ -683,6 +794,8 @@ impl<'p, M: Memory> Product<'p, M> {
             world.bus = from.take(self.layout.bus).checked_sub(1).map(|t| Tid(t as u32));
         }
         self.memory.unpack(&mut world.memory, &mut from);
+        from.take(self.layout.core_padding);
+        self.memory.unpack_monitors(&mut world.memory, &mut from);
     }
 }
 
@@ -704,12 +817,20 @@ impl<M: Memory> search::Model for Product<'_, M> {
         self.layout.bytes
     }
 
+    fn core_bytes(&self) -> usize {
+        match self.reductions.subsumption {
+            true => self.layout.core_bytes,
+            false => self.layout.bytes,
+        }
+    }
+
     fn scratch(&self) -> Self::Scratch {
         Scratch {
             world: self.initial_world(),
             next: self.initial_world(),
             choices: Vec::new(),
             pool: Vec::new(),
+            forks: Vec::new(),
             pending: vec![Pending::Done; self.program.threads.len()],
             words: Vec::new(),
             image: self.initial_world(),
@@ -724,27 +845,17 @@ impl<M: Memory> search::Model for Product<'_, M> {
     }
 
     fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
-        // Every thread settles in turn; each may come to rest in several places.
-        let mut worlds = vec![self.initial_world()];
-        for tid in self.program.tids() {
-            let mut settled = Collect { worlds: Vec::new(), sink };
-            for world in worlds {
-                scratch.next = world;
-                self.settle(scratch, tid, &mut settled);
-            }
-            worlds = settled
-                .worlds
-                .iter()
-                .map(|state| {
-                    let mut world = self.initial_world();
-                    self.unpack(state, &mut scratch.words, &mut world);
-                    world
-                })
-                .collect();
+        let mut start = |world: &World<M::State>, scratch: &mut Scratch<M::State>| {
+            scratch.next.clone_from(world);
+            sink.state(self.packed(scratch));
+        };
+        let mut findings = Vec::new();
+        for begun in crate::replay::beginnings(self, scratch) {
+            start(&begun.world, scratch);
+            findings.extend(begun.findings);
         }
-        for world in worlds {
-            scratch.next = world;
-            self.emit(scratch, sink);
+        for finding in findings {
+            sink.finding(finding);
         }
     }
 
@@ -763,6 +874,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
             }
             scratch.pending[tid.index()] = pending;
         }
+        let mut follow = Searching(sink);
         let mut enabled = false;
         let mut rest = movable;
         if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
@@ -770,7 +882,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
             if first != movable {
                 let mut new = false;
                 for tid in threads(first) {
-                    let moved = self.fire(scratch, tid, sink);
+                    let moved = self.fire(scratch, tid, &mut follow);
                     enabled |= moved.enabled;
                     new |= moved.new;
                 }
@@ -781,7 +893,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
             }
         }
         for tid in threads(rest) {
-            enabled |= self.fire(scratch, tid, sink).enabled;
+            enabled |= self.fire(scratch, tid, &mut follow).enabled;
         }
         if !enabled {
             self.report_deadlock(scratch, movable, sink);
@@ -809,22 +921,5 @@ impl<M: Memory> Product<'_, M> {
         if !waiting.is_empty() {
             sink.finding(Finding::Deadlock { waiting });
         }
-    }
-}
-
-/// Keeps states instead of inserting them; passes findings on.
-struct Collect<'a, K> {
-    worlds: Vec<Vec<u8>>,
-    sink: &'a mut K,
-}
-
-impl<F, K: Sink<F>> Sink<F> for Collect<'_, K> {
-    fn state(&mut self, state: &[u8]) -> bool {
-        self.worlds.push(state.to_vec());
-        true
-    }
-
-    fn finding(&mut self, finding: F) {
-        self.sink.finding(finding);
     }
 }

@@ -12,6 +12,8 @@ pub struct Reductions {
     pub partial_order: bool,
     /// Of states that differ by an automorphism of the program, one is kept.
     pub symmetry: bool,
+    /// Of states that differ only in monitors, those that remember most are kept.
+    pub subsumption: bool,
     /// Registers that cannot be read any more are zeroed.
     pub dead_registers: bool,
 }
@@ -22,6 +24,7 @@ impl Reductions {
         local_steps: true,
         partial_order: true,
         symmetry: true,
+        subsumption: true,
         dead_registers: true,
     };
     /// None of them.
@@ -29,6 +32,7 @@ impl Reductions {
         local_steps: false,
         partial_order: false,
         symmetry: false,
+        subsumption: false,
         dead_registers: false,
     };
 }
@@ -51,10 +55,11 @@ impl FromStr for Reductions {
                 "local" => reductions.local_steps = true,
                 "por" => reductions.partial_order = true,
                 "symmetry" => reductions.symmetry = true,
+                "subsume" => reductions.subsumption = true,
                 "dead" => reductions.dead_registers = true,
                 other => {
                     return Err(format!(
-                        "`{other}` is no reduction; there are local, por, symmetry, dead, all, none"
+                        "`{other}` is no reduction; there are local, por, symmetry, subsume, dead, all, none"
                     ));
                 }
             }
@@ -69,6 +74,7 @@ impl fmt::Display for Reductions {
             (self.local_steps, "local"),
             (self.partial_order, "por"),
             (self.symmetry, "symmetry"),
+            (self.subsumption, "subsume"),
             (self.dead_registers, "dead"),
         ]
         .into_iter()

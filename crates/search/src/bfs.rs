@@ -139,11 +139,14 @@ impl<M: Model> Shared<'_, M> {
                 let first_child = self.visited.len_of(me);
                 while next < parents.end && !insert.worker.is_crowded() {
                     let id = Id { worker: of, index: next };
+                    next += 1;
+                    if self.visited.is_covered(id) {
+                        continue;
+                    }
                     parent.clear();
                     parent.extend_from_slice(self.visited.get(id));
                     insert.parent = Some(id);
                     self.model.expand(&parent, &mut hand.scratch, &mut insert);
-                    next += 1;
                 }
                 if self.visited.len_of(me) > first_child {
                     hand.log.push(LogEntry { first_child, of, parents: first..next });
@@ -200,7 +203,7 @@ pub fn explore<M: Model>(
     let jobs = options.jobs.clamp(1, crate::visited::MAX_WORKERS);
     let shared = Shared {
         model,
-        visited: Visited::new(model.state_bytes(), jobs),
+        visited: Visited::new(model.state_bytes(), model.core_bytes(), jobs),
         limits: options.limits,
         stop_at: options.stop,
         start: Instant::now(),
@@ -233,6 +236,7 @@ pub fn explore<M: Model>(
         if level.len() == 0 || shared.halt.load(Ordering::Relaxed) {
             break;
         }
+        shared.visited.start_level();
         done = level.ranges.iter().map(|range| range.end).collect();
         if jobs == 1 || level.len() < WORTH_SHARING {
             shared.work(0, &mut hands[0], &level);

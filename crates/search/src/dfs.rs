@@ -41,7 +41,7 @@ pub fn explore<M: Model>(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Report<M::Finding> {
     let start = Instant::now();
-    let visited = Visited::new(model.state_bytes(), 1);
+    let visited = Visited::new(model.state_bytes(), model.core_bytes(), 1);
     let mut scratch = model.scratch();
     let mut stack = Vec::new();
     let mut path: Vec<Id> = Vec::new();

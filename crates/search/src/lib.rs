@@ -62,6 +62,13 @@ pub trait Model: Sync {
     /// How many bytes a packed state has.
     fn state_bytes(&self) -> usize;
 
+    /// How many bytes of a state are its *core*. The bits behind it are ordered: of two states with
+    /// equal cores, the one with all the other's bits can reach every finding that the other can,
+    /// in as many steps, so a search may drop a state that is covered by one it has seen.
+    fn core_bytes(&self) -> usize {
+        self.state_bytes()
+    }
+
     /// Working memory for one worker.
     fn scratch(&self) -> Self::Scratch;
 

@@ -1,15 +1,23 @@
 //! The set of states seen so far: shared by all workers, exact, and lean.
 //!
+//! A state consists of a *core* and, behind it, *monitor bits* that are ordered by inclusion: a
+//! state covers another with the same core if it has all of the other's monitor bits. A state that
+//! is covered need not be inserted. Models without such an order have states that are all core.
+//!
 //! States lie back to back, without pointers or padding, in one append-only [`Arena`] per worker.
 //! A hash table of 8-byte slots finds them: each slot holds 24 bits of the state's hash and the
 //! state's [`Id`]. A slot is claimed by one compare-and-swap after the state has been written, so
 //! inserting takes no lock; the table itself sits behind a read-write lock that is only taken for
 //! writing when it grows. Candidates with equal hash bits are compared byte by byte: a hash
 //! collision costs time, never a state.
+//!
+//! With monitor bits, a slot leads to the newest state with its core and each state to the one
+//! before it, so that the states with one core form a list: an antichain, since states that a new
+//! one covers are taken out. Lists are changed under one of a few locks, chosen by the core's hash.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 const INDEX_BITS: u32 = 32;
@@ -18,6 +26,11 @@ const ID_BITS: u32 = 40;
 /// as many as the one before.
 const FIRST_CHUNK: u32 = 10;
 const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK + 1) as usize;
+
+/// How many locks guard the lists of states with equal cores.
+const LOCKS: usize = 256;
+/// Set in a link when its state is covered by a newer one of the same level.
+const COVERED: u64 = 1 << 63;
 
 /// How many workers can share a set.
 pub const MAX_WORKERS: usize = 1 << (ID_BITS - INDEX_BITS);
@@ -32,12 +45,16 @@ pub struct Id {
 }
 
 impl Id {
+    /// Never 0, which stands for "none".
+    #[inline(always)]
     fn to_bits(self) -> u64 {
-        u64::from(self.worker) << INDEX_BITS | u64::from(self.index)
+        (u64::from(self.worker) << INDEX_BITS | u64::from(self.index)) + 1
     }
 
-    fn from_bits(bits: u64) -> Self {
-        Id { worker: (bits >> INDEX_BITS) as u32, index: bits as u32 }
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Option<Self> {
+        let bits = (bits & ((1 << ID_BITS) - 1)).checked_sub(1)?;
+        Some(Id { worker: (bits >> INDEX_BITS) as u32, index: bits as u32 })
     }
 }
 
@@ -45,6 +62,41 @@ impl Id {
 struct Arena {
     chunks: [AtomicPtr<u8>; CHUNKS],
     len: AtomicU32,
+    /// States from here on belong to the level being built.
+    level_start: AtomicU32,
+}
+
+/// How states lie in an arena.
+#[derive(Clone, Copy, Debug)]
+struct Cells {
+    /// Bytes of a state.
+    width: usize,
+    /// How many of them are core.
+    core: usize,
+    /// Bytes from one state to the next: with monitor bits, a link comes before each.
+    stride: usize,
+}
+
+impl Cells {
+    const LINK: usize = size_of::<u64>();
+
+    fn new(width: usize, core: usize) -> Self {
+        let stride = match core == width {
+            true => width,
+            false => (Cells::LINK + width).next_multiple_of(Cells::LINK),
+        };
+        Cells { width, core, stride }
+    }
+
+    #[inline(always)]
+    fn has_links(self) -> bool {
+        self.core < self.width
+    }
+
+    #[inline(always)]
+    fn state_offset(self) -> usize {
+        if self.has_links() { Cells::LINK } else { 0 }
+    }
 }
 
 impl Arena {
@@ -52,6 +104,7 @@ impl Arena {
         Arena {
             chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
             len: AtomicU32::new(0),
+            level_start: AtomicU32::new(0),
         }
     }
 
@@ -63,9 +116,17 @@ impl Arena {
         ((log - FIRST_CHUNK) as usize, (shifted - (1 << log)) as usize)
     }
 
-    fn layout(chunk: usize, width: usize) -> Layout {
-        Layout::array::<u8>(width << (FIRST_CHUNK as usize + chunk))
+    fn layout(chunk: usize, cells: Cells) -> Layout {
+        Layout::from_size_align(cells.stride << (FIRST_CHUNK as usize + chunk), Cells::LINK)
             .expect("fits the address space")
+    }
+
+    #[inline(always)]
+    fn cell(&self, index: u32, cells: Cells) -> *mut u8 {
+        let (chunk, offset) = Arena::position(index);
+        let base = self.chunks[chunk].load(Ordering::Acquire);
+        // SAFETY: the chunk has room for `2^(FIRST+chunk)` cells and `offset` is below that.
+        unsafe { base.add(offset * cells.stride) }
     }
 
     /// Writes `state` behind the last one without counting it yet.
@@ -73,46 +134,51 @@ impl Arena {
     /// # Safety
     /// Only the arena's own worker may call this.
     #[inline(always)]
-    unsafe fn stage(&self, state: &[u8]) -> u32 {
+    unsafe fn stage(&self, state: &[u8], cells: Cells) -> u32 {
         let index = self.len.load(Ordering::Relaxed);
-        let (chunk, offset) = Arena::position(index);
-        let mut base = self.chunks[chunk].load(Ordering::Relaxed);
-        if base.is_null() {
-            let layout = Arena::layout(chunk, state.len());
+        let (chunk, _) = Arena::position(index);
+        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
+            let layout = Arena::layout(chunk, cells);
             // SAFETY: the layout is not empty: states have at least one byte.
-            base = unsafe { alloc(layout) };
+            let base = unsafe { alloc(layout) };
             if base.is_null() {
                 handle_alloc_error(layout);
             }
             self.chunks[chunk].store(base, Ordering::Release);
         }
-        // SAFETY: the chunk has room for `2^(FIRST+chunk)` states and `offset` is below that; no one
-        // reads this cell before its id is published, and no one else writes it.
+        // SAFETY: the cell exists; no one reads it before its id is published, and no one else
+        // writes it.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                state.as_ptr(),
-                base.add(offset * state.len()),
-                state.len(),
-            );
+            let to = self.cell(index, cells).add(cells.state_offset());
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
         }
         index
     }
 
     #[inline(always)]
-    fn get(&self, index: u32, width: usize) -> &[u8] {
-        let (chunk, offset) = Arena::position(index);
-        let base = self.chunks[chunk].load(Ordering::Acquire);
+    fn get(&self, index: u32, cells: Cells) -> &[u8] {
         // SAFETY: ids are published (with release ordering) only after their cell was written, and
-        // cells are never written again nor moved while `self` lives.
-        unsafe { std::slice::from_raw_parts(base.add(offset * width), width) }
+        // states are never written again nor moved while `self` lives.
+        unsafe {
+            let from = self.cell(index, cells).add(cells.state_offset());
+            std::slice::from_raw_parts(from, cells.width)
+        }
     }
 
-    fn free(&mut self, width: usize) {
+    /// The link before a state.
+    #[inline(always)]
+    fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
+        debug_assert!(cells.has_links());
+        // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
+        unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
+    }
+
+    fn free(&mut self, cells: Cells) {
         for (k, chunk) in self.chunks.iter_mut().enumerate() {
             let base = *chunk.get_mut();
             if !base.is_null() {
                 // SAFETY: allocated in `stage` with this layout.
-                unsafe { dealloc(base, Arena::layout(k, width)) };
+                unsafe { dealloc(base, Arena::layout(k, cells)) };
             }
         }
     }
@@ -133,36 +199,59 @@ impl Table {
 
 /// The set.
 pub struct Visited {
-    width: usize,
+    cells: Cells,
     arenas: Box<[Arena]>,
     table: RwLock<Table>,
-    /// States in the table; kept by the workers in steps (see [`Worker`]).
+    locks: Box<[Mutex<()>]>,
+    /// States inserted.
     count: AtomicU64,
+    /// Slots in use.
+    used: AtomicU64,
 }
 
 impl Drop for Visited {
     fn drop(&mut self) {
         for arena in &mut self.arenas {
-            arena.free(self.width);
+            arena.free(self.cells);
         }
     }
 }
 
 impl Visited {
-    /// An empty set of states of `width` bytes for `workers` workers.
-    pub fn new(width: usize, workers: usize) -> Self {
-        assert!(width > 0 && (1..=MAX_WORKERS).contains(&workers));
+    /// An empty set of states of `width` bytes, of which `core` are core, for `workers` workers.
+    pub fn new(width: usize, core: usize, workers: usize) -> Self {
+        assert!(width > 0 && core <= width && (1..=MAX_WORKERS).contains(&workers));
         Visited {
-            width,
+            cells: Cells::new(width, core),
             arenas: (0..workers).map(|_| Arena::new()).collect(),
             table: RwLock::new(Table::new(1 << 13)),
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
             count: AtomicU64::new(0),
+            used: AtomicU64::new(0),
         }
     }
 
     /// The state with this id.
+    #[inline(always)]
     pub fn get(&self, id: Id) -> &[u8] {
-        self.arenas[id.worker as usize].get(id.index, self.width)
+        self.arenas[id.worker as usize].get(id.index, self.cells)
+    }
+
+    /// Need the state not be expanded, because one of its own level covers it?
+    pub fn is_covered(&self, id: Id) -> bool {
+        self.cells.has_links() && self.link(id).load(Ordering::Relaxed) & COVERED != 0
+    }
+
+    /// Says that all states inserted from now on belong to the next level.
+    pub fn start_level(&self) {
+        for arena in &self.arenas {
+            arena.level_start.store(arena.len.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn link(&self, id: Id) -> &AtomicU64 {
+        self.arenas[id.worker as usize].link(id.index, self.cells)
     }
 
     /// How many states `worker` inserted.
@@ -178,7 +267,7 @@ impl Visited {
     /// How much memory it uses: states and table.
     pub fn bytes(&self) -> u64 {
         let slots = self.table.read().expect("no worker panics with the table").slots.len();
-        self.len() * self.width as u64 + 8 * slots as u64
+        self.len() * self.cells.stride as u64 + 8 * slots as u64
     }
 
     /// Access for one worker for a while. Nobody can grow the table meanwhile, so a worker must
@@ -191,21 +280,18 @@ impl Visited {
     /// Doubles the table if it is crowded. Waits for all workers to leave.
     pub fn grow(&self) {
         let mut table = self.table.write().expect("no worker panics with the table");
-        if !crowded(self.len(), table.slots.len()) {
+        if !crowded(self.used.load(Ordering::Relaxed), table.slots.len()) {
             return;
         }
         let mut wider = Table::new(table.slots.len() * 2);
-        *table = Table { slots: Box::new([]), mask: 0 };
-        for (worker, arena) in self.arenas.iter().enumerate() {
-            for index in 0..arena.len.load(Ordering::Relaxed) {
-                let hash = xxh3_64(arena.get(index, self.width));
-                let id = Id { worker: worker as u32, index };
-                let mut at = home(hash, wider.mask);
-                while *wider.slots[at].get_mut() != 0 {
-                    at = (at + 1) & wider.mask;
-                }
-                *wider.slots[at].get_mut() = slot(hash, id);
+        for old in &mut table.slots {
+            let Some(id) = Id::from_bits(*old.get_mut()) else { continue };
+            let hash = xxh3_64(&self.get(id)[..self.cells.core]);
+            let mut at = home(hash, wider.mask);
+            while *wider.slots[at].get_mut() != 0 {
+                at = (at + 1) & wider.mask;
             }
+            *wider.slots[at].get_mut() = slot(hash, id);
         }
         *table = wider;
     }
@@ -219,7 +305,7 @@ fn crowded(states: u64, slots: usize) -> bool {
 
 #[inline(always)]
 fn slot(hash: u64, id: Id) -> u64 {
-    hash << ID_BITS | (id.to_bits() + 1)
+    hash << ID_BITS | id.to_bits()
 }
 
 #[inline(always)]
@@ -237,13 +323,35 @@ pub struct Worker<'a> {
 impl Worker<'_> {
     /// Should it leave, so that the table can [`Visited::grow`]?
     pub fn is_crowded(&self) -> bool {
-        crowded(self.set.len(), self.table.slots.len())
+        crowded(self.set.used.load(Ordering::Relaxed), self.table.slots.len())
     }
 
-    /// Inserts `state`; its id if it is new.
+    /// Inserts `state`; its id if it is new, and not covered by a state in the set.
     #[inline]
     pub fn insert(&self, state: &[u8]) -> Option<Id> {
-        debug_assert_eq!(state.len(), self.set.width);
+        debug_assert_eq!(state.len(), self.set.cells.width);
+        match self.set.cells.has_links() {
+            false => self.insert_equal(state),
+            true => self.insert_covering(state),
+        }
+    }
+
+    /// Counts the state staged last.
+    #[inline(always)]
+    fn commit(&self, index: u32) -> Id {
+        let arena = &self.set.arenas[self.worker as usize];
+        arena.len.store(index + 1, Ordering::Release);
+        self.set.count.fetch_add(1, Ordering::Relaxed);
+        Id { worker: self.worker, index }
+    }
+
+    /// Is the slot's state one with these hash bits? Then its id.
+    #[inline(always)]
+    fn candidate(found: u64, hash: u64) -> Option<Id> {
+        if (found ^ hash << ID_BITS) >> ID_BITS == 0 { Id::from_bits(found) } else { None }
+    }
+
+    fn insert_equal(&self, state: &[u8]) -> Option<Id> {
         let hash = xxh3_64(state);
         let arena = &self.set.arenas[self.worker as usize];
         let mut at = home(hash, self.table.mask);
@@ -251,31 +359,111 @@ impl Worker<'_> {
             let mut found = self.table.slots[at].load(Ordering::Acquire);
             if found == 0 {
                 // SAFETY: `Worker`s with this number are made one at a time, by their own thread.
-                let index = unsafe { arena.stage(state) };
-                let id = Id { worker: self.worker, index };
-                match self.table.slots[at].compare_exchange(
-                    0,
-                    slot(hash, id),
-                    Ordering::AcqRel,
-                    Ordering::Acquire,
-                ) {
-                    Ok(_) => {
-                        arena.len.store(index + 1, Ordering::Release);
-                        self.set.count.fetch_add(1, Ordering::Relaxed);
-                        return Some(id);
-                    }
+                let index = unsafe { arena.stage(state, self.set.cells) };
+                let own = slot(hash, Id { worker: self.worker, index });
+                match self.claim(at, own) {
+                    Ok(()) => return Some(self.commit(index)),
                     Err(other) => found = other,
                 }
             }
-            if (found ^ slot(hash, Id { worker: 0, index: 0 })) >> ID_BITS == 0 {
-                let id = Id::from_bits((found & ((1 << ID_BITS) - 1)) - 1);
-                if self.set.get(id) == state {
-                    return None;
-                }
+            if let Some(id) = Self::candidate(found, hash)
+                && self.set.get(id) == state
+            {
+                return None;
             }
             at = (at + 1) & self.table.mask;
         }
     }
+
+    /// Takes the empty slot `at`; what is in it, if it is not empty any more.
+    fn claim(&self, at: usize, own: u64) -> Result<(), u64> {
+        let slot = &self.table.slots[at];
+        slot.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire)?;
+        self.set.used.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn insert_covering(&self, state: &[u8]) -> Option<Id> {
+        let cells = self.set.cells;
+        let (core, monitor) = state.split_at(cells.core);
+        let hash = xxh3_64(core);
+        let arena = &self.set.arenas[self.worker as usize];
+        let lock = &self.set.locks[hash as usize % LOCKS];
+        let _guard = lock.lock().expect("no worker panics with a list");
+        let mut at = home(hash, self.table.mask);
+        loop {
+            let mut found = self.table.slots[at].load(Ordering::Acquire);
+            if found == 0 {
+                // SAFETY: as in `insert_equal`.
+                let index = unsafe { arena.stage(state, cells) };
+                arena.link(index, cells).store(0, Ordering::Relaxed);
+                let own = slot(hash, Id { worker: self.worker, index });
+                match self.claim(at, own) {
+                    Ok(()) => return Some(self.commit(index)),
+                    Err(other) => found = other,
+                }
+            }
+            if let Some(head) = Self::candidate(found, hash)
+                && self.set.get(head)[..cells.core] == *core
+            {
+                let rest = self.without_covered(head, monitor)?;
+                // SAFETY: as in `insert_equal`.
+                let index = unsafe { arena.stage(state, cells) };
+                arena.link(index, cells).store(rest, Ordering::Relaxed);
+                let own = slot(hash, Id { worker: self.worker, index });
+                self.table.slots[at].store(own, Ordering::Release);
+                return Some(self.commit(index));
+            }
+            at = (at + 1) & self.table.mask;
+        }
+    }
+
+    /// Takes states that `monitor` covers out of the list that starts at `head`, and returns what
+    /// is then its first link; none if a state of the list covers `monitor`.
+    fn without_covered(&self, head: Id, monitor: &[u8]) -> Option<u64> {
+        let core = self.set.cells.core;
+        let mut first = head.to_bits();
+        let mut last: Option<Id> = None;
+        let mut next = Some(head);
+        while let Some(id) = next {
+            let link = self.set.link(id);
+            let after = link.load(Ordering::Relaxed) & !COVERED;
+            let other = &self.set.get(id)[core..];
+            if covers(other, monitor) {
+                return None;
+            }
+            if covers(monitor, other) {
+                let arena = &self.set.arenas[id.worker as usize];
+                if id.index >= arena.level_start.load(Ordering::Relaxed) {
+                    link.store(after | COVERED, Ordering::Relaxed);
+                }
+                match last {
+                    None => first = after,
+                    Some(last) => {
+                        let link = self.set.link(last);
+                        let flag = link.load(Ordering::Relaxed) & COVERED;
+                        link.store(after | flag, Ordering::Relaxed);
+                    }
+                }
+            } else {
+                last = Some(id);
+            }
+            next = Id::from_bits(after);
+        }
+        Some(first)
+    }
+}
+
+/// Has `a` all bits of `b`?
+#[inline(always)]
+fn covers(a: &[u8], b: &[u8]) -> bool {
+    let (a_words, a_rest) = a.as_chunks::<8>();
+    let (b_words, b_rest) = b.as_chunks::<8>();
+    a_words
+        .iter()
+        .zip(b_words)
+        .all(|(a, b)| u64::from_ne_bytes(*b) & !u64::from_ne_bytes(*a) == 0)
+        && a_rest.iter().zip(b_rest).all(|(a, b)| b & !a == 0)
 }
 
 #[cfg(test)]
@@ -285,7 +473,7 @@ mod tests {
     /// Catches lost states across growth and confusion of equal hash bits.
     #[test]
     fn keeps_every_state_once_across_growth() {
-        let set = Visited::new(5, 1);
+        let set = Visited::new(5, 5, 1);
         let mut new = 0;
         for k in 0..200_000u64 {
             let key = (k * 7919) % 50_000;
@@ -306,7 +494,7 @@ mod tests {
     /// Two workers racing to insert the same states: each state must be new for exactly one.
     #[test]
     fn workers_agree_on_who_was_first() {
-        let set = Visited::new(8, 2);
+        let set = Visited::new(8, 8, 2);
         let news: u64 = std::thread::scope(|scope| {
             let insert = |me: usize| {
                 let set = &set;
@@ -329,5 +517,24 @@ mod tests {
             insert(0)() + other.join().unwrap()
         });
         assert_eq!((news, set.len()), (100_000, 100_000));
+    }
+
+    /// A state with fewer monitor bits than one in the set is not new; one with more takes its
+    /// place in the list, and what it covers of its own level need not be expanded.
+    #[test]
+    fn monitor_bits_cover_each_other() {
+        let set = Visited::new(3, 1, 1);
+        let worker = set.enter(0);
+        let small = worker.insert(&[7, 0b0011, 0]).expect("new");
+        let other = worker.insert(&[7, 0b1100, 0]).expect("not comparable");
+        assert_eq!(worker.insert(&[7, 0b0001, 0]), None);
+        assert!(worker.insert(&[8, 0b0001, 0]).is_some(), "another core");
+        set.start_level();
+        let large = worker.insert(&[7, 0b0111, 1]).expect("covers `small`");
+        assert!(!set.is_covered(small), "of an earlier level: it may be the shorter way");
+        let larger = worker.insert(&[7, 0b1111, 1]).expect("covers all");
+        assert!(set.is_covered(large) && !set.is_covered(other) && !set.is_covered(larger));
+        assert_eq!(worker.insert(&[7, 0b1100, 1]), None);
+        assert_eq!(set.len(), 5);
     }
 }

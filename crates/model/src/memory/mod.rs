@@ -85,14 +85,31 @@ pub trait Memory: Sync {
     /// Writes the image of `state` to `image`.
     fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
 
-    /// How many bits a packed state has.
+    /// How many bits a packed state has, without the monitors' part.
     fn bits(&self) -> u32;
 
-    /// Packs `state`.
+    /// Packs `state`, without the monitors' part.
     fn pack(&self, state: &Self::State, out: &mut BitWriter<'_>);
 
-    /// Unpacks into `state`.
+    /// Unpacks into `state`, without the monitors' part.
     fn unpack(&self, state: &mut Self::State, from: &mut BitReader<'_>);
+
+    /// How many bits the monitors' part has. It must be monotone: monitors that remember more bits
+    /// object whenever those with fewer do, do not change what threads can do, and remember more
+    /// bits after every step.
+    fn monitor_bits(&self) -> u32 {
+        0
+    }
+
+    /// Packs the monitors' part.
+    fn pack_monitors(&self, state: &Self::State, out: &mut BitWriter<'_>) {
+        let _ = (state, out);
+    }
+
+    /// Unpacks the monitors' part.
+    fn unpack_monitors(&self, state: &mut Self::State, from: &mut BitReader<'_>) {
+        let _ = (state, from);
+    }
 }
 
 /// Is the fence a step that only its own thread can notice, given the memory's fence location?

@@ -368,19 +368,30 @@ impl Memory for Rc20 {
     }
 
     fn bits(&self) -> u32 {
-        let taint = match self.robustness {
-            Robustness::Plain => 0,
-            Robustness::Observational => self.registers.iter().sum(),
-        };
         self.store.bits()
-            + taint
-            + self.precede.bits()
-            + self.reading.bits()
-            + self.overwriting.bits()
     }
 
     fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
         self.store.pack(&state.values, out);
+    }
+
+    fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
+        self.store.unpack(&mut state.values, from);
+    }
+
+    /// All sets grow with the sets they are computed from, every violation is that some set has a
+    /// member, and no set decides what a thread may do: the monitors are monotone. (A load that is
+    /// tainted with more bits and not with fewer leaves V and VR as they are, which is more than
+    /// the full step leaves, and taints a register.)
+    fn monitor_bits(&self) -> u32 {
+        let taint = match self.robustness {
+            Robustness::Plain => 0,
+            Robustness::Observational => self.registers.iter().sum(),
+        };
+        taint + self.precede.bits() + self.reading.bits() + self.overwriting.bits()
+    }
+
+    fn pack_monitors(&self, state: &State, out: &mut BitWriter<'_>) {
         if self.robustness == Robustness::Observational {
             for (taint, width) in state.taint.iter().zip(&self.registers) {
                 out.push(taint.0, *width);
@@ -391,8 +402,7 @@ impl Memory for Rc20 {
         self.overwriting.pack(&state.overwriting, out);
     }
 
-    fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
-        self.store.unpack(&mut state.values, from);
+    fn unpack_monitors(&self, state: &mut State, from: &mut BitReader<'_>) {
         if self.robustness == Robustness::Observational {
             for (taint, width) in state.taint.iter_mut().zip(&self.registers) {
                 *taint = RegSet(from.take(*width));

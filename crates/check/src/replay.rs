@@ -1,0 +1,211 @@
+//! From the states of a path back to what the threads did.
+//!
+//! A search remembers states, and of each orbit only a representative; a user wants to see a run of
+//! the program. [`replay`] walks along the path again, in the program's own names: from the state in
+//! hand it moves every thread in every way and goes on with the successor whose representative is
+//! the next state of the path.
+
+use crate::product::{Finding, Follow, Product, Scratch, World};
+use model::memory::Memory;
+use model::thread::Action;
+use model::{Pc, Tid, Value};
+use search::Model;
+
+/// One step of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunStep {
+    /// Who.
+    pub tid: Tid,
+    /// Where.
+    pub pc: Pc,
+    /// What it wanted.
+    pub action: Action,
+    /// What it read, if it read.
+    pub read: Option<Value>,
+}
+
+/// A run of the program under SC, and what was found at its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run<V> {
+    /// What happened, in order.
+    pub steps: Vec<RunStep>,
+    /// What is found then, in terms of this run's threads.
+    pub finding: Finding<V>,
+}
+
+/// A way for the threads to move from one resting state to the next.
+pub(crate) struct Move<M: Memory> {
+    pub world: World<M::State>,
+    pub packed: Vec<u8>,
+    pub steps: Vec<RunStep>,
+    pub findings: Vec<Finding<M::Violation>>,
+}
+
+/// Follows a thread and keeps all the ways it went.
+struct Recorder<M: Memory> {
+    moves: Vec<Move<M>>,
+    steps: Vec<RunStep>,
+    findings: Vec<Finding<M::Violation>>,
+    /// What led to each alternative not yet followed.
+    #[allow(clippy::type_complexity)]
+    forks: Vec<(Vec<RunStep>, Vec<Finding<M::Violation>>)>,
+}
+
+impl<M: Memory> Recorder<M> {
+    fn new(steps: Vec<RunStep>, findings: Vec<Finding<M::Violation>>) -> Self {
+        Recorder { moves: Vec::new(), steps, findings, forks: Vec::new() }
+    }
+
+    /// Everything found, whether or not the thread came to rest afterwards.
+    fn finish(mut self) -> (Vec<Move<M>>, Vec<Finding<M::Violation>>) {
+        let unrested = std::mem::take(&mut self.findings);
+        (self.moves, unrested)
+    }
+}
+
+impl<M: Memory> Follow<M> for Recorder<M> {
+    fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
+        self.steps.push(RunStep { tid, pc, action: action.clone(), read });
+    }
+
+    fn forked(&mut self, alternatives: usize) {
+        for _ in 0..alternatives {
+            self.forks.push((self.steps.clone(), self.findings.clone()));
+        }
+    }
+
+    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
+        self.moves.push(Move {
+            packed: product.packed(scratch).to_vec(),
+            world: scratch.next.clone(),
+            steps: std::mem::take(&mut self.steps),
+            findings: std::mem::take(&mut self.findings),
+        });
+        (self.steps, self.findings) = self.forks.pop().unwrap_or_default();
+        true
+    }
+
+    fn dropped(&mut self) {
+        (self.steps, self.findings) = self.forks.pop().unwrap_or_default();
+    }
+
+    fn finding(&mut self, finding: Finding<M::Violation>) {
+        self.findings.push(finding);
+    }
+}
+
+/// The states in which all threads have come to rest for the first time.
+pub(crate) fn beginnings<M: Memory>(
+    product: &Product<'_, M>,
+    scratch: &mut Scratch<M::State>,
+) -> Vec<Move<M>> {
+    let start = Move {
+        world: product.initial_world(),
+        packed: Vec::new(),
+        steps: Vec::new(),
+        findings: Vec::new(),
+    };
+    let mut begun = vec![start];
+    for tid in product.program.tids() {
+        begun = begun
+            .into_iter()
+            .flat_map(|before| {
+                let mut recorder = Recorder::new(before.steps, before.findings);
+                product.settle_from(scratch, &before.world, tid, &mut recorder);
+                recorder.moves
+            })
+            .collect();
+    }
+    begun
+}
+
+/// The run along `path` to `finding`; `None` if there is none, which would be a bug.
+pub fn replay<M: Memory>(
+    product: &Product<'_, M>,
+    path: &[Box<[u8]>],
+    finding: &Finding<M::Violation>,
+) -> Option<Run<M::Violation>> {
+    let mut scratch = product.scratch();
+    let begun = beginnings(product, &mut scratch);
+    let Some((first, rest)) = path.split_first() else {
+        return begun.into_iter().find_map(|begun| {
+            let finding = begun.findings.iter().find(|f| is_image(product, f, finding))?.clone();
+            Some(Run { steps: begun.steps, finding })
+        });
+    };
+    let here = begun.into_iter().find(|begun| begun.packed[..] == first[..])?;
+    let (mut world, mut steps) = (here.world, here.steps);
+    for next in rest {
+        let (moves, _) = moves(product, &mut scratch, &world);
+        let found = moves.into_iter().find(|found| found.packed[..] == next[..])?;
+        steps.extend(found.steps);
+        world = found.world;
+    }
+    let (moves, unrested) = moves(product, &mut scratch, &world);
+    if let Some(found) = unrested.iter().find(|f| is_image(product, f, finding)) {
+        return Some(Run { steps, finding: found.clone() });
+    }
+    for found in moves {
+        if let Some(image) = found.findings.iter().find(|f| is_image(product, f, finding)) {
+            steps.extend(found.steps);
+            return Some(Run { steps, finding: image.clone() });
+        }
+    }
+    // A deadlock is found in a state, not on the way from it.
+    matches!(finding, Finding::Deadlock { .. }).then(|| {
+        let waiting = product
+            .program
+            .tids()
+            .filter(|tid| {
+                product.program.step(*tid, world.pcs[tid.index()]).instr.place().is_some()
+            })
+            .map(|tid| (tid, world.pcs[tid.index()]))
+            .collect();
+        Run { steps, finding: Finding::Deadlock { waiting } }
+    })
+}
+
+/// All moves of all threads, and findings of threads that did not come to rest.
+#[allow(clippy::type_complexity)]
+fn moves<M: Memory>(
+    product: &Product<'_, M>,
+    scratch: &mut Scratch<M::State>,
+    world: &World<M::State>,
+) -> (Vec<Move<M>>, Vec<Finding<M::Violation>>) {
+    let mut all = Vec::new();
+    let mut unrested = Vec::new();
+    for tid in product.program.tids() {
+        let mut recorder = Recorder::new(Vec::new(), Vec::new());
+        product.fire_from(scratch, world, tid, &mut recorder);
+        let (moves, findings) = recorder.finish();
+        all.extend(moves);
+        unrested.extend(findings);
+    }
+    (all, unrested)
+}
+
+/// Is `wanted` the image of `finding` under some automorphism?
+fn is_image<M: Memory>(
+    product: &Product<'_, M>,
+    finding: &Finding<M::Violation>,
+    wanted: &Finding<M::Violation>,
+) -> bool {
+    product.symmetries.elements.iter().any(|alpha| {
+        let place = |tid: &Tid, pc: &Pc| {
+            (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()])
+        };
+        match (finding, wanted) {
+            (
+                Finding::Violation { tid, pc, violation },
+                Finding::Violation { tid: t, pc: p, violation: v },
+            ) => violation == v && place(tid, pc) == (*t, *p),
+            (Finding::Assertion { tid, pc }, Finding::Assertion { tid: t, pc: p }) => {
+                place(tid, pc) == (*t, *p)
+            }
+            (Finding::Fault { tid, pc, fault }, Finding::Fault { tid: t, pc: p, fault: f }) => {
+                fault == f && place(tid, pc) == (*t, *p)
+            }
+            _ => false,
+        }
+    })
+}
