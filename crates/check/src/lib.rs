@@ -1,5 +1,34 @@
 //! The analyses: what is asked of a program on a memory.
+//!
+//! [`check`] answers with an [`Outcome`]: a [`Verdict`] for each property, with a witness where one
+//! is violated.
 
+pub mod certificate;
+pub mod explore;
 pub mod product;
 pub mod reduce;
 pub mod replay;
+pub mod robustness;
+pub mod safety;
+pub mod settings;
+pub mod verdict;
+
+pub use explore::Task;
+pub use reduce::Reductions;
+pub use settings::{Extent, Model, Settings};
+pub use verdict::{Certificate, Cost, Outcome, Problem, Property, Verdict, Why, Witness};
+
+use search::Progress;
+
+/// Checks `program` as `settings` say. `observe` is told now and then how far it has come.
+pub fn check(
+    program: &model::Program,
+    settings: &Settings,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Outcome {
+    match settings.model {
+        Model::Sc => safety::check(program, settings, observe),
+        Model::Rc20 => robustness::rc20::check(program, settings, observe),
+        Model::Ra => robustness::rc20::check(&program.release_acquire(), settings, observe),
+    }
+}

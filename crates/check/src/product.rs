@@ -247,7 +247,7 @@ pub struct Product<'p, M: Memory> {
     /// The memory.
     pub memory: M,
     reductions: Reductions,
-    pub(crate) symmetries: &'p Symmetries,
+    pub(crate) symmetries: Symmetries,
     renamings: Vec<M::Renaming>,
     layout: Layout,
     first_reg: Vec<usize>,
@@ -264,7 +264,7 @@ impl<'p, M: Memory> Product<'p, M> {
     pub fn new(
         program: &'p Program,
         possible: &PossibleValues,
-        symmetries: &'p Symmetries,
+        symmetries: Symmetries,
         memory: M,
         reductions: Reductions,
     ) -> Self {
@@ -302,7 +302,6 @@ impl<'p, M: Memory> Product<'p, M> {
         Product {
             program,
             reductions,
-            symmetries,
             renamings: symmetries.elements[1..]
                 .iter()
                 .map(|alpha| memory.renaming(alpha, &symmetries.types))
@@ -311,7 +310,7 @@ impl<'p, M: Memory> Product<'p, M> {
             first_reg,
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
-            orbits: program.tids().map(|tid| Orbit::new(program, symmetries, tid)).collect(),
+            orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,
             wrapped: program
                 .threads
@@ -319,6 +318,7 @@ impl<'p, M: Memory> Product<'p, M> {
                 .map(|thread| thread.code.iter().map(|_| AtomicBool::new(false)).collect())
                 .collect(),
             memory,
+            symmetries,
         }
     }
 

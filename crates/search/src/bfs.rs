@@ -97,13 +97,15 @@ impl<M: Model> Shared<'_, M> {
         if self.answered.load(Ordering::Relaxed) && self.stop_at.is_due(self.visited.len()) {
             self.halt.store(true, Ordering::Relaxed);
         }
-        let Limits { states, memory, time } = self.limits;
+        let Limits { states, memory, time, depth } = self.limits;
         let hit = if states.is_some_and(|max| self.visited.len() > max) {
             Limit::States
         } else if memory.is_some_and(|max| self.visited.bytes() > max) {
             Limit::Memory
         } else if time.is_some_and(|max| self.start.elapsed() > max) {
             Limit::Time
+        } else if depth.is_some_and(|max| self.depth.load(Ordering::Relaxed) > max) {
+            Limit::Depth
         } else {
             return;
         };

@@ -53,6 +53,7 @@ pub fn explore<M: Model>(
         exhausted: false,
     };
     let mut answered = false;
+    let mut too_deep = false;
     let mut transitions = 0;
     let mut deepest = 0;
     let mut last_observed = start;
@@ -76,6 +77,11 @@ pub fn explore<M: Model>(
         drop(worker);
         if crowded {
             visited.grow();
+        }
+        if options.limits.depth.is_some_and(|max| path.len() as u64 > max) {
+            // Deeper states are not wanted; the search goes on elsewhere, but is no longer complete.
+            stack.retain(|(_, depth)| (*depth as usize) < path.len());
+            too_deep = true;
         }
         for finding in findings {
             if seen.insert(finding.clone()) {
@@ -114,8 +120,8 @@ pub fn explore<M: Model>(
         }
         let Some((id, depth)) = popped else {
             // A search that ended by itself was not cut short, however large it had grown.
-            report.exhausted = stack.is_empty();
-            report.limit = None;
+            report.exhausted = stack.is_empty() && !too_deep;
+            report.limit = too_deep.then_some(Limit::Depth);
             break;
         };
         if report.limit.is_some() {

@@ -148,6 +148,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Wall-clock time.
     pub time: Option<Duration>,
+    /// Steps from an initial state.
+    pub depth: Option<u64>,
 }
 
 /// A limit that stopped a search.
@@ -159,6 +161,8 @@ pub enum Limit {
     Memory,
     /// [`Limits::time`]
     Time,
+    /// [`Limits::depth`]
+    Depth,
 }
 
 impl fmt::Display for Limit {
@@ -167,6 +171,7 @@ impl fmt::Display for Limit {
             Limit::States => "states",
             Limit::Memory => "memory",
             Limit::Time => "time",
+            Limit::Depth => "depth",
         })
     }
 }

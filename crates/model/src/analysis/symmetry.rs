@@ -132,6 +132,20 @@ impl Symmetries {
         Symmetries { types, elements: vec![identity] }
     }
 
+    /// Those that map every location in `kept` to itself.
+    pub fn stabilizer(&self, kept: &[Loc]) -> Symmetries {
+        let keeps = |alpha: &&Automorphism| kept.iter().all(|x| alpha.locations[x.index()] == *x);
+        Symmetries {
+            types: self.types.clone(),
+            elements: self.elements.iter().filter(keeps).cloned().collect(),
+        }
+    }
+
+    /// Is no smaller location the image of `loc`?
+    pub fn is_first_of_orbit(&self, loc: Loc) -> bool {
+        self.elements.iter().all(|alpha| alpha.locations[loc.index()] >= loc)
+    }
+
     /// Is there only the identity?
     pub fn is_trivial(&self) -> bool {
         self.elements.len() == 1

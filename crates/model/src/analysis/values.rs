@@ -127,13 +127,27 @@ pub struct PossibleValues {
     /// Per thread, program counter and register, what it may hold *before* the step. All empty
     /// where control cannot come.
     pub registers: Vec<Vec<Vec<Values>>>,
+    /// Are `locations` given, not computed?
+    fixed: bool,
 }
 
 impl PossibleValues {
     /// Analyses `program`.
     pub fn of(program: &Program) -> Self {
+        let initial = program.locations.iter().map(|loc| Values::one(loc.initial)).collect();
+        PossibleValues::start(program, initial, false)
+    }
+
+    /// Analyses the registers of `program`, whose locations are known to hold no other values than
+    /// these.
+    pub fn with_locations(program: &Program, locations: Vec<Values>) -> Self {
+        PossibleValues::start(program, locations, true)
+    }
+
+    fn start(program: &Program, locations: Vec<Values>, fixed: bool) -> Self {
         let mut result = PossibleValues {
-            locations: program.locations.iter().map(|loc| Values::one(loc.initial)).collect(),
+            locations,
+            fixed,
             registers: program
                 .threads
                 .iter()
@@ -188,8 +202,10 @@ impl PossibleValues {
 
     fn write(&mut self, place: &Place, registers: &[Values], domain: Domain, values: &Values) -> bool {
         let mut changed = false;
-        for loc in possible_locations(place, registers, domain) {
-            changed |= self.locations[loc.index()].absorb(values);
+        if !self.fixed {
+            for loc in possible_locations(place, registers, domain) {
+                changed |= self.locations[loc.index()].absorb(values);
+            }
         }
         changed
     }

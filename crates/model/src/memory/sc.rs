@@ -3,12 +3,14 @@
 use super::{Effect, Memory};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
-use crate::analysis::values::PossibleValues;
+use crate::analysis::values::{PossibleValues, Values};
 use crate::bits::{BitReader, BitWriter, width_for};
 use crate::expr::{Domain, Fault, Notes};
 use crate::ids::{Loc, Tid, Value};
 use crate::program::{Instr, Program};
 use crate::thread::Action;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Locations' values, packed with as many bits as their range needs. Every memory over SC has one.
 #[derive(Clone, Debug)]
@@ -146,6 +148,8 @@ impl Store {
 #[derive(Clone, Debug)]
 pub struct Sc {
     store: Store,
+    /// Per location and value, has it been written? Only kept if asked for.
+    written: Option<Arc<[Box<[AtomicBool]>]>>,
 }
 
 /// Sequential consistency objects to nothing.
@@ -155,7 +159,30 @@ pub enum Never {}
 impl Sc {
     /// The SC memory for `program`.
     pub fn new(program: &Program, possible: &PossibleValues) -> Self {
-        Sc { store: Store::new(program, possible) }
+        Sc { store: Store::new(program, possible), written: None }
+    }
+
+    /// The same memory, taking note of every value written.
+    pub fn observing(mut self) -> Self {
+        let size = self.store.domain.size() as usize;
+        let row = || (0..size).map(|_| AtomicBool::new(false)).collect();
+        self.written = Some(self.store.fields.iter().map(|_| row()).collect());
+        self
+    }
+
+    /// Per location, the initial value and every value written since, if it was observing.
+    pub fn observed(&self) -> Vec<Values> {
+        let min = self.store.domain.min;
+        let written = self.written.iter().flat_map(|rows| rows.iter());
+        written
+            .zip(&self.store.initial)
+            .map(|(row, initial)| {
+                let values = row.iter().enumerate().filter(|(_, seen)| seen.load(Relaxed));
+                Values::from_iter(
+                    values.map(|(k, _)| min + k as Value).chain(std::iter::once(*initial)),
+                )
+            })
+            .collect()
     }
 }
 
@@ -187,7 +214,14 @@ impl Memory for Sc {
         }
         Ok(match self.store.access(state, action, notes)? {
             None => Effect::Blocked,
-            Some(access) => Effect::Done(Some(access.old)),
+            Some(access) => {
+                if let (Some(written), Some(loc), true) = (&self.written, action.loc(), access.wrote)
+                {
+                    let value = state[loc.index()] - self.store.domain.min;
+                    written[loc.index()][value as usize].store(true, Relaxed);
+                }
+                Effect::Done(Some(access.old))
+            }
         })
     }
 

@@ -56,19 +56,21 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns that `purpose` needs. The last location is the fences' hidden one.
+    /// The columns that `purpose` needs for the locations in `focus`. The last location is the
+    /// fences' hidden one.
     pub fn new(
         program: &Program,
         possible: &PossibleValues,
         purpose: Purpose,
         track: Track,
+        focus: &[Loc],
     ) -> Self {
         let mut needs = vec![Need::default(); program.locations.len()];
         for (t, thread) in program.threads.iter().enumerate() {
             for (pc, step) in thread.code.iter().enumerate() {
                 let expected = |e: &crate::Expr| possible.expr(program, t, Pc::from(pc), e);
                 for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
-                    needs[loc.index()].note(&step.instr, purpose, expected);
+                    needs[loc.index()].note(t, &step.instr, purpose, expected);
                 }
             }
         }
@@ -76,7 +78,9 @@ impl Columns {
             .into_iter()
             .zip(&program.locations)
             .zip(&possible.locations)
-            .map(|((need, location), values)| match location.kind {
+            .enumerate()
+            .map(|(x, ((need, location), values))| match location.kind {
+                _ if !focus.contains(&Loc::from(x)) => Field::default(),
                 LocationKind::NonAtomic => match purpose {
                     // One bit per thread: see `Monitor::non_atomic`.
                     Purpose::Reading => {
@@ -178,18 +182,37 @@ impl Columns {
 #[derive(Clone, Default)]
 struct Need {
     asked: bool,
+    /// Is there a plain store?
     overwritten: bool,
+    /// The threads that write, as far as it matters: none, this one, or several.
+    writers: Writers,
     compared: Vec<Values>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Writers {
+    #[default]
+    None,
+    One(usize),
+    Several,
 }
 
 impl Need {
     fn note(
         &mut self,
+        t: usize,
         instr: &Instr,
         purpose: Purpose,
         expected: impl Fn(&crate::Expr) -> Values,
     ) {
         self.overwritten |= matches!(instr, Instr::Store { .. });
+        if instr.may_write() {
+            self.writers = match self.writers {
+                Writers::None => Writers::One(t),
+                Writers::One(other) if other == t => Writers::One(t),
+                _ => Writers::Several,
+            };
+        }
         match (instr, purpose) {
             (Instr::Load { .. }, Purpose::Reading)
             | (Instr::Store { .. } | Instr::Rmw { .. }, Purpose::Overwriting) => self.asked = true,
@@ -207,8 +230,13 @@ impl Need {
     }
 
     fn field(self, program: &Program, values: &Values, purpose: Purpose, track: Track) -> Field {
-        // Only plain stores leave behind writes that another write could be placed after.
-        if !self.asked || (purpose == Purpose::Overwriting && !self.overwritten) {
+        // Only plain stores leave behind writes that another write could be placed after, and a
+        // thread is aware of its own.
+        let unneeded = match purpose {
+            Purpose::Reading => self.writers == Writers::None,
+            Purpose::Overwriting => !self.overwritten || self.writers != Writers::Several,
+        };
+        if !self.asked || unneeded {
             return Field::default();
         }
         let domain = program.domain;

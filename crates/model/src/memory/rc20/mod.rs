@@ -121,14 +121,19 @@ impl Clone for State {
 }
 
 impl Rc20 {
-    /// The monitors for `program`.
+    /// The monitors for `program` that watch the locations in `focus`.
+    ///
+    /// What is remembered about one location never depends on what is remembered about another,
+    /// except through taint. So for plain robustness and races each location can be watched in a
+    /// search of its own, and states multiply with the monitors of one location instead of all.
     pub fn new(
         program: &Program,
         possible: &PossibleValues,
         robustness: Robustness,
         track: Track,
+        focus: &[Loc],
     ) -> Self {
-        let columns = |purpose| Columns::new(program, possible, purpose, track);
+        let columns = |purpose| Columns::new(program, possible, purpose, track, focus);
         let reading = Views::new(program, columns(Purpose::Reading), true);
         let overwriting = Views::new(program, columns(Purpose::Overwriting), false);
         let fence = Loc::from(program.locations.len());
@@ -165,6 +170,11 @@ impl Rc20 {
         }
     }
 
+    /// Do the monitors watch the location: could anything go wrong there?
+    pub fn watches(&self, loc: Loc) -> bool {
+        self.reading.columns.tracks(loc) || self.overwriting.columns.tracks(loc)
+    }
+
     fn step(&self, state: &mut State, step: Step) {
         self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
         self.reading.step(&mut state.reading, step);
@@ -191,6 +201,9 @@ impl Rc20 {
     /// with unknown stores, which n_τ shows (τ knows its own loads); a store with any bit.
     fn non_atomic(&self, state: &mut State, tid: Tid, loc: Loc, writes: bool) -> bool {
         let columns = &self.reading.columns;
+        if !columns.tracks(loc) {
+            return false;
+        }
         let threads = self.registers.len();
         let row = self.reading.current_row(&state.reading, tid);
         let bits = if writes { 0..threads } else { tid.index()..tid.index() + 1 };

@@ -1,0 +1,208 @@
+//! Searches over one program: what they share, and what they add up to.
+
+use crate::product::{Finding, Product};
+use crate::replay::{Run, replay};
+use crate::settings::{Extent, Settings};
+use crate::verdict::{Cost, Outcome, Problem, Property, Verdict, Why, Witness};
+use model::analysis::symmetry::{self, Symmetries};
+use model::analysis::values::PossibleValues;
+use model::memory::Memory;
+use model::memory::sc::Sc;
+use model::{Loc, Pc, Program, Tid};
+use search::{Limits, Options, Progress, Stop};
+use std::time::Instant;
+
+/// After a first finding, a search goes on until it has seen this many states, so that small
+/// programs are explored to the end and show all that is wrong with them.
+const LINGER: u64 = 50_000;
+/// How many states of plain SC may be explored to learn which values locations really take.
+const VALUES_STATES: u64 = 500_000;
+/// How many ways to get stuck are kept; each is only a warning.
+const KEPT_STUCK: usize = 3;
+
+/// What a search is for.
+#[derive(Clone, Debug, Default)]
+pub struct Task {
+    /// The locations watched.
+    pub focus: Vec<Loc>,
+    /// The length of a witness known already; longer ones are of no use.
+    pub depth: Option<usize>,
+}
+
+/// What one search showed.
+pub(crate) struct Searched<V> {
+    /// Runs to what it found.
+    pub runs: Vec<Run<V>>,
+    /// Why it did not see everything, if it did not.
+    pub cut: Option<Why>,
+}
+
+/// Searches one program.
+pub(crate) struct Explorer<'a> {
+    program: &'a Program,
+    settings: &'a Settings,
+    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    start: Instant,
+    /// The program's automorphisms, as far as they are used.
+    pub symmetries: Symmetries,
+    /// The values registers and locations may hold.
+    pub possible: PossibleValues,
+    /// Has a search seen everything?
+    pub exhausted: bool,
+    cost: Cost,
+    faults: Vec<Witness>,
+    stuck: Vec<Witness>,
+    wrapped: Vec<(Tid, Pc)>,
+}
+
+impl<'a> Explorer<'a> {
+    pub fn new(
+        program: &'a Program,
+        settings: &'a Settings,
+        observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    ) -> Self {
+        let symmetries = match settings.reductions.symmetry {
+            true => symmetry::find(program),
+            false => Symmetries::trivial(program),
+        };
+        let mut possible = PossibleValues::of(program);
+        symmetries.close(program, &mut possible);
+        let mut explorer = Explorer {
+            program,
+            settings,
+            observe,
+            start: Instant::now(),
+            symmetries,
+            possible,
+            exhausted: false,
+            cost: Cost::default(),
+            faults: Vec::new(),
+            stuck: Vec::new(),
+            wrapped: Vec::new(),
+        };
+        if explorer.values_matter() {
+            explorer.learn_values();
+        }
+        explorer
+    }
+
+    /// Would the monitors be smaller if it was known which values some location takes?
+    fn values_matter(&self) -> bool {
+        self.settings.model != crate::settings::Model::Sc
+            && self.program.steps().any(|(tid, pc, step)| {
+                use model::Instr::{BlockingCas, Cas, Wait};
+                let many = |e| self.possible.expr(self.program, tid.index(), pc, e).members().is_none();
+                match &step.instr {
+                    Cas { expected, .. } | BlockingCas { expected, .. } => many(expected),
+                    Wait { values, .. } => values.iter().any(many),
+                    _ => false,
+                }
+            })
+    }
+
+    /// Explores plain SC to learn which values locations take. The monitored runs are SC runs, so
+    /// if everything was seen the answer is exact.
+    fn learn_values(&mut self) {
+        let memory = Sc::new(self.program, &self.possible).observing();
+        let product = self.product(memory, &[]);
+        let limits = Limits { states: Some(VALUES_STATES), ..self.settings.limits };
+        let options = self.options(limits, Stop::AtEnd);
+        let task = Task::default();
+        let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
+        let seen = product.memory.observed();
+        self.cost.add(&report.progress);
+        if report.exhausted {
+            let mut possible = PossibleValues::with_locations(self.program, seen);
+            self.symmetries.close(self.program, &mut possible);
+            self.possible = possible;
+        }
+    }
+
+    fn options(&self, limits: Limits, stop: Stop) -> Options {
+        Options { order: self.settings.order, stop, limits, jobs: self.settings.jobs }
+    }
+
+    fn product<M: Memory>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
+        let symmetries = match focus {
+            [_] => self.symmetries.stabilizer(focus),
+            _ => self.symmetries.clone(),
+        };
+        Product::new(self.program, &self.possible, symmetries, memory, self.settings.reductions)
+    }
+
+    /// Explores the program with `memory`.
+    pub fn explore<M: Memory>(&mut self, memory: M, task: &Task) -> Searched<M::Violation> {
+        let product = self.product(memory, &task.focus);
+        let stop = match self.settings.extent {
+            Extent::First => Stop::AfterStates(LINGER),
+            Extent::All => Stop::AtEnd,
+        };
+        let mut limits = self.settings.limits;
+        limits.time = limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
+        let depth = task.depth.filter(|_| self.settings.extent == Extent::First);
+        limits.depth = depth.map(|depth| depth as u64);
+        let options = self.options(limits, stop);
+        let report = search::explore(&product, &options, &|p| (self.observe)(task, p));
+        self.cost.add(&report.progress);
+        self.exhausted |= report.exhausted;
+        for place in product.wrapped() {
+            if !self.wrapped.contains(&place) {
+                self.wrapped.push(place);
+            }
+        }
+        let mut runs = Vec::new();
+        for found in &report.findings {
+            let run = replay(&product, &found.path, &found.finding)
+                .expect("a path that was found can be followed again");
+            match run.finding {
+                Finding::Fault { tid, pc, fault } => {
+                    keep(&mut self.faults, run.steps, tid, pc, Problem::Fault(fault), usize::MAX);
+                }
+                Finding::Deadlock { ref waiting } => {
+                    let (tid, pc) = waiting.first().copied().unwrap_or_default();
+                    keep(&mut self.stuck, run.steps, tid, pc, Problem::Stuck, KEPT_STUCK);
+                }
+                _ => runs.push(run),
+            }
+        }
+        let cut = if report.exhausted {
+            None
+        } else if !self.faults.is_empty() {
+            Some(Why::Faulty)
+        } else {
+            report.limit.map(Why::Limit)
+        };
+        Searched { runs, cut }
+    }
+
+    /// Adds what all searches share to the answers.
+    pub fn outcome(
+        mut self,
+        answers: Vec<(Property, Verdict)>,
+        more: Vec<(Property, Witness)>,
+    ) -> Outcome {
+        self.cost.elapsed = self.start.elapsed();
+        self.wrapped.sort_unstable();
+        Outcome {
+            answers,
+            more,
+            faults: self.faults,
+            stuck: self.stuck,
+            wrapped: self.wrapped,
+            cost: self.cost,
+        }
+    }
+}
+
+fn keep(
+    kept: &mut Vec<Witness>,
+    run: Vec<crate::replay::RunStep>,
+    tid: Tid,
+    pc: Pc,
+    problem: Problem,
+    most: usize,
+) {
+    if kept.len() < most && !kept.iter().any(|w| (w.tid, w.pc) == (tid, pc)) {
+        kept.push(Witness { run, tid, pc, problem, certificate: None });
+    }
+}

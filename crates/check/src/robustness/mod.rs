@@ -1,0 +1,3 @@
+//! Robustness: can weak memory make the program do what no interleaving of its threads explains?
+
+pub mod rc20;

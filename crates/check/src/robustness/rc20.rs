@@ -1,0 +1,225 @@
+//! Robustness against RC20 and RA, races, and assertions, by exploring SC runs with monitors.
+//!
+//! The monitors of different locations are independent (see [`Rc20::new`]), so plain robustness and
+//! races are decided one location at a time, each in a search whose states carry the monitors of
+//! that location alone. Locations that an automorphism exchanges need one search.
+//!
+//! Observational robustness follows from plain robustness. Only where that fails are all locations
+//! watched at once, because a stale load leaves the monitors of *every* location as they are.
+//!
+//! Once something has gone wrong in one search, the others look only for shorter witnesses.
+
+use crate::certificate::certify;
+use crate::explore::{Explorer, Task};
+use crate::product::Finding;
+use crate::replay::Run;
+use crate::settings::{Extent, Model, Settings};
+use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
+use model::memory::rc20::{Rc20, Robustness, Violation};
+use model::{Loc, LocationKind, Program};
+use search::Progress;
+
+/// Checks `program`, which must be [`Program::release_acquire`] for [`Model::Ra`].
+pub fn check(
+    program: &Program,
+    settings: &Settings,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Outcome {
+    debug_assert!(settings.model != Model::Sc);
+    let mut check = Check {
+        program,
+        settings,
+        explorer: Explorer::new(program, settings, observe),
+        stale: Witnesses::default(),
+        dependency: Witnesses::default(),
+        races: Witnesses::default(),
+        assertions: Witnesses::default(),
+    };
+    check.run();
+    check.outcome()
+}
+
+/// What is known of one property.
+#[derive(Default)]
+struct Witnesses {
+    found: Vec<Witness>,
+    /// A search that could have found one was cut short.
+    cut: Option<Why>,
+    /// The judge did not accept a certificate.
+    rejected: bool,
+}
+
+impl Witnesses {
+    fn shortest(&self) -> Option<usize> {
+        self.found.iter().map(|witness| witness.run.len()).min()
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        self.found.sort_by_key(|witness| witness.run.len());
+        match (self.found.is_empty(), self.rejected, self.cut) {
+            (false, ..) => Verdict::Violated(Box::new(self.found.remove(0))),
+            (_, true, _) => Verdict::Undecided(Why::Rejected),
+            (_, _, Some(why)) => Verdict::Undecided(why),
+            _ => Verdict::Holds,
+        }
+    }
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    settings: &'a Settings,
+    explorer: Explorer<'a>,
+    stale: Witnesses,
+    dependency: Witnesses,
+    races: Witnesses,
+    assertions: Witnesses,
+}
+
+impl Check<'_> {
+    fn run(&mut self) {
+        let locations = (0..self.program.locations.len()).map(Loc::from);
+        let (mut atomic, mut plain) = (Vec::new(), Vec::new());
+        for loc in locations.filter(|loc| self.explorer.symmetries.is_first_of_orbit(*loc)) {
+            match self.program.locations[loc.index()].kind {
+                LocationKind::Atomic => atomic.push(loc),
+                LocationKind::NonAtomic => plain.push(loc),
+            }
+        }
+        let mut searches = 0;
+        for loc in atomic {
+            searches += u32::from(self.watch(&[loc], Robustness::Plain));
+        }
+        if self.settings.observational && !self.stale.found.is_empty() {
+            let all: Vec<Loc> = (0..self.program.locations.len())
+                .map(Loc::from)
+                .filter(|loc| self.program.locations[loc.index()].kind == LocationKind::Atomic)
+                .collect();
+            self.stale = Witnesses::default();
+            self.watch(&all, Robustness::Observational);
+        }
+        if self.settings.races {
+            for loc in plain {
+                searches += u32::from(self.watch(&[loc], Robustness::Plain));
+            }
+        }
+        if searches == 0 {
+            // Nothing can go wrong in memory, but assertions still can.
+            self.explore(&[], Robustness::Plain);
+        }
+    }
+
+    /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.
+    fn watch(&mut self, focus: &[Loc], robustness: Robustness) -> bool {
+        let watched: Vec<Loc> = {
+            let memory = self.memory(focus, robustness);
+            focus.iter().copied().filter(|loc| memory.watches(*loc)).collect()
+        };
+        if watched.is_empty() {
+            return false;
+        }
+        self.explore(&watched, robustness);
+        true
+    }
+
+    fn memory(&self, focus: &[Loc], robustness: Robustness) -> Rc20 {
+        let possible = &self.explorer.possible;
+        Rc20::new(self.program, possible, robustness, self.settings.track, focus)
+    }
+
+    fn explore(&mut self, focus: &[Loc], robustness: Robustness) {
+        let memory = self.memory(focus, robustness);
+        let non_atomic = focus
+            .first()
+            .is_some_and(|loc| self.program.locations[loc.index()].kind == LocationKind::NonAtomic);
+        let own = if non_atomic { &self.races } else { &self.stale };
+        let task = Task { focus: focus.to_vec(), depth: own.shortest() };
+        // A witness makes the exact cost of the other searches irrelevant; they may stay short.
+        let report = self.explorer.explore(memory, &task);
+        let cut = report.cut;
+        for run in report.runs {
+            self.note(run);
+        }
+        let witnesses = if non_atomic { &mut self.races } else { &mut self.stale };
+        witnesses.cut = witnesses.cut.or(cut);
+        self.dependency.cut = self.dependency.cut.or(cut);
+        // One search to the end is enough to know all assertions.
+        self.assertions.cut = match self.explorer.exhausted {
+            true => None,
+            false => self.assertions.cut.or(cut),
+        };
+    }
+
+    fn note(&mut self, run: Run<Violation>) {
+        let (tid, pc, problem) = match run.finding {
+            Finding::Violation { tid, pc, violation } => {
+                let problem = match violation {
+                    Violation::Stale => Problem::Stale,
+                    Violation::Dependency => Problem::Dependency,
+                    Violation::Race => Problem::Race,
+                };
+                (tid, pc, problem)
+            }
+            Finding::Assertion { tid, pc } => (tid, pc, Problem::Assertion),
+            Finding::Fault { .. } | Finding::Deadlock { .. } => {
+                return; // the explorer keeps these
+            }
+        };
+        let witnesses = match problem {
+            Problem::Stale => &mut self.stale,
+            Problem::Dependency => &mut self.dependency,
+            Problem::Race => &mut self.races,
+            _ => &mut self.assertions,
+        };
+        if witnesses.found.iter().any(|w| (w.tid, w.pc, w.problem) == (tid, pc, problem)) {
+            return;
+        }
+        let certificate = match problem {
+            Problem::Assertion => None,
+            _ => match certify(self.program, &run.steps, tid, pc, problem) {
+                None => {
+                    witnesses.rejected = true;
+                    return;
+                }
+                certificate => certificate,
+            },
+        };
+        witnesses.found.push(Witness { run: run.steps, tid, pc, problem, certificate });
+    }
+
+    fn outcome(mut self) -> Outcome {
+        self.stale.found.append(&mut self.dependency.found);
+        self.stale.rejected |= self.dependency.rejected;
+        let robustness = match self.settings.observational {
+            true => Property::ObservationalRobustness,
+            false => Property::Robustness,
+        };
+        let robust = self.stale.verdict();
+        // Without robustness, SC runs show some of what can happen, but not all.
+        let with_robustness = |verdict: Verdict| match (verdict, &robust) {
+            (Verdict::Holds, Verdict::Violated(_)) => Verdict::Undecided(Why::NotRobust),
+            (Verdict::Holds, Verdict::Undecided(why)) => Verdict::Undecided(*why),
+            (verdict, _) => verdict,
+        };
+        let mut answers = Vec::new();
+        let has_non_atomics =
+            self.program.locations.iter().any(|loc| loc.kind == LocationKind::NonAtomic);
+        let races = (self.settings.races && has_non_atomics)
+            .then(|| with_robustness(self.races.verdict()));
+        let assertions = with_robustness(self.assertions.verdict());
+        answers.push((robustness, robust));
+        answers.extend(races.map(|races| (Property::Races, races)));
+        answers.push((Property::Assertions, assertions));
+        let more = match self.settings.extent {
+            Extent::First => Vec::new(),
+            Extent::All => {
+                let all = [
+                    (robustness, self.stale.found),
+                    (Property::Races, self.races.found),
+                    (Property::Assertions, self.assertions.found),
+                ];
+                all.into_iter().flat_map(|(p, found)| found.into_iter().map(move |w| (p, w))).collect()
+            }
+        };
+        self.explorer.outcome(answers, more)
+    }
+}

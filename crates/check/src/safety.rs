@@ -1,0 +1,45 @@
+//! Assertions under sequential consistency.
+
+use crate::explore::{Explorer, Task};
+use crate::product::Finding;
+use crate::settings::{Extent, Settings};
+use crate::verdict::{Outcome, Problem, Property, Verdict, Witness};
+use model::Program;
+use model::memory::sc::Sc;
+use search::Progress;
+
+/// Checks that no assertion of `program` fails in any interleaving.
+pub fn check(
+    program: &Program,
+    settings: &Settings,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Outcome {
+    let mut explorer = Explorer::new(program, settings, observe);
+    let memory = Sc::new(program, &explorer.possible);
+    let searched = explorer.explore(memory, &Task::default());
+    let mut failures: Vec<Witness> = searched
+        .runs
+        .into_iter()
+        .filter_map(|run| match run.finding {
+            Finding::Assertion { tid, pc } => Some(Witness {
+                run: run.steps,
+                tid,
+                pc,
+                problem: Problem::Assertion,
+                certificate: None,
+            }),
+            _ => None,
+        })
+        .collect();
+    failures.sort_by_key(|witness| witness.run.len());
+    let verdict = match (failures.is_empty(), searched.cut) {
+        (false, _) => Verdict::Violated(Box::new(failures.remove(0))),
+        (true, Some(why)) => Verdict::Undecided(why),
+        (true, None) => Verdict::Holds,
+    };
+    let more = match settings.extent {
+        Extent::First => Vec::new(),
+        Extent::All => failures.into_iter().map(|w| (Property::Assertions, w)).collect(),
+    };
+    explorer.outcome(vec![(Property::Assertions, verdict)], more)
+}

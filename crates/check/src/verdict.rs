@@ -1,0 +1,195 @@
+//! What an analysis answers.
+
+use crate::replay::RunStep;
+use model::graph::axioms::Cycle;
+use model::graph::{EventId, ExecutionGraph};
+use model::{Fault, Pc, Tid};
+use search::Limit;
+use std::fmt;
+use std::time::Duration;
+
+/// What is asked of a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Property {
+    /// Every execution that the memory model allows is an interleaving.
+    Robustness,
+    /// As far as the program can tell: stale values may be read, but nothing depends on them.
+    ObservationalRobustness,
+    /// Conflicting non-atomic accesses are ordered by happens-before.
+    Races,
+    /// No assertion fails.
+    Assertions,
+}
+
+impl Property {
+    /// The name used in options, reports and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Property::Robustness => "robustness",
+            Property::ObservationalRobustness => "observational-robustness",
+            Property::Races => "races",
+            Property::Assertions => "assertions",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The answer for one property.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It holds: everything was explored.
+    Holds,
+    /// It does not, as this shows.
+    Violated(Box<Witness>),
+    /// Nobody knows, because of this.
+    Undecided(Why),
+}
+
+impl Verdict {
+    /// `holds`, `violated` or `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Violated(_) => "violated",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// The witness, if it is violated.
+    pub fn witness(&self) -> Option<&Witness> {
+        match self {
+            Verdict::Violated(witness) => Some(witness),
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A limit was reached.
+    Limit(Limit),
+    /// The program is not robust, so runs under SC do not show all that can happen.
+    NotRobust,
+    /// A run-time error of the program stopped the search.
+    Faulty,
+    /// The monitors objected, but the judge did not accept the execution they led to. This is a bug
+    /// in Fencepost.
+    Rejected,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
+            Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
+            Why::Faulty => f.write_str("a run-time error stopped the search"),
+            Why::Rejected => f.write_str("the certificate was rejected, which is a bug in fencepost"),
+        }
+    }
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Problem {
+    /// The access may read or overwrite a stale write.
+    Stale,
+    /// The instruction depends on a value that may be stale.
+    Dependency,
+    /// The non-atomic access races with another.
+    Race,
+    /// The assertion fails.
+    Assertion,
+    /// The expression has no value.
+    Fault(Fault),
+    /// Threads wait for each other, or for nobody.
+    Stuck,
+}
+
+/// A run under SC, the place where it ends, and what is wrong there.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// What happened, in order.
+    pub run: Vec<RunStep>,
+    /// The thread that gets into trouble next, or has just done so.
+    pub tid: Tid,
+    /// Where.
+    pub pc: Pc,
+    /// How.
+    pub problem: Problem,
+    /// For robustness and races, the execution that proves it.
+    pub certificate: Option<Certificate>,
+}
+
+/// An execution graph that refutes a property, accepted by `model::graph`'s judge.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The execution: the run, with the troublesome access gone wrong.
+    pub graph: ExecutionGraph,
+    /// The access that went wrong.
+    pub access: EventId,
+    /// The write it reads from, or is ordered right after, although a newer one came before it; for
+    /// a race, the other access.
+    pub other: EventId,
+    /// For robustness: why no interleaving explains the graph.
+    pub cycle: Option<Cycle>,
+    /// For observational robustness: the event that depends on the stale value.
+    pub used_by: Option<EventId>,
+}
+
+/// What a check cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    /// Distinct states, summed over all searches.
+    pub states: u64,
+    /// Transitions, summed over all searches.
+    pub transitions: u64,
+    /// Bytes of the largest visited set.
+    pub peak_bytes: u64,
+    /// Searches made.
+    pub searches: u64,
+    /// Longest path explored.
+    pub depth: u64,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+}
+
+impl Cost {
+    /// Adds what a search cost.
+    pub fn add(&mut self, progress: &search::Progress) {
+        self.states += progress.states;
+        self.transitions += progress.transitions;
+        self.peak_bytes = self.peak_bytes.max(progress.bytes);
+        self.searches += 1;
+        self.depth = self.depth.max(progress.depth);
+    }
+}
+
+/// All that a check found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// An answer for each property asked about.
+    pub answers: Vec<(Property, Verdict)>,
+    /// Further witnesses, if all were asked for.
+    pub more: Vec<(Property, Witness)>,
+    /// Run-time errors of the program: division by zero, index out of range.
+    pub faults: Vec<Witness>,
+    /// Where threads can get stuck forever: a run to each kind of place.
+    pub stuck: Vec<Witness>,
+    /// Where results wrapped around.
+    pub wrapped: Vec<(Tid, Pc)>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl Outcome {
+    /// The answer for `property`, if it was asked.
+    pub fn verdict(&self, property: Property) -> Option<&Verdict> {
+        self.answers.iter().find(|(asked, _)| *asked == property).map(|(_, verdict)| verdict)
+    }
+}
