@@ -8,7 +8,7 @@
 //! A graph grows only by [`ExecutionGraph::extend`], so some of Def. 3.2 holds by construction: rf is
 //! a function to a write of the same location and value, mo is total per location and starts with the
 //! initial write, dp goes forward in one thread. Whether a *program* can do this and a *model* allows
-//! it is for [`super::judge`] to say.
+//! it is for [`super::judge`](mod@super::judge) to say.
 //!
 //! **Hidden location.** `fence(sc)` is `fence(acq); FADD(f, 0, acqrel); fence(rel)`: three events of
 //! one step. The location `f` is no location of the program; its index is the number of those, and it
