@@ -1,7 +1,7 @@
-// Lamport's fast mutual exclusion, three threads, fenced.
+// Lamport's fast mutual exclusion, three threads, fenced, one entry each.
 //
-// The same as lamport-fast-2-fenced with a third thread, one of the larger programs of this collection. With
-// three threads the slow path, waiting for each busy flag in turn, matters.
+// The same as lamport-fast-2-fenced with a third thread. With three of them the slow path, waiting for each
+// busy flag in turn, matters: two may find a third one in their way.
 //
 // expect sc assertions: holds
 // expect rc20 robustness: holds
@@ -14,12 +14,13 @@
 
 max_value 4;
 const N = 3;
+const ENTRIES = 1;
 atomic busy[N], x, y;
 na cs;
 
 thread t[N] {
-    local v, j, r;
-    while (true) {
+    local v, j, r, entries;
+    while (entries < ENTRIES) {
         start:
         busy[t].store(1, rel);
         fence(sc);
@@ -59,5 +60,6 @@ thread t[N] {
 
         y.store(0, rel);
         busy[t].store(0, rel);
+        entries = entries + 1;
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Names are interned: an [`Event`] is a few words, and the texts live once in [`Names`].
 
-use std::collections::HashMap;
+use crate::hash::Map;
 
 /// A thread of the recorded program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -171,7 +171,7 @@ impl Names {
 #[derive(Clone, Default, Debug)]
 struct Interner {
     texts: Vec<Box<str>>,
-    index: HashMap<Box<str>, u32>,
+    index: Map<Box<str>, u32>,
 }
 
 impl Interner {

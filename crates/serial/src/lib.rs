@@ -3,6 +3,7 @@
 pub mod event;
 pub mod execution;
 pub mod graph;
+mod hash;
 pub mod random;
 pub mod read;
 pub mod trace;

@@ -68,7 +68,8 @@ impl<'a> Parser<'a, '_> {
                 Kind::Operator(Binary::Add) => {}
                 Kind::Number => {
                     let (value, span) = self.number("a number")?;
-                    return Ok(state.leaf(TermKind::Number(value), span));
+                    state.leaf(TermKind::Number(value), span);
+                    return Ok(());
                 }
                 Kind::Name => {
                     self.refuse_access()?;
@@ -78,7 +79,8 @@ impl<'a> Parser<'a, '_> {
                         "false" => TermKind::Number(0),
                         name => TermKind::Name(name),
                     };
-                    return Ok(state.leaf(kind, span));
+                    state.leaf(kind, span);
+                    return Ok(());
                 }
                 _ => return self.unexpected(&["an expression"]),
             }

@@ -1,7 +1,7 @@
 //! Expressions, places and single instructions as text.
 
 use crate::expr::{Binary, Expr, Op};
-use crate::ids::{Reg, Value};
+use crate::ids::Reg;
 use crate::mode::{ReadMode, WriteMode};
 use crate::program::{Instr, Place, Program, Thread, Update};
 
@@ -11,65 +11,93 @@ const LEAF: u8 = 11;
 
 /// The expression, with `registers` as the names of its registers.
 pub fn expression(expr: &Expr, registers: &[String]) -> String {
-    infix(expr, registers).0
+    match expr {
+        Expr::Const(value) => value.to_string(),
+        Expr::Reg(reg) => register(*reg, registers),
+        Expr::Code(code) => infix(code, registers),
+    }
 }
 
-/// The text and how tightly it holds together.
-fn infix(expr: &Expr, registers: &[String]) -> (String, u8) {
-    let name = |reg: &Reg| match registers.get(reg.index()) {
-        Some(name) => name.clone(),
-        None => format!("r{reg}"),
+fn register(reg: Reg, registers: &[String]) -> String {
+    registers.get(reg.index()).cloned().unwrap_or_else(|| format!("r{reg}"))
+}
+
+fn strength(op: &Op) -> u8 {
+    match op {
+        Op::Const(_) | Op::Reg(_) => LEAF,
+        Op::Unary(_) => UNARY,
+        Op::Binary(op) => op.precedence(),
+    }
+}
+
+/// What is still to be written, from right to left.
+enum Part {
+    /// The subexpression whose last operation is here.
+    Code(usize),
+    /// The same in parentheses.
+    Parenthesised(usize),
+    Symbol(&'static str),
+}
+
+/// Postfix code as infix text, written backwards from its last operation, so that neither long nor
+/// deep code takes more than one pass.
+fn infix(code: &[Op], registers: &[String]) -> String {
+    let first = first_operations(code);
+    let mut pieces: Vec<String> = Vec::with_capacity(code.len());
+    let mut parts = vec![Part::Code(code.len() - 1)];
+    let operand = |at: usize, parenthesise: bool| {
+        if parenthesise { Part::Parenthesised(at) } else { Part::Code(at) }
     };
-    let code = match expr {
-        Expr::Const(value) => return (constant(*value), LEAF),
-        Expr::Reg(reg) => return (name(reg), LEAF),
-        Expr::Code(code) => code,
-    };
-    let mut stack: Vec<(String, u8)> = Vec::new();
-    for op in code {
-        let operand = match op {
-            Op::Const(value) => (constant(*value), LEAF),
-            Op::Reg(reg) => (name(reg), LEAF),
-            Op::Unary(op) => {
-                let (operand, strength) = stack.pop().unwrap_or_default();
-                let operand = if strength < UNARY { format!("({operand})") } else { operand };
-                (format!("{}{operand}", op.symbol()), UNARY)
+    while let Some(part) = parts.pop() {
+        match part {
+            Part::Symbol(symbol) => pieces.push(symbol.to_string()),
+            Part::Parenthesised(at) => {
+                pieces.push(")".to_string());
+                parts.push(Part::Symbol("("));
+                parts.push(Part::Code(at));
             }
-            Op::Binary(op) => {
-                let right = stack.pop().unwrap_or_default();
-                let left = stack.pop().unwrap_or_default();
-                (binary(*op, left, right), op.precedence())
-            }
-        };
-        stack.push(operand);
+            Part::Code(at) => match code[at] {
+                Op::Const(value) => pieces.push(value.to_string()),
+                Op::Reg(reg) => pieces.push(register(reg, registers)),
+                Op::Unary(op) => {
+                    parts.push(Part::Symbol(op.symbol()));
+                    parts.push(operand(at - 1, strength(&code[at - 1]) < UNARY));
+                }
+                Op::Binary(op) => {
+                    let (left, right) = (first[at - 1] - 1, at - 1);
+                    let needs = |side: usize, limit: u8| {
+                        let inner = strength(&code[side]);
+                        inner < limit || surprising(op, inner)
+                    };
+                    parts.push(operand(left, needs(left, op.precedence())));
+                    for symbol in [" ", op.symbol(), " "] {
+                        parts.push(Part::Symbol(symbol));
+                    }
+                    parts.push(operand(right, needs(right, op.precedence() + 1)));
+                }
+            },
+        }
     }
-    stack.pop().unwrap_or_default()
+    pieces.reverse();
+    pieces.concat()
 }
 
-fn constant(value: Value) -> String {
-    value.to_string()
+/// Where the subexpression that ends at each operation starts.
+fn first_operations(code: &[Op]) -> Vec<usize> {
+    let mut first: Vec<usize> = Vec::with_capacity(code.len());
+    for (at, op) in code.iter().enumerate() {
+        first.push(match op {
+            Op::Const(_) | Op::Reg(_) => at,
+            Op::Unary(_) => first[at - 1],
+            Op::Binary(_) => first[first[at - 1] - 1],
+        });
+    }
+    first
 }
 
-fn binary(op: Binary, left: (String, u8), right: (String, u8)) -> String {
-    let precedence = op.precedence();
-    // C reads `a & b == c` as `a & (b == c)`; few people do, so say it.
-    let surprising = |strength: u8| (3..=5).contains(&precedence) && (6..=7).contains(&strength);
-    let (mut text, strength) = left;
-    if strength < precedence || surprising(strength) {
-        text = format!("({text})");
-    }
-    text.push(' ');
-    text.push_str(op.symbol());
-    text.push(' ');
-    let (right, strength) = right;
-    if strength <= precedence || surprising(strength) {
-        text.push('(');
-        text.push_str(&right);
-        text.push(')');
-    } else {
-        text.push_str(&right);
-    }
-    text
+/// C reads `a & b == c` as `a & (b == c)`; few people do, so parentheses say it.
+fn surprising(op: Binary, operand: u8) -> bool {
+    matches!(op, Binary::BitAnd | Binary::BitXor | Binary::BitOr) && (6..=7).contains(&operand)
 }
 
 /// The place as an instruction names it.
@@ -155,8 +183,13 @@ pub fn instruction(program: &Program, thread: &Thread, instr: &Instr) -> String 
 }
 
 fn negated(expr: &Expr, registers: &[String]) -> String {
-    let (text, strength) = infix(expr, registers);
-    if strength < UNARY { format!("-({text})") } else { format!("-{text}") }
+    let text = expression(expr, registers);
+    match expr {
+        Expr::Code(code) if code.last().is_some_and(|op| strength(op) < UNARY) => {
+            format!("-({text})")
+        }
+        _ => format!("-{text}"),
+    }
 }
 
 #[cfg(test)]

@@ -288,22 +288,6 @@ impl Lane {
         list.get(list.partition_point(|&access| access < from)).copied()
     }
 
-    /// The first access of this kind at a position after `pos`.
-    pub fn first_after(&self, op: Op, var: u32, pos: Pos) -> Option<u32> {
-        let list = self.list(op, var);
-        let accesses = &self.accesses;
-        list.get(list.partition_point(|&access| accesses[access as usize].pos <= pos)).copied()
-    }
-
-    /// The first write to `var` that can commit after `pos`: since the last fence before it.
-    pub fn first_write_open_at(&self, var: u32, pos: Pos) -> Option<u32> {
-        let passed = self.fences.partition_point(|&fence| fence <= pos);
-        match passed.checked_sub(1) {
-            Some(last) => self.first_after(Op::Write, var, self.fences[last]),
-            None => self.list(Op::Write, var).first().copied(),
-        }
-    }
-
     pub fn unit_of(&self, access: u32) -> &Unit {
         &self.units[self.accesses[access as usize].unit as usize]
     }
@@ -327,6 +311,15 @@ impl Lane {
             Op::Write => self.first_from(Op::Write, var, unit.end),
             Op::Read => self.first_read(unit, var, vars),
         })
+    }
+
+    /// Whether a visit that entered `unit` can leave at this access of the unit or after it.
+    pub fn leads_to(&self, unit: &Unit, at: u32, vars: usize) -> bool {
+        let access = &self.accesses[at as usize];
+        unit.strong
+            || at < unit.end
+            || access.op == Op::Write
+            || self.rows[unit.row as usize * vars + access.var as usize] <= at
     }
 
     /// From the last unit to the first, what weak units must precede.

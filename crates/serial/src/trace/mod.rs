@@ -27,10 +27,9 @@ pub(crate) mod index;
 pub(crate) mod realize;
 pub(crate) mod search;
 
-use std::collections::HashMap;
-
 use crate::event::Event;
 use crate::execution::{self, Question};
+use crate::hash::Map;
 use crate::trace::index::{Index, Op, Pos};
 use crate::trace::realize::{Realized, Visit, realize};
 use crate::trace::search::{Discipline, Search, Start};
@@ -106,7 +105,7 @@ impl Monitor<'_> {
         let mut search = Search::new(self.index, self.question);
         let mut starts = Vec::new();
         for (thread, lane) in self.index.lanes.iter().enumerate() {
-            let mut tried: HashMap<(u32, u32), (Pos, Pos)> = HashMap::new();
+            let mut tried: Map<(u32, u32), (Pos, Pos)> = Map::default();
             for unit in 0..lane.units.len() as u32 {
                 search.starts(thread as u32, unit, &mut starts);
                 for start in &starts {

@@ -24,10 +24,10 @@
 //! polynomial, and can only err by finding too much: what it does not find does not exist. Walks found
 //! are judged by [`realize`](super::realize::realize).
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
 use crate::execution::Question;
+use crate::hash::Map;
 use crate::trace::index::{Access, Index, NEVER, Op, Pos};
 use crate::trace::realize::Visit;
 
@@ -39,28 +39,6 @@ pub(crate) enum Discipline {
     /// By one visit that involves a write, and by read-only ones. When program order is kept, once.
     OneWritingVisit,
 }
-
-/// A hasher for the small integers used as keys here.
-#[derive(Default)]
-pub(crate) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 ^= self.0 >> 29;
-    }
-}
-
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
 /// Threads beyond this many are not counted in the set of threads used.
 const COUNTED_THREADS: u32 = 64;
@@ -87,9 +65,6 @@ struct Reached {
     before: u32,
 }
 
-/// The exits of a unit: the earliest access of each kind and variable.
-type Exits = Vec<u32>;
-
 /// A visit entered by a write and left, untied, at an earlier time.
 #[derive(Clone, Copy)]
 struct Back {
@@ -97,10 +72,22 @@ struct Back {
     leave: u32,
 }
 
+/// Remembered places in the lists of a thread.
+#[derive(Clone, Default)]
+struct Hints {
+    fence: usize,
+    accesses: Vec<usize>,
+}
+
 pub(crate) struct Search<'a> {
     index: &'a Index,
     question: Question,
-    exits: Map<(u32, u32), Exits>,
+    /// Where in each list the last answer was: the next is mostly close by.
+    hints: Vec<Hints>,
+    /// Per kind and variable, the stamp of the last search for exits that found one.
+    seen: Vec<u64>,
+    stamp: u64,
+    exits: Vec<u32>,
     backs: Map<(u32, u32), Vec<Back>>,
     /// The earliest time per place and set of threads used, as an index in `arena`.
     best: Map<(u64, u32, u32), u32>,
@@ -119,7 +106,10 @@ impl<'a> Search<'a> {
         Search {
             index,
             question,
-            exits: Map::default(),
+            hints: vec![Hints { fence: 0, accesses: vec![0; 2 * index.vars] }; index.lanes.len()],
+            seen: vec![0; 2 * index.vars],
+            stamp: 0,
+            exits: Vec::new(),
             backs: Map::default(),
             best: Map::default(),
             arena: Vec::new(),
@@ -133,23 +123,60 @@ impl<'a> Search<'a> {
         &self.index.lanes[thread as usize].accesses[access as usize]
     }
 
-    /// Makes sure the exits of a unit are in the cache.
-    fn need_exits(&mut self, thread: u32, unit: u32) {
-        if self.exits.contains_key(&(thread, unit)) {
-            return;
-        }
-        if self.exits.len() > MOST_CACHED {
-            self.exits.clear();
-        }
+    /// The exits of a unit before `horizon`, the earliest of each kind and variable, in
+    /// `self.exits`: reads along the thread, and gives up reading for looking up when that is long.
+    fn find_exits(&mut self, thread: u32, unit: u32, horizon: Pos) {
         let lane = &self.index.lanes[thread as usize];
         let body = &lane.units[unit as usize];
-        let exits = lane
-            .vars
-            .iter()
-            .flat_map(|&var| [Op::Read, Op::Write].map(|op| (op, var)))
-            .filter_map(|(op, var)| lane.exit(body, op, var, self.index.vars))
-            .collect();
-        self.exits.insert((thread, unit), exits);
+        let (labels, vars) = (2 * lane.vars.len(), self.index.vars);
+        let patience = 64 + 4 * labels;
+        self.stamp += 1;
+        self.exits.clear();
+        let rest = lane.accesses[body.start as usize..].iter().zip(body.start..);
+        for (access, at) in rest.take(patience) {
+            if access.pos >= horizon || self.exits.len() == labels {
+                return;
+            }
+            let label = label(access) as usize;
+            if self.seen[label] != self.stamp && lane.leads_to(body, at, vars) {
+                self.seen[label] = self.stamp;
+                self.exits.push(at);
+            }
+        }
+        if (body.start as usize + patience) < lane.accesses.len() {
+            for &var in &lane.vars {
+                for op in [Op::Read, Op::Write] {
+                    let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+                    if self.seen[label] != self.stamp
+                        && let Some(at) = lane.exit(body, op, var, vars)
+                        && lane.accesses[at as usize].pos < horizon
+                    {
+                        self.exits.push(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first access of this kind of `thread` at a position after `pos`.
+    fn first_after(&mut self, thread: u32, op: Op, var: u32, pos: Pos) -> Option<u32> {
+        let lane = &self.index.lanes[thread as usize];
+        let list = lane.list(op, var);
+        let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+        let hint = &mut self.hints[thread as usize].accesses[label];
+        *hint = seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos <= pos);
+        list.get(*hint).copied()
+    }
+
+    /// The first write to `var` that can commit after `pos`: since the last fence before it.
+    fn first_open_write(&mut self, thread: u32, var: u32, pos: Pos) -> Option<u32> {
+        let lane = &self.index.lanes[thread as usize];
+        let hint = &mut self.hints[thread as usize].fence;
+        *hint = seek(lane.fences.len(), *hint, |at| lane.fences[at] <= pos);
+        match hint.checked_sub(1) {
+            Some(last) => self.first_after(thread, Op::Write, var, lane.fences[last]),
+            None => lane.list(Op::Write, var).first().copied(),
+        }
     }
 
     /// The visits of a unit that step back in time, best entry for each exit.
@@ -162,13 +189,15 @@ impl<'a> Search<'a> {
         if accesses.is_empty() || accesses[0].pos >= last {
             return;
         }
-        self.need_exits(thread, unit);
-        for (offset, enter) in accesses.iter().enumerate() {
-            let later = &accesses[offset + 1..];
-            if later.iter().any(|other| (other.op, other.var) == (enter.op, enter.var)) {
+        self.find_exits(thread, unit, last);
+        self.stamp += 1;
+        for (offset, enter) in accesses.iter().enumerate().rev() {
+            // The last access of each kind to a variable is the best entry.
+            let seen = &mut self.seen[label(enter) as usize];
+            if std::mem::replace(seen, self.stamp) == self.stamp {
                 continue;
             }
-            for &leave_at in &self.exits[&(thread, unit)] {
+            for &leave_at in &self.exits {
                 let leave = &lane.accesses[leave_at as usize];
                 if leave.pos < enter.latest && !enter.ties(leave) {
                     let visit =
@@ -273,32 +302,34 @@ impl<'a> Search<'a> {
     }
 
     fn enter(&mut self, thread: u32, at: u32, from: &Reached, discipline: Discipline) {
-        let lane = &self.index.lanes[thread as usize];
         if from.op == Op::Write
-            && let Some(read) = lane.first_after(Op::Read, from.var, from.now)
+            && let Some(read) = self.first_after(thread, Op::Read, from.var, from.now)
         {
             self.pass(thread, read, at, from, discipline);
         }
-        let Some(first) = lane.first_write_open_at(from.var, from.now) else { return };
+        let Some(first) = self.first_open_write(thread, from.var, from.now) else { return };
         // The last write of the unit to the variable serves best: it is the least tied.
+        let lane = &self.index.lanes[thread as usize];
         let unit = lane.unit_of(first);
         let list = lane.list(Op::Write, from.var);
-        let beyond = list.partition_point(|&write| write < unit.end);
-        self.pass(thread, list[beyond - 1], at, from, discipline);
+        let hint = self.hints[thread as usize].accesses[(from.var * 2 + 1) as usize];
+        let last = list[seek(list.len(), hint, |at| list[at] < unit.end) - 1];
+        self.pass(thread, last, at, from, discipline);
         self.pass_back(thread, first, at, from, discipline);
     }
 
     /// Enters at `enter`, leaves at each of the exits of its unit.
     fn pass(&mut self, thread: u32, enter: u32, at: u32, from: &Reached, discipline: Discipline) {
         let entry = self.access(thread, enter);
-        self.need_exits(thread, entry.unit);
-        let exits = std::mem::take(self.exits.entry((thread, entry.unit)).or_default());
+        let horizon = self.horizon.last().copied().unwrap_or(NEVER);
+        self.find_exits(thread, entry.unit, horizon);
+        let exits = std::mem::take(&mut self.exits);
         for &leave in &exits {
             let exit = self.access(thread, leave);
             let now = if entry.ties(exit) { exit.pos.max(from.now) } else { exit.pos };
             self.visit(Visit { thread, enter, leave }, now, at, from, discipline);
         }
-        self.exits.insert((thread, entry.unit), exits);
+        self.exits = exits;
     }
 
     /// Enters later units, of the same stretch between fences, whose exit is not tied.
@@ -327,7 +358,7 @@ impl<'a> Search<'a> {
         let fence = lane.accesses[first as usize].latest;
         let list = lane.list(Op::Write, lane.accesses[first as usize].var);
         let begin = list.partition_point(|&write| write < first);
-        let mut found: Map<(u32, u32), Back> = Map::default();
+        let mut found: Map<u32, Back> = Map::default();
         for (offset, &enter) in list[begin..].iter().enumerate() {
             let entry = &lane.accesses[enter as usize];
             let next = list.get(begin + offset + 1).map(|&next| lane.accesses[next as usize]);
@@ -338,12 +369,11 @@ impl<'a> Search<'a> {
             if lane.accesses[unit.start as usize].pos >= fence {
                 break;
             }
-            self.need_exits(thread, entry.unit);
-            for &leave in &self.exits[&(thread, entry.unit)] {
+            self.find_exits(thread, entry.unit, fence);
+            for &leave in &self.exits {
                 let exit = &lane.accesses[leave as usize];
                 if exit.pos < fence && !entry.ties(exit) {
-                    let label = (exit.var, u32::from(exit.op == Op::Write));
-                    found.entry(label).or_insert(Back { enter, leave });
+                    found.entry(label(exit)).or_insert(Back { enter, leave });
                 }
             }
         }
@@ -386,15 +416,63 @@ fn key(place: &Reached) -> (u64, u32, u32) {
     (place.used, place.thread, place.var * 2 + u32::from(place.op == Op::Write))
 }
 
+fn label(access: &Access) -> u32 {
+    access.var * 2 + u32::from(access.op == Op::Write)
+}
+
+/// The first of `0..len` that is not `before`, looked for around `hint`.
+fn seek(len: usize, hint: usize, before: impl Fn(usize) -> bool) -> usize {
+    let hint = hint.min(len);
+    let (mut low, mut high, mut step) = (hint, hint, 1);
+    if hint < len && before(hint) {
+        while high < len && before(high) {
+            low = high + 1;
+            high = (high + step).min(len);
+            step *= 2;
+        }
+    } else {
+        while low > 0 && !before(low - 1) {
+            high = low - 1;
+            low = low.saturating_sub(step);
+            step *= 2;
+        }
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 impl Start {
-    /// What decides whether another start can do better: thread, entry, exit.
+    /// What decides whether another start can do better: entry and exit.
     pub fn profile(&self) -> (u32, u32) {
-        let label = |access: &Access| access.var * 2 + u32::from(access.op == Op::Write);
         (label(&self.enter), label(&self.leave))
     }
 
     /// When it is left, at the earliest, and entered, at the latest.
     pub fn times(&self) -> (Pos, Pos) {
         (self.leave.pos, self.enter.latest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seek;
+
+    /// Would catch a gallop that jumps over the boundary.
+    #[test]
+    fn seeks_from_anywhere() {
+        for len in 0..40 {
+            for boundary in 0..=len {
+                for hint in 0..45 {
+                    assert_eq!(seek(len, hint, |at| at < boundary), boundary);
+                }
+            }
+        }
     }
 }

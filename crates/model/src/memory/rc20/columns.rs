@@ -149,6 +149,15 @@ impl Columns {
         (class < field.len).then_some(field.first + class)
     }
 
+    /// The bit for `value` at the location if something compares with it. Values that the location
+    /// never holds have none, so nothing stale can be mistaken for them.
+    #[inline(always)]
+    pub fn critical_bit(&self, loc: Loc, value: Value) -> Option<u32> {
+        let field = &self.fields[loc.index()];
+        let class = field.critical.binary_search(&value).ok()?;
+        Some(field.first + class as u32)
+    }
+
     /// The image of every bit under an automorphism; none if each is its own.
     pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> Option<Box<[u32]>> {
         let mut image: Box<[u32]> = (0..self.bits).collect();

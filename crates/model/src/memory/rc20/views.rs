@@ -158,18 +158,18 @@ impl Views {
         row.iter().zip(self.columns.mask(loc)).any(|(bits, mask)| bits & mask != 0)
     }
 
-    /// Is `value` (or one of its class) in c(τ,x)?
+    /// Is `value`, which something compares with, in c(τ,x)?
     #[inline(always)]
     pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Value) -> bool {
         let row = self.current_row(rows, tid);
-        self.columns.bit(loc, value).is_some_and(|bit| has(row, bit))
+        self.columns.critical_bit(loc, value).is_some_and(|bit| has(row, bit))
     }
 
     /// Is some value other than `value` in c(τ,x)?
     #[inline(always)]
     pub fn may_take_other(&self, rows: &[u64], tid: Tid, loc: Loc, value: Value) -> bool {
         let row = self.current_row(rows, tid);
-        let own = self.columns.bit(loc, value);
+        let own = self.columns.critical_bit(loc, value);
         row.iter().zip(self.columns.mask(loc)).enumerate().any(|(k, (bits, mask))| {
             let own = match own {
                 Some(bit) if bit as usize / 64 == k => 1 << (bit % 64),
