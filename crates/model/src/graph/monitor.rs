@@ -20,7 +20,12 @@
 //! **Non-atomics and robustness.** A stale non-atomic access by τ (Def. 4.5) means that τ does not know
 //! of w_x^max, so w_x^max and the access race. Hence testing robustness at atomic accesses only
 //! ([`Verdicts::robust_at_atomics`]) loses nothing for programs without races, and for all programs
-//! "robust and race-free" is the same either way.
+//! "robust and race-free" is the same either way. It does not follow that a program that is robust at
+//! its atomic accesses is robust: it may be stale at non-atomic ones, and racy.
+//!
+//! **Which races SC runs show.** All of a robust program's. An observationally robust program may have a
+//! race that needs a stale load to come about; the monitor sees it only if tainted loads teach nothing
+//! ([`Verdicts::race_with_taint`]), and then it sees all. Of other programs, SC runs show some.
 
 use super::axioms;
 use super::enumerate::{Limits, Seen, locally_enabled};

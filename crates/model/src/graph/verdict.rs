@@ -93,7 +93,7 @@ mod tests {
     use super::super::litmus::*;
     use super::super::monitor::{Verdicts, verdicts};
     use super::*;
-    use crate::{FenceMode, ReadMode, WriteMode};
+    use crate::{Expr, FenceMode, Instr, Place, ReadMode, WriteMode};
 
     /// Robust and observationally robust, by definition; the monitors must say the same of the first
     /// and may be stricter about the second only if `strict`.
@@ -119,6 +119,21 @@ mod tests {
         assert_eq!(judge(&with(ACQ, REL, true), false), (true, true));
         assert_eq!(judge(&with(RLX, WRLX, false), false), (false, true));
         assert_eq!(judge(&with(RLX, WRLX, true), false), (false, false));
+    }
+
+    /// A computed index is a dependency: where a load reads from depends on what was read before.
+    #[test]
+    fn indices_are_dependencies() {
+        let element = Place { base: Y, len: 2, index: Some(Expr::Reg(B)) };
+        let last = |place| Instr::Load { dst: A, place, mode: RLX };
+        let with = |place| {
+            program([
+                vec![store(X, 1, WRLX), store(Y, 1, WRLX)],
+                vec![wait(Y, 1, RLX), load(B, X, RLX), last(place)],
+            ])
+        };
+        assert_eq!(judge(&with(Place::location(Y)), false), (false, true));
+        assert_eq!(judge(&with(element), false), (false, false));
     }
 
     /// Ex. 4.18: two store bufferings nested; the outer tainted reads must not count as knowledge.
@@ -200,6 +215,22 @@ mod tests {
             assert_eq!(is_race_free(&program, &limits).holds(), race_free);
             assert_eq!(verdicts(&program, &limits).race.is_none(), race_free);
         }
+    }
+
+    /// Under SC the acquire load always reads 1 and orders the non-atomic accesses. Under RC20 it may
+    /// read 0, and since nothing depends on it the program is observationally robust all the same. Only
+    /// the monitor in which tainted loads teach nothing sees the race.
+    #[test]
+    fn races_of_observationally_robust_programs_need_the_taint() {
+        let program = program([
+            vec![store(N, 1, WriteMode::Na), store(X, 1, REL), store(Y, 1, WRLX)],
+            vec![wait(Y, 1, RLX), load(A, X, ACQ), load(B, N, ReadMode::Na)],
+        ]);
+        assert_eq!(judge(&program, false), (false, true));
+        let limits = Limits::default();
+        assert!(!is_race_free(&program, &limits).holds());
+        let monitor = verdicts(&program, &limits);
+        assert!(monitor.race.is_none() && monitor.race_with_taint.is_some());
     }
 
     #[test]
