@@ -69,6 +69,8 @@ pub(crate) struct Lane {
     pub accesses: Vec<Access>,
     pub units: Vec<Unit>,
     pub fences: Vec<Pos>,
+    /// Per unit, the latest time at which it or an earlier unit can be entered.
+    pub enterable: Vec<Pos>,
     /// The variables the thread accesses.
     pub vars: Vec<u32>,
     /// Per variable, the reads (writes) in order, as indices in `accesses`.
@@ -327,6 +329,13 @@ impl Lane {
         self.vars = (0..vars as u32)
             .filter(|&x| !self.reads[x as usize].is_empty() || !self.writes[x as usize].is_empty())
             .collect();
+        self.enterable = Vec::with_capacity(self.units.len());
+        let mut latest = 0;
+        for unit in &self.units {
+            let accesses = &self.accesses[unit.start as usize..unit.end as usize];
+            latest = accesses.iter().map(|access| access.latest).fold(latest, Pos::max);
+            self.enterable.push(latest);
+        }
         let weak = self.units.iter().filter(|unit| !unit.strong).count();
         self.rows = vec![NEVER; weak * vars];
         let (mut row, mut next_write, mut next_fence) = (0, None, None);

@@ -12,7 +12,8 @@
 //!   time that a serializable run does not allow, and every cycle has one.
 //!
 //! So from each visit that steps back we look for the earliest time at which every (thread, variable,
-//! kind of access) can be left, until its own entry can be reached in time. Only the earliest exit per
+//! kind of access) can be left, until its own entry can be reached in time. (The furthest step back
+//! of a cycle is start enough, so times before it need not be looked at.) Only the earliest exit per
 //! variable and kind matters, which bounds the work per start by the number of threads and variables:
 //! these exits are the *profiles* of Section 6.2.
 //!
@@ -210,6 +211,9 @@ impl<'a> Search<'a> {
 
     /// Looks for a walk from the exit of `start` to its entry; the visits in order, `start` first.
     pub fn walk(&mut self, start: &Start, discipline: Discipline) -> Option<Vec<Visit>> {
+        if !self.can_return(start) {
+            return None;
+        }
         self.best.clear();
         if self.best.capacity() > 1 << 16 {
             self.best.shrink_to(1 << 10);
@@ -238,6 +242,33 @@ impl<'a> Search<'a> {
             }
         }
         None
+    }
+
+    /// Whether another thread has an access from which the entry of `start` can be reached in time,
+    /// in a unit that can be entered after its exit, or behind one. Most starts fail this.
+    fn can_return(&mut self, start: &Start) -> bool {
+        let (left, entered) = start.times();
+        let var = start.enter.var;
+        let threads = (0..self.index.lanes.len() as u32).filter(|&t| t != start.visit.thread);
+        for thread in threads {
+            let lane = &self.index.lanes[thread as usize];
+            for op in [Op::Read, Op::Write] {
+                if (op, start.enter.op) == (Op::Read, Op::Read) {
+                    continue;
+                }
+                let list = lane.list(op, var);
+                let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+                let hint = &mut self.hints[thread as usize].accesses[label];
+                *hint =
+                    seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos < entered);
+                if let Some(last) = hint.checked_sub(1)
+                    && lane.enterable[lane.accesses[list[last] as usize].unit as usize] > left
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     fn closes(&self, place: &Reached, start: &Start) -> bool {
@@ -393,7 +424,9 @@ impl<'a> Search<'a> {
         };
         let left = self.horizon.len() - 1;
         let left = left.saturating_sub(used.count_ones() as usize);
-        if now < self.horizon[left] {
+        // A cycle is found from that of its visits that steps back the furthest: nothing in it is
+        // left before the start is.
+        if now >= self.arena[0].now && now < self.horizon[left] {
             self.offer(visit, now, used, at);
         }
     }
