@@ -3,7 +3,9 @@
 //! [`Style::Free`] lets every thread do anything TSO allows, so small runs show every kind of
 //! conflict and most larger ones are violations. [`Style::Locked`] lets a thread touch a variable in
 //! a transaction only while it owns it, and gives variables back only after a fence: such runs
-//! interleave, yet are serializable however the writes commit.
+//! interleave, yet are serializable however the writes commit. [`Style::Published`] does that with one
+//! half of the variables; the other half is read and written by single events that nothing protects,
+//! so their writes may commit in any order, and still no transaction is disturbed.
 
 use std::collections::VecDeque;
 
@@ -48,6 +50,8 @@ pub enum Style {
     Fenced,
     /// Variables are owned while used: always serializable.
     Locked,
+    /// Half of the variables as in `Locked`, half for single events only: always TSO-serializable.
+    Published,
 }
 
 /// What to generate.
@@ -84,20 +88,26 @@ impl Shape {
         names
     }
 
+    /// How many of the variables are for transactions.
+    fn lockable(&self) -> usize {
+        let vars = self.vars.max(1);
+        if self.style == Style::Published { vars.div_ceil(2) } else { vars }
+    }
+
     /// The recording, event by event; lines are counted as if each event were one line.
     pub fn generate(&self, emit: impl FnMut(Event)) {
         let mut run = Run {
             shape: *self,
             random: Random::new(self.seed),
             threads: (0..self.threads.max(1)).map(|_| Progress::default()).collect(),
-            owned: vec![false; self.vars.max(1)],
+            owned: vec![false; self.lockable()],
             line: 0,
             counted: 0,
             emit,
         };
         match self.style {
             Style::Free | Style::Fenced => run.freely(),
-            Style::Locked => run.locked(),
+            Style::Locked | Style::Published => run.locked(),
         }
     }
 
@@ -220,10 +230,19 @@ impl<F: FnMut(Event)> Run<F> {
             while self.threads[thread].busy {
                 self.locked_step(thread);
             }
+            while !self.threads[thread].buffer.is_empty() {
+                self.commit(thread);
+            }
         }
     }
 
     fn locked_step(&mut self, thread: usize) {
+        let public = self.shape.vars.max(1) - self.owned.len();
+        if public > 0 && !self.threads[thread].busy && self.random.chance(60) {
+            let var = self.owned.len() + self.random.below(public);
+            self.access(thread, Var(var as u32));
+            return;
+        }
         if !self.threads[thread].busy {
             self.start_locked(thread);
             return;

@@ -196,6 +196,23 @@ pub fn by_permutation(evs: &[Ev], ask: Ask) -> bool {
     serial(&mut order, 0, &edges)
 }
 
+/// An SC execution (every commit right after its issue) with the same conflicts, if there is one.
+pub fn sc_execution(evs: &[Ev]) -> Option<Vec<Ev>> {
+    let (unit, edges) = graph(evs, Ask::Equivalent);
+    let mut left: Vec<usize> = (0..evs.len()).filter(|&i| unit[i] == i).collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let free =
+            left.iter().position(|&n| !edges.iter().any(|&(a, b)| b == n && left.contains(&a)));
+        let event = left.remove(free?);
+        order.push(evs[event]);
+        if evs[event].kind == Kind::Wr {
+            order.push(Ev { kind: Kind::Wc, ..evs[event] });
+        }
+    }
+    Some(order)
+}
+
 /// Calls `visit` for every execution of the trace with all writes committed; stops when it is true.
 pub fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
     fn go(
