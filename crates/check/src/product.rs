@@ -528,7 +528,8 @@ impl<'p, M: Memory> Product<'p, M> {
     ) -> Came {
         let world = &mut scratch.next;
         let pc = world.pcs[tid.index()];
-        if self.reductions.dead_registers {
+        // Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
+        if self.reductions.dead_registers || !self.renamings.is_empty() {
             self.forget_dead(world, tid, pc);
         }
         let instr = &self.program.step(tid, pc).instr;

@@ -90,14 +90,11 @@ impl Check<'_> {
             searches += u32::from(self.watch(&[loc], Robustness::Plain));
         }
         if self.settings.observational && !self.stale.found.is_empty() {
-            let all: Vec<Loc> = (0..self.program.locations.len())
-                .map(Loc::from)
-                .filter(|loc| self.program.locations[loc.index()].kind == LocationKind::Atomic)
-                .collect();
+            // A tainted load teaches its thread nothing, so races depend on taint as well.
+            let all: Vec<Loc> = (0..self.program.locations.len()).map(Loc::from).collect();
             self.stale = Witnesses::default();
             self.watch(&all, Robustness::Observational);
-        }
-        if self.settings.races {
+        } else if self.settings.races {
             for loc in plain {
                 searches += u32::from(self.watch(&[loc], Robustness::Plain));
             }
@@ -128,20 +125,23 @@ impl Check<'_> {
 
     fn explore(&mut self, focus: &[Loc], robustness: Robustness) {
         let memory = self.memory(focus, robustness);
-        let non_atomic = focus
-            .first()
-            .is_some_and(|loc| self.program.locations[loc.index()].kind == LocationKind::NonAtomic);
-        let own = if non_atomic { &self.races } else { &self.stale };
+        let is = |kind| {
+            focus.iter().any(|loc| self.program.locations[loc.index()].kind == kind)
+        };
+        let (atomic, non_atomic) = (is(LocationKind::Atomic), is(LocationKind::NonAtomic));
+        let own = if atomic { &self.stale } else { &self.races };
         let task = Task { focus: focus.to_vec(), depth: own.shortest() };
-        // A witness makes the exact cost of the other searches irrelevant; they may stay short.
         let report = self.explorer.explore(memory, &task);
         let cut = report.cut;
         for run in report.runs {
             self.note(run);
         }
-        let witnesses = if non_atomic { &mut self.races } else { &mut self.stale };
-        witnesses.cut = witnesses.cut.or(cut);
-        self.dependency.cut = self.dependency.cut.or(cut);
+        if atomic {
+            self.stale.cut = self.stale.cut.or(cut);
+        }
+        if non_atomic {
+            self.races.cut = self.races.cut.or(cut);
+        }
         // One search to the end is enough to know all assertions.
         self.assertions.cut = match self.explorer.exhausted {
             true => None,

@@ -157,7 +157,7 @@ impl Symmetries {
         let original = possible.clone();
         let image = |values: &Values, alpha: &Automorphism, class: Class| match values.members() {
             None => Values::Any,
-            Some(members) => Values::from_iter(members.iter().map(|&v| alpha.value(class, v))),
+            Some(members) => Values::of_members(members.iter().map(|&v| alpha.value(class, v))),
         };
         for alpha in &self.elements[1..] {
             for (x, values) in original.locations.iter().enumerate() {

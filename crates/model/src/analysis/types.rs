@@ -9,9 +9,10 @@
 //! Registers are typed per definition, not per name: a use belongs to the class of the definitions
 //! that reach it, so a register reused for something else does not tie the two uses together.
 
+use super::liveness::live_registers;
 use crate::expr::{Binary, Expr, Op};
-use crate::ids::{Loc, Pc, Reg, Tid};
-use crate::program::{Instr, Place, Program, Thread, Update};
+use crate::ids::{Loc, Pc, Reg, RegSet, Tid};
+use crate::program::{Instr, Place, Program, Step, Thread, Update};
 
 /// A class of values.
 pub type Class = u32;
@@ -64,8 +65,9 @@ impl Types {
         }
         for (t, thread) in program.threads.iter().enumerate() {
             types.constants.push(vec![Vec::new(); thread.code.len()]);
+            let live = live_registers(thread);
             for (pc, step) in thread.code.iter().enumerate() {
-                types.constrain(t, pc, step.next, &step.instr);
+                types.constrain(t, pc, step, live[step.next.index()]);
             }
         }
         types.flatten();
@@ -149,7 +151,7 @@ impl Types {
             .iter()
             .map(|_| thread.registers.iter().map(|_| self.fresh()).collect())
             .collect();
-        let live = super::liveness::live_registers(thread);
+        let live = live_registers(thread);
         for (pc, step) in thread.code.iter().enumerate() {
             let output = step.instr.output();
             for next in step.successors() {
@@ -210,13 +212,18 @@ impl Types {
         first
     }
 
-    fn constrain(&mut self, t: usize, pc: usize, next: Pc, instr: &Instr) {
-        let result =
-            |types: &Types, dst: Reg| types.registers[t][next.index()][dst.index()];
+    /// Ties together what `step` passes on or compares; `live` are the registers live after it.
+    fn constrain(&mut self, t: usize, pc: usize, step: &Step, live: RegSet) {
+        let (instr, next) = (&step.instr, step.next);
+        let result = |types: &mut Types, dst: Reg| match live.contains(dst) {
+            true => types.registers[t][next.index()][dst.index()],
+            false => types.fresh(), // dead, and so of no class
+        };
         match instr {
             Instr::Assign { dst, value } => {
                 let value = self.operand(t, pc, value);
-                self.unify(result(self, *dst), value);
+                let result = result(self, *dst);
+                self.unify(result, value);
             }
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
                 let cond = self.operand(t, pc, cond);
@@ -224,7 +231,8 @@ impl Types {
             }
             Instr::Load { dst, place, .. } => {
                 let class = self.place(t, pc, place);
-                self.unify(class, result(self, *dst));
+                let result = result(self, *dst);
+                self.unify(class, result);
             }
             Instr::Store { place, value, .. } => {
                 let class = self.place(t, pc, place);
@@ -239,7 +247,8 @@ impl Types {
                     self.make_rigid(class);
                 }
                 if let Some(dst) = dst {
-                    self.unify(class, result(self, *dst));
+                    let result = result(self, *dst);
+                self.unify(class, result);
                 }
             }
             Instr::Cas { place, expected, desired, .. }
@@ -250,7 +259,8 @@ impl Types {
                     self.unify(class, operand);
                 }
                 if let Some(dst) = instr.output() {
-                    self.unify(class, result(self, dst));
+                    let result = result(self, dst);
+                    self.unify(class, result);
                 }
             }
             Instr::Wait { dst, place, values, .. } => {
@@ -260,7 +270,8 @@ impl Types {
                     self.unify(class, operand);
                 }
                 if let Some(dst) = dst {
-                    self.unify(class, result(self, *dst));
+                    let result = result(self, *dst);
+                self.unify(class, result);
                 }
             }
             Instr::LightFence(places) => {

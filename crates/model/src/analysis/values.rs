@@ -36,7 +36,7 @@ impl Values {
     }
 
     /// A set with these members.
-    pub fn from_iter(values: impl IntoIterator<Item = Value>) -> Self {
+    pub fn of_members(values: impl IntoIterator<Item = Value>) -> Self {
         let mut members: Vec<Value> = values.into_iter().collect();
         members.sort_unstable();
         members.dedup();
@@ -101,7 +101,7 @@ impl Values {
     ) -> Values {
         match (self, other) {
             (Values::Few(a), Values::Few(b)) if a.len() * b.len() <= COMBINATIONS => {
-                Values::from_iter(
+                Values::of_members(
                     a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y))).filter_map(|(x, y)| combine(x, y)),
                 )
             }
@@ -327,7 +327,7 @@ fn evaluate(expr: &Expr, registers: &[Values], domain: Domain) -> Values {
                 }
                 results.len() <= FEW
             }) {
-                true => Values::from_iter(results),
+                true => Values::of_members(results),
                 false => Values::Any,
             }
         }
@@ -393,7 +393,7 @@ fn split(
         may.then(|| {
             let mut registers = registers.to_vec();
             if let [reg] = used[..] {
-                registers[reg.index()] = Values::from_iter(members);
+                registers[reg.index()] = Values::of_members(members);
             }
             registers
         })

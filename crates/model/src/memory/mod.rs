@@ -33,7 +33,7 @@ pub enum Effect<V> {
 /// A memory system.
 pub trait Memory: Sync {
     /// What it remembers, in a form that is quick to work with.
-    type State: Clone + Send;
+    type State: Clone + Send + Debug;
     /// What it may object to.
     type Violation: Copy + Eq + Hash + Debug + Send;
     /// An automorphism of the program in the form this memory needs to apply it.

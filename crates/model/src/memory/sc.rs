@@ -178,7 +178,7 @@ impl Sc {
             .zip(&self.store.initial)
             .map(|(row, initial)| {
                 let values = row.iter().enumerate().filter(|(_, seen)| seen.load(Relaxed));
-                Values::from_iter(
+                Values::of_members(
                     values.map(|(k, _)| min + k as Value).chain(std::iter::once(*initial)),
                 )
             })
