@@ -1,2 +1,26 @@
-//! Placeholder.
-fn main() {}
+//! `fencepost`: arguments in, exit code out. Everything else is wiring.
+
+mod args;
+mod check;
+mod exit;
+mod inputs;
+mod quantity;
+
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let exit = match &args.command {
+        args::Command::Check(args) => check::run(args),
+    };
+    exit.unwrap_or_else(|error| {
+        // Whoever reads our output has seen enough.
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            eprintln!("error: cannot write the report: {error}");
+        }
+        Exit::BadInput
+    })
+    .into()
+}

@@ -1,1 +1,35 @@
-//! Placeholder.
+//! One finding, many faces.
+//!
+//! An analysis answers in terms of threads, program counters and events; a user wants to read about
+//! source lines. [`FileReport`] is that answer in the user's terms: a verdict per property and, where
+//! one is violated, a [`Finding`] with the run that leads there and the execution that proves it. It
+//! is plain data. What shows it are its faces: [`text`] for terminals and [`json`] for programs.
+//!
+//! ```
+//! let source = lang::parse("sb.fp", "global x, y;
+//!     thread left  { local r; x.store(1); r = y.load(); }
+//!     thread right { local r; y.store(1); r = x.load(); }").unwrap();
+//! let settings = check::Settings::default();
+//! let outcome = check::check(&source.program, &settings, &|_, _| {});
+//! let report = report::FileReport::new(&source, &settings, &outcome);
+//! assert_eq!(report.answers[0].ruling.name(), "violated");
+//! assert_eq!(report.answers[0].findings[0].thread, "left");
+//! ```
+
+pub mod advice;
+pub mod answer;
+pub mod codes;
+pub mod escape;
+pub mod finding;
+pub mod json;
+pub mod place;
+pub mod proof;
+pub mod run;
+pub mod unsupported;
+
+pub use answer::{Answer, FileReport, Ruling};
+pub use finding::{Finding, Kind};
+pub use place::Place;
+pub use proof::Proof;
+pub use run::Step;
+pub use unsupported::unsupported;

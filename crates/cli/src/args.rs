@@ -1,0 +1,170 @@
+//! The command line: what can be asked, and the help that teaches it.
+
+use crate::quantity;
+use check::{Extent, Model, Reductions, Settings};
+use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+use model::memory::rc20::columns::Track;
+use search::{Limits, Order};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything on the command line.
+#[derive(Parser, Debug)]
+#[command(name = "fencepost", version, about, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Can weak memory make the program do what no interleaving explains?
+    Check(Check),
+}
+
+/// Arguments of `check`.
+#[derive(Arguments, Debug)]
+pub struct Check {
+    /// Programs, directories of programs, or patterns such as 'locks/*.fp'; - reads standard input
+    #[arg(required = true, value_name = "FILE|DIR|GLOB")]
+    pub inputs: Vec<PathBuf>,
+    /// The memory model to check against
+    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
+    pub model: ModelName,
+    /// Allow stale values to be read as long as nothing depends on them
+    #[arg(long)]
+    pub observational: bool,
+    /// Do not look for races on non-atomic locations
+    #[arg(long)]
+    pub no_races: bool,
+    /// Report everything that can go wrong, not only the first thing
+    #[arg(long)]
+    pub all: bool,
+    /// Tell the story of every violation even if there are many files
+    #[arg(long)]
+    pub details: bool,
+    /// Treat a value that wraps around at max_value as an error
+    #[arg(long)]
+    pub strict_values: bool,
+    /// How to search.
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How to search.
+#[derive(Arguments, Debug)]
+#[command(next_help_heading = "Search")]
+pub struct SearchArgs {
+    /// Reductions to use: local, por, symmetry, subsume, dead, or all, or none
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    pub reduce: Reductions,
+    /// Values of each location to tell apart
+    #[arg(long, value_enum, default_value_t = TrackName::Critical, value_name = "WHICH")]
+    pub track: TrackName,
+    /// Breadth first finds shortest witnesses; depth first reaches deep states early
+    #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
+    pub search: SearchName,
+    /// Give up on a file after this many states, such as 200000 or 10M
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub limit_states: Option<u64>,
+    /// Give up on a file when its states take this much memory, such as 512M or 2G
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    pub limit_memory: Option<u64>,
+    /// Give up on a file after this time, such as 30s, 5m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    pub limit_time: Option<Duration>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
+}
+
+/// What to print.
+#[derive(Arguments, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Print one JSON object per line for each file and property
+    #[arg(long)]
+    pub json: bool,
+    /// Print verdicts and errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// Memory models by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModelName {
+    /// C11's relaxed and release/acquire accesses and fences
+    Rc20,
+    /// Release/acquire: every read acquires, every write releases
+    Ra,
+    /// Sequential consistency: interleavings only
+    Sc,
+}
+
+/// Values to tell apart, by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrackName {
+    /// Those that a CAS or wait compares with
+    Critical,
+    /// All of them
+    All,
+}
+
+/// Orders of exploration by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SearchName {
+    /// Breadth first
+    Bfs,
+    /// Depth first
+    Dfs,
+}
+
+impl From<ModelName> for Model {
+    fn from(name: ModelName) -> Model {
+        match name {
+            ModelName::Rc20 => Model::Rc20,
+            ModelName::Ra => Model::Ra,
+            ModelName::Sc => Model::Sc,
+        }
+    }
+}
+
+impl Check {
+    /// The settings that the arguments stand for.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            model: self.model.into(),
+            observational: self.observational,
+            races: !self.no_races,
+            extent: if self.all { Extent::All } else { Extent::First },
+            reductions: self.search.reduce,
+            track: match self.search.track {
+                TrackName::Critical => Track::Critical,
+                TrackName::All => Track::All,
+            },
+            order: match self.search.search {
+                SearchName::Bfs => Order::Breadth,
+                SearchName::Dfs => Order::Depth,
+            },
+            limits: Limits {
+                states: self.search.limit_states,
+                memory: self.search.limit_memory,
+                time: self.search.limit_time,
+                depth: None,
+            },
+            jobs: self.search.jobs.map_or_else(all_cores, usize::from),
+        }
+    }
+}
+
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

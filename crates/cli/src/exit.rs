@@ -1,0 +1,41 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Everything asked holds.
+    Holds,
+    /// Something is violated.
+    Violated,
+    /// The input or the arguments are not usable.
+    BadInput,
+    /// A limit was reached before there was an answer.
+    Undecided,
+}
+
+impl Exit {
+    /// The exit code of two jobs together. Bad input outranks everything, because something was not
+    /// checked at all; a violation is certain, whatever else is undecided.
+    pub fn and(self, other: Exit) -> Exit {
+        let rank = |exit: Exit| match exit {
+            Exit::Holds => 0,
+            Exit::Undecided => 1,
+            Exit::Violated => 2,
+            Exit::BadInput => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Holds => 0,
+            Exit::Violated => 1,
+            Exit::BadInput => 2,
+            Exit::Undecided => 3,
+        })
+    }
+}

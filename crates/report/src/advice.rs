@@ -1,0 +1,206 @@
+//! What to do about a finding. Only what is known to help is said.
+//!
+//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: of two
+//!   such fences the earlier happens before the later, so every stretch of communication between
+//!   them must go forward in that order too, or it would contradict coherence.
+//! * Release and acquire where the cycle passes a value on are suggested only if the judge rejects
+//!   the same execution with those stronger modes.
+//!
+//! Neither says that no other execution goes wrong, so the advice is always to check again.
+
+use crate::finding::Kind;
+use crate::proof::{Event, EventKind, Proof};
+use check::Certificate;
+use model::graph::axioms::is_rc20_consistent;
+use model::graph::{EdgeKind, EventId, ExecutionGraph, Label};
+use model::{Program, ReadMode, WriteMode};
+use serde::Serialize;
+
+/// One thing that can be done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Advice {
+    /// It, as a sentence.
+    pub text: String,
+}
+
+impl Advice {
+    fn new(text: impl Into<String>) -> Self {
+        Advice { text: text.into() }
+    }
+}
+
+/// What to do about a finding of this kind with this certificate.
+pub fn advice(
+    program: &Program,
+    kind: Kind,
+    certificate: Option<&Certificate>,
+    proof: Option<&Proof>,
+) -> Vec<Advice> {
+    let mut all = Vec::new();
+    match (kind, certificate, proof) {
+        (Kind::Race, ..) => all.push(Advice::new(
+            "order the two accesses, for instance by a `rel` store after the first that an `acq` load \
+             before the second reads, or by a lock around both; or make the location atomic",
+        )),
+        (Kind::Assertion, ..) => all.push(Advice::new(
+            "this is an interleaving, possible on every machine: no fence or memory order forbids it",
+        )),
+        (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
+            all.extend(release_acquire(program, certificate, proof));
+            all.extend(fences(certificate, proof, !all.is_empty()));
+            if kind == Kind::Dependency {
+                all.push(Advice::new("or make sure that a stale value is thrown away unused"));
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+/// Release and acquire where the cycle passes values on, if that rules the execution out.
+fn release_acquire(program: &Program, certificate: &Certificate, proof: &Proof) -> Option<Advice> {
+    let cycle = certificate.cycle.as_ref()?;
+    let passed = |position: usize| {
+        let (event, edge) = cycle[position];
+        (edge == EdgeKind::Rf).then(|| (event, cycle[(position + 1) % cycle.len()].0))
+    };
+    let pairs: Vec<(EventId, EventId)> = (0..cycle.len()).filter_map(passed).collect();
+    let graph = &certificate.graph;
+    let releasing = |id: EventId| pairs.iter().any(|(write, _)| *write == id);
+    let acquiring = |id: EventId| pairs.iter().any(|(_, read)| *read == id);
+    let mut changes: Vec<String> = Vec::new();
+    for (write, read) in &pairs {
+        for (id, weak, mode) in [
+            (write, !graph.event(*write).label.releases(), "rel"),
+            (read, !graph.event(*read).label.acquires(), "acq"),
+        ] {
+            let event = &proof.events[id.index()];
+            if weak && !graph.event(*id).label.is_non_atomic() {
+                let change = format!("{} `{mode}`", location_of(event));
+                if !changes.contains(&change) {
+                    changes.push(change);
+                }
+            }
+        }
+    }
+    let stronger = strengthened(program, graph, &releasing, &acquiring)?;
+    (!changes.is_empty() && !is_rc20_consistent(&stronger))
+        .then(|| Advice::new(format!("make {}: that rules this execution out", and(&changes))))
+}
+
+/// The same execution with some writes releasing and some reads acquiring.
+fn strengthened(
+    program: &Program,
+    graph: &ExecutionGraph,
+    releasing: &dyn Fn(EventId) -> bool,
+    acquiring: &dyn Fn(EventId) -> bool,
+) -> Option<ExecutionGraph> {
+    let mut stronger = ExecutionGraph::initial(program);
+    for id in graph.ids() {
+        let event = graph.event(id);
+        let Some((tid, pc)) = event.step else { continue };
+        let mut label = event.label;
+        match &mut label {
+            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => {
+                raise_read(mode, acquiring(id))
+            }
+            Label::Write { mode, .. } => raise_write(mode, releasing(id)),
+            Label::Rmw { read_mode, write_mode, .. } => {
+                raise_read(read_mode, acquiring(id));
+                raise_write(write_mode, releasing(id));
+            }
+            Label::Fence(_) | Label::Ctrl => {}
+        }
+        let before = label.loc().filter(|_| label.writes()).and_then(|loc| {
+            let order = graph.writes_to(loc);
+            let place = order.iter().position(|write| *write == id)?;
+            order[..place].iter().rev().copied().find(|write| *write < id)
+        });
+        let write = before.or(graph.source(id));
+        stronger = stronger.extend(tid, pc, label, graph.dependencies(id), write)?;
+    }
+    Some(stronger)
+}
+
+fn raise_read(mode: &mut ReadMode, raise: bool) {
+    if raise && *mode != ReadMode::Na {
+        *mode = (*mode).max(ReadMode::Acq);
+    }
+}
+
+fn raise_write(mode: &mut WriteMode, raise: bool) {
+    if raise && *mode != WriteMode::Na {
+        *mode = (*mode).max(WriteMode::Rel);
+    }
+}
+
+/// Where fences rule the cycle out.
+fn fences(certificate: &Certificate, proof: &Proof, alternative: bool) -> Option<Advice> {
+    let cycle = certificate.cycle.as_ref()?;
+    let mut places: Vec<String> = Vec::new();
+    for (position, (from, edge)) in cycle.iter().enumerate() {
+        let to = cycle[(position + 1) % cycle.len()].0;
+        if *edge != EdgeKind::Po || is_fenced(&certificate.graph, proof, *from, to) {
+            continue;
+        }
+        let (from, to) = (&proof.events[from.index()], &proof.events[to.index()]);
+        let place = between(from, to);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() {
+        return None;
+    }
+    let or = if alternative { "or put" } else { "put" };
+    let each = if places.len() > 1 {
+        "both ".repeat(usize::from(places.len() == 2))
+    } else {
+        String::new()
+    };
+    let list = and(&places);
+    Some(Advice::new(format!("{or} `fence(seq_cst);` {each}{list}: that rules this cycle out")))
+}
+
+/// Does a `seq_cst` fence separate the two events of a thread, or is one of them such a fence?
+fn is_fenced(graph: &ExecutionGraph, proof: &Proof, from: EventId, to: EventId) -> bool {
+    let Some(tid) = graph.event(from).thread() else { return false };
+    let (first, last) = (graph.event(from).index, graph.event(to).index);
+    let events = graph.thread_events(tid).get(first..=last).unwrap_or_default();
+    events.iter().any(|id| proof.events[id.index()].kind == EventKind::FenceOrder)
+}
+
+fn between(from: &Event, to: &Event) -> String {
+    let thread = from.thread.as_deref().unwrap_or("?");
+    match (&from.place, &to.place) {
+        (Some(a), Some(b)) if a.line != b.line => {
+            format!("between line {} and line {} of `{thread}`", a.line, b.line)
+        }
+        (Some(a), Some(b)) => {
+            format!("between `{}` and `{}` (line {}) of `{thread}`", a.text, b.text, a.line)
+        }
+        _ => format!("in `{thread}`"),
+    }
+}
+
+/// The access as advice calls it: `the store of line 4`.
+fn location_of(event: &Event) -> String {
+    let what = match event.kind {
+        EventKind::Write => "store",
+        EventKind::Update => "update",
+        _ => "read",
+    };
+    match &event.place {
+        Some(place) => format!("the {what} of line {}", place.line),
+        None => format!("the initial {what}"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`
+fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}

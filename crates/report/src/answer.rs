@@ -1,0 +1,211 @@
+//! All that a check found out about one file.
+
+use crate::codes;
+use crate::finding::Finding;
+use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Witness};
+use lang::{Diagnostic, Source};
+use model::{Instr, LocationKind, Program, ReadMode, WriteMode};
+use serde::Serialize;
+
+/// How a question was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ruling {
+    /// The property holds.
+    Holds,
+    /// It does not.
+    Violated,
+    /// Nobody knows.
+    Undecided,
+}
+
+impl Ruling {
+    /// The word used in text and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ruling::Holds => "holds",
+            Ruling::Violated => "violated",
+            Ruling::Undecided => "undecided",
+        }
+    }
+}
+
+/// The answer for one property.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What was asked.
+    pub property: Property,
+    /// The answer.
+    pub ruling: Ruling,
+    /// Why nobody knows.
+    pub why: Option<String>,
+    /// What is wrong: one finding, or all that were asked for.
+    pub findings: Vec<Finding>,
+}
+
+/// What is known about one file.
+#[derive(Clone, Debug)]
+pub struct FileReport {
+    /// What messages call the file.
+    pub file: String,
+    /// The model it was checked against.
+    pub model: Model,
+    /// The answers, in the order in which they are shown.
+    pub answers: Vec<Answer>,
+    /// Run-time errors of the program.
+    pub faults: Vec<Finding>,
+    /// Where threads can get stuck.
+    pub stuck: Vec<Finding>,
+    /// What may not be as meant: the language's warnings, values that wrapped around, `sc` accesses.
+    pub warnings: Vec<Diagnostic>,
+    /// Does the program say anything by assertions?
+    pub has_assertions: bool,
+    /// Does it have non-atomic locations for which races were not looked for?
+    pub races_unknown: bool,
+    /// Was everything that is wrong asked for?
+    pub extent: Extent,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+impl FileReport {
+    /// The answer to a check of `source` as `settings` say.
+    pub fn new(source: &Source, settings: &Settings, outcome: &Outcome) -> Self {
+        let strengthened;
+        let program = match settings.model {
+            Model::Ra => {
+                strengthened = source.program.release_acquire();
+                &strengthened
+            }
+            Model::Rc20 | Model::Sc => &source.program,
+        };
+        let finding =
+            |property, witness: &Witness| Finding::new(source, program, property, witness);
+        let answer = |(property, verdict): &(Property, Verdict)| {
+            let more = outcome.more.iter().filter(|(p, _)| p == property).map(|(_, w)| w);
+            let (ruling, why) = match verdict {
+                Verdict::Holds => (Ruling::Holds, None),
+                Verdict::Violated(_) => (Ruling::Violated, None),
+                Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
+            };
+            let witnesses = verdict.witness().into_iter().chain(more);
+            let findings = witnesses.map(|witness| finding(Some(*property), witness)).collect();
+            Answer { property: *property, ruling, why, findings }
+        };
+        let mut warnings = source.warnings.clone();
+        warnings.extend(wrapped(source, outcome));
+        warnings.extend(sc_accesses(source, settings.model));
+        FileReport {
+            file: source.name.clone(),
+            model: settings.model,
+            answers: outcome.answers.iter().map(answer).collect(),
+            faults: outcome.faults.iter().map(|witness| finding(None, witness)).collect(),
+            stuck: outcome.stuck.iter().map(|witness| finding(None, witness)).collect(),
+            warnings,
+            has_assertions: program.steps().any(|(_, _, s)| matches!(s.instr, Instr::Assert(_))),
+            races_unknown: settings.model != Model::Sc
+                && !settings.races
+                && has_non_atomics(program),
+            extent: settings.extent,
+            cost: outcome.cost,
+        }
+    }
+
+    /// Everything wrong, run-time errors first.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.faults.iter().chain(self.answers.iter().flat_map(|answer| &answer.findings))
+    }
+
+    /// Is some answer this one?
+    pub fn any(&self, ruling: Ruling) -> bool {
+        self.answers.iter().any(|answer| answer.ruling == ruling)
+    }
+
+    /// The worst of the answers: violated, else undecided, else holds.
+    pub fn ruling(&self) -> Ruling {
+        [Ruling::Violated, Ruling::Undecided]
+            .into_iter()
+            .find(|ruling| self.any(*ruling))
+            .unwrap_or(Ruling::Holds)
+    }
+}
+
+fn has_non_atomics(program: &Program) -> bool {
+    program.locations.iter().any(|location| location.kind == LocationKind::NonAtomic)
+}
+
+/// A warning for every statement whose result wrapped around.
+fn wrapped(source: &Source, outcome: &Outcome) -> Vec<Diagnostic> {
+    let mut spans: Vec<_> = outcome
+        .wrapped
+        .iter()
+        .map(|(tid, pc)| source.span(source.program.step(*tid, *pc).origin))
+        .collect();
+    spans.sort_unstable();
+    spans.dedup();
+    let domain = source.program.domain;
+    let warn = |span| {
+        let message = "a result does not fit and wraps around during the check";
+        let help = format!(
+            "values are {}..={}; raise `max_value`, or use --strict-values to see a run that does this",
+            domain.min, domain.max
+        );
+        Diagnostic::warning(codes::WRAPPED, message).with_label(span, "here").with_help(help)
+    };
+    spans.into_iter().map(warn).collect()
+}
+
+/// How many `sc` accesses are pointed out one by one.
+const SHOWN_SC_ACCESSES: usize = 3;
+
+/// A note on `sc` accesses, if `model` has none.
+fn sc_accesses(source: &Source, model: Model) -> Option<Diagnostic> {
+    let has_sc = |instr: &Instr| match instr {
+        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
+        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
+        Instr::Rmw { read, write, .. }
+        | Instr::BlockingCas { read, write, .. }
+        | Instr::Cas { read, write, .. } => *read == ReadMode::Sc || *write == WriteMode::Sc,
+        _ => false,
+    };
+    let mut found: Vec<_> = source
+        .program
+        .steps()
+        .filter(|(_, _, step)| has_sc(&step.instr))
+        .map(|(_, _, step)| (source.span(step.origin), counts_as(&step.instr)))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    if model == Model::Sc || found.is_empty() {
+        return None;
+    }
+    let hidden = found.len().saturating_sub(SHOWN_SC_ACCESSES);
+    let count = match found.len() {
+        1 => "an `sc` access, which".to_string(),
+        n => format!("{n} `sc` accesses, which"),
+    };
+    let message = format!(
+        "the program has {count} {} does not know: `acq` and `rel` are checked instead",
+        model.name().to_uppercase()
+    );
+    let mut help = String::from(
+        "\"robust\" stays true for `sc`, but a violation may be one that C++ forbids; to rule it out \
+         in every model, put `fence(seq_cst);` after each `sc` store and before each `sc` load",
+    );
+    if hidden > 0 {
+        help.push_str(&format!(" ({hidden} more not shown)"));
+    }
+    let note = Diagnostic::warning(codes::SC_ACCESS, message).with_help(help);
+    let shown = found.into_iter().take(SHOWN_SC_ACCESSES);
+    Some(shown.fold(note, |note, (span, text)| note.with_label(span, text)))
+}
+
+fn counts_as(instr: &Instr) -> &'static str {
+    match instr {
+        Instr::Load { .. } | Instr::Wait { .. } => {
+            "counts as `acq`; write `fence(seq_cst);` before it"
+        }
+        Instr::Store { .. } => "counts as `rel`; write `fence(seq_cst);` after it",
+        _ => "counts as `acq, rel`; write `fence(seq_cst);` before and after it",
+    }
+}

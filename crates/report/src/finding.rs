@@ -1,0 +1,262 @@
+//! What is wrong with a program, where, and how it comes about.
+
+use crate::advice::{self, Advice};
+use crate::codes;
+use crate::place::Place;
+use crate::proof::{Event, EventKind, Proof};
+use crate::run::{Assigned, Replay, Step};
+use check::{Problem, Property, Witness};
+use lang::{Diagnostic, Source};
+use model::{Program, Tid};
+use serde::Serialize;
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Finding {
+    /// What a user looks up, one of [`crate::codes`].
+    pub code: &'static str,
+    /// What kind of thing.
+    pub problem: Kind,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The thread that it happens to.
+    pub thread: String,
+    /// The thread's number.
+    #[serde(skip)]
+    pub tid: Tid,
+    /// The statement where it shows.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The locals that the statement looks at.
+    pub locals: Vec<Assigned>,
+    /// The interleaving that leads there.
+    pub run: Vec<Step>,
+    /// The execution that proves it; none where the run is proof enough.
+    pub certificate: Option<Proof>,
+    /// What to do about it.
+    pub advice: Vec<Advice>,
+}
+
+/// What kind of thing is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A read may read a value that was overwritten.
+    StaleRead,
+    /// A store may come before one that was there first.
+    StaleWrite,
+    /// A read-modify-write may do both.
+    StaleUpdate,
+    /// A statement depends on a value that may be stale.
+    Dependency,
+    /// Two non-atomic accesses are not ordered.
+    Race,
+    /// An assertion fails.
+    Assertion,
+    /// An expression has no value.
+    Fault,
+    /// A thread waits forever.
+    Stuck,
+}
+
+impl Finding {
+    /// What `witness` shows about `program`, whose text is `source`. `property` is the one violated;
+    /// run-time errors and stuck threads violate none.
+    pub fn new(
+        source: &Source,
+        program: &Program,
+        property: Option<Property>,
+        witness: &Witness,
+    ) -> Self {
+        let mut replay = Replay::new(source, program);
+        let run = witness.run.iter().map(|step| replay.step(step)).collect();
+        let instr = &program.step(witness.tid, witness.pc).instr;
+        let certificate = witness
+            .certificate
+            .as_ref()
+            .map(|certificate| Proof::new(source, program, certificate));
+        let kind = kind(witness.problem, certificate.as_ref());
+        let thread = program.threads[witness.tid.index()].display_name();
+        let used = instr.inputs();
+        let locals = replay
+            .named_locals(witness.tid)
+            .into_iter()
+            .zip(0..)
+            .filter(|(_, index)| used.contains(model::Reg(*index)))
+            .map(|(local, _)| local)
+            .collect();
+        let observational = property == Some(Property::ObservationalRobustness);
+        let prefix = match (kind, observational) {
+            (Kind::Race | Kind::Assertion | Kind::Fault | Kind::Stuck, _) => "",
+            (_, true) => "not observationally robust: ",
+            (_, false) => "not robust: ",
+        };
+        let what = match (kind, &certificate) {
+            (Kind::Fault, _) => match witness.problem {
+                Problem::Fault(fault) => format!("{fault}, in `{thread}`"),
+                _ => format!("a run-time error in `{thread}`"),
+            },
+            (Kind::Assertion, _) => format!("an assertion of `{thread}` fails"),
+            (Kind::Stuck, _) => format!("`{thread}` can wait here forever"),
+            (_, Some(proof)) => refuted(kind, &thread, proof),
+            (_, None) => format!("`{thread}` goes wrong"),
+        };
+        Finding {
+            code: code(kind, observational),
+            problem: kind,
+            message: format!("{prefix}{what}"),
+            place: Place::of_step(source, program, witness.tid, witness.pc),
+            locals,
+            run,
+            advice: advice::advice(
+                program,
+                kind,
+                witness.certificate.as_ref(),
+                certificate.as_ref(),
+            ),
+            certificate,
+            tid: witness.tid,
+            thread,
+        }
+    }
+
+    /// The finding as a diagnostic: the source with what matters underlined.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let head = match self.problem {
+            Kind::Stuck => Diagnostic::warning(self.code, &self.message),
+            _ => Diagnostic::error(self.code, &self.message),
+        };
+        match &self.certificate {
+            Some(proof) => self.proof_labels(proof, head),
+            None => head.with_label(self.place.span, self.short_reason()),
+        }
+    }
+
+    /// The values of the locals that matter, such as `a = 0, b = 1`.
+    pub fn locals_text(&self) -> String {
+        let locals = self.locals.iter().map(|a| format!("{} = {}", a.local, a.value));
+        locals.collect::<Vec<_>>().join(", ")
+    }
+
+    fn short_reason(&self) -> String {
+        let locals = self.locals_text();
+        match (self.problem, locals.is_empty()) {
+            (Kind::Assertion, true) => "fails".to_string(),
+            (Kind::Assertion, false) => format!("fails with {locals}"),
+            (Kind::Stuck, _) => "nobody lets it go on".to_string(),
+            (_, true) => "here".to_string(),
+            (_, false) => format!("with {locals}"),
+        }
+    }
+
+    fn proof_labels(&self, proof: &Proof, head: Diagnostic) -> Diagnostic {
+        let (access, other) = (proof.access(), proof.other());
+        let mut labels: Vec<(&Event, String)> = Vec::new();
+        match self.problem {
+            Kind::Race => {
+                labels.push((access, format!("{} here", verb(access))));
+                labels.push((other, format!("{} here, in no order with it", verb(other))));
+            }
+            _ => {
+                labels.push((access, may(access, other)));
+                if let Some(newest) = proof.newest {
+                    let newest = &proof.events[newest];
+                    labels.push((newest, format!("{} first", writes(newest))));
+                }
+                if let Some(used_by) = proof.used_by {
+                    labels.push((&proof.events[used_by], "depends on that value".to_string()));
+                }
+            }
+        }
+        let placed =
+            labels.into_iter().filter_map(|(event, text)| Some((event.place.as_ref()?, text)));
+        placed.fold(head, |head, (place, text)| head.with_label(place.span, text))
+    }
+}
+
+fn kind(problem: Problem, proof: Option<&Proof>) -> Kind {
+    match problem {
+        Problem::Stale => match proof.map(|proof| proof.access().kind) {
+            Some(EventKind::Write) => Kind::StaleWrite,
+            Some(EventKind::Update) => Kind::StaleUpdate,
+            _ => Kind::StaleRead,
+        },
+        Problem::Dependency => Kind::Dependency,
+        Problem::Race => Kind::Race,
+        Problem::Assertion => Kind::Assertion,
+        Problem::Fault(_) => Kind::Fault,
+        Problem::Stuck => Kind::Stuck,
+    }
+}
+
+fn code(kind: Kind, observational: bool) -> &'static str {
+    match kind {
+        Kind::Race => codes::RACE,
+        Kind::Assertion => codes::ASSERTION,
+        Kind::Fault => codes::FAULT,
+        Kind::Stuck => codes::STUCK,
+        _ if observational => codes::OBSERVATIONAL_ROBUSTNESS,
+        _ => codes::ROBUSTNESS,
+    }
+}
+
+/// What the execution shows, in one line.
+fn refuted(kind: Kind, thread: &str, proof: &Proof) -> String {
+    let location = proof.access().location.as_deref().unwrap_or("memory");
+    match kind {
+        Kind::StaleWrite => {
+            format!("`{thread}` may store to `{location}` before a store that is there already")
+        }
+        Kind::StaleUpdate => format!("`{thread}` may update a stale value of `{location}`"),
+        Kind::Dependency => {
+            format!("`{thread}` depends on a value of `{location}` that may be stale")
+        }
+        Kind::Race => {
+            let other = proof.other().thread.as_deref().unwrap_or("another thread");
+            format!("`{thread}` and `{other}` race on `{location}`")
+        }
+        _ => format!("`{thread}` may read a stale value of `{location}`"),
+    }
+}
+
+/// `x = 1`, for the value written or else read.
+pub fn binding(event: &Event) -> String {
+    let location = event.location.as_deref().unwrap_or("?");
+    match event.written.or(event.read) {
+        Some(value) => format!("{location} = {value}"),
+        None => location.to_string(),
+    }
+}
+
+/// `writes x = 1`
+fn writes(event: &Event) -> String {
+    format!("writes {}", binding(event))
+}
+
+/// What an access does, as a verb with its object.
+fn verb(event: &Event) -> String {
+    let location = event.location.as_deref().unwrap_or("memory");
+    match (event.read, event.written) {
+        (Some(_), Some(_)) => format!("updates {location}"),
+        (Some(_), None) => format!("reads {location}"),
+        _ => format!("writes {location}"),
+    }
+}
+
+/// What the access may do, given the stale write it meets.
+fn may(access: &Event, stale: &Event) -> String {
+    let from = origin(stale);
+    match access.kind {
+        EventKind::Write => format!("may be ordered right after {from}"),
+        EventKind::Update => format!("may update {}, {from}", binding(stale)),
+        _ => format!("may still read {}, {from}", binding(stale)),
+    }
+}
+
+/// Where a write came from.
+pub fn origin(write: &Event) -> String {
+    match &write.place {
+        None => "the initial value".to_string(),
+        Some(place) => format!("the value from line {}", place.line),
+    }
+}

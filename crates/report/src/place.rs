@@ -1,0 +1,34 @@
+//! Places in a source text.
+
+use lang::{Source, Span};
+use model::{Pc, Program, Tid};
+use serde::Serialize;
+
+/// A statement of the source: where it is and what it says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Place {
+    /// Its line, counted from 1.
+    pub line: usize,
+    /// Its column, counted from 1 in characters.
+    pub column: usize,
+    /// Its text on one line, as written: nothing is escaped here.
+    pub text: String,
+    /// Its bytes.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+impl Place {
+    /// The place of a span.
+    pub fn of(source: &Source, span: Span) -> Self {
+        let (line, column) = source.line_column(span.start);
+        let words: Vec<&str> = source.snippet(span).split_whitespace().collect();
+        let text = words.join(" ").trim_end_matches(';').to_string();
+        Place { line, column, text, span }
+    }
+
+    /// The place of a thread's step.
+    pub fn of_step(source: &Source, program: &Program, tid: Tid, pc: Pc) -> Self {
+        Place::of(source, source.span(program.step(tid, pc).origin))
+    }
+}

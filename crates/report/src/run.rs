@@ -1,0 +1,151 @@
+//! A run under sequential consistency, step by step in source terms.
+//!
+//! The analyses say who moved where and what was read. The values written and assigned follow by
+//! doing it again, which is what [`Replay`] is for.
+
+use crate::place::Place;
+use check::replay::RunStep;
+use lang::Source;
+use model::thread::Action;
+use model::{Instr, Notes, Program, Reg, Tid, Update, Value};
+use serde::Serialize;
+
+/// One step of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Step {
+    /// The thread that moves.
+    pub thread: String,
+    /// Its number.
+    #[serde(skip)]
+    pub tid: Tid,
+    /// The statement.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What kind of statement it is: `load`, `store`, `fadd`, `fence`, `jump` and so on.
+    pub action: &'static str,
+    /// The location accessed.
+    pub location: Option<String>,
+    /// The value read from it.
+    pub read: Option<Value>,
+    /// The value written to it.
+    pub written: Option<Value>,
+    /// The local that gets a new value.
+    pub assigned: Option<Assigned>,
+}
+
+/// A local and its value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Assigned {
+    /// Its name.
+    pub local: String,
+    /// Its value.
+    pub value: Value,
+}
+
+impl Step {
+    /// Is it worth showing to a reader who wants to follow the shared memory?
+    pub fn is_shown(&self) -> bool {
+        !matches!(self.action, "assign" | "jump" | "skip" | "assume" | "halt")
+    }
+}
+
+/// What a statement is called in reports.
+pub fn action_name(instr: &Instr) -> &'static str {
+    match instr {
+        Instr::Assign { .. } => "assign",
+        Instr::Jump { .. } => "jump",
+        Instr::Skip => "skip",
+        Instr::Assert(_) => "assert",
+        Instr::Assume(_) => "assume",
+        Instr::Load { .. } => "load",
+        Instr::Store { .. } => "store",
+        Instr::Rmw { update: Update::Set(_), .. } => "exchange",
+        Instr::Rmw { .. } => "fadd",
+        Instr::Cas { .. } => "cas",
+        Instr::BlockingCas { .. } => "bcas",
+        Instr::Wait { .. } => "wait",
+        Instr::Fence(_) | Instr::LightFence(_) => "fence",
+        Instr::BusLock => "bus-lock",
+        Instr::BusUnlock => "bus-unlock",
+        Instr::Begin => "begin",
+        Instr::End => "end",
+        Instr::Halt => "halt",
+    }
+}
+
+/// The program's state as a run goes on.
+#[derive(Clone, Debug)]
+pub struct Replay<'a> {
+    source: &'a Source,
+    program: &'a Program,
+    /// The values of all locations.
+    pub memory: Vec<Value>,
+    /// The locals of all threads.
+    pub locals: Vec<Vec<Value>>,
+}
+
+impl<'a> Replay<'a> {
+    /// The start of a run of `program`, whose text is `source`.
+    pub fn new(source: &'a Source, program: &'a Program) -> Self {
+        Replay {
+            source,
+            program,
+            memory: program.locations.iter().map(|location| location.initial).collect(),
+            locals: program.threads.iter().map(|t| vec![0; t.registers.len()]).collect(),
+        }
+    }
+
+    /// Takes a step.
+    pub fn step(&mut self, step: &RunStep) -> Step {
+        let (program, tid) = (self.program, step.tid);
+        let instr = &program.step(tid, step.pc).instr;
+        let written = written(&step.action, step.read, program);
+        if let (Some(loc), Some(value)) = (step.action.loc(), written) {
+            self.memory[loc.index()] = value;
+        }
+        let new = match instr {
+            Instr::Assign { value, .. } => {
+                value.eval(&self.locals[tid.index()], program.domain, &mut Notes::default()).ok()
+            }
+            _ => step.read,
+        };
+        let assigned = instr.output().zip(new).map(|(reg, value)| self.assign(tid, reg, value));
+        Step {
+            thread: program.threads[tid.index()].display_name(),
+            tid,
+            place: Place::of_step(self.source, program, tid, step.pc),
+            action: action_name(instr),
+            location: step.action.loc().map(|loc| program.locations[loc.index()].display_name()),
+            read: step.read.filter(|_| !matches!(step.action, Action::Write { .. })),
+            written,
+            assigned,
+        }
+    }
+
+    /// The locals of a thread, by name.
+    pub fn named_locals(&self, tid: Tid) -> Vec<Assigned> {
+        let names = self.program.threads[tid.index()].registers.iter();
+        let pairs = names.zip(&self.locals[tid.index()]);
+        pairs.map(|(name, value)| Assigned { local: name.clone(), value: *value }).collect()
+    }
+
+    fn assign(&mut self, tid: Tid, reg: Reg, value: Value) -> Assigned {
+        self.locals[tid.index()][reg.index()] = value;
+        let local = self.program.threads[tid.index()].registers[reg.index()].clone();
+        Assigned { local, value }
+    }
+}
+
+/// What an action writes when it reads `read`.
+fn written(action: &Action, read: Option<Value>, program: &Program) -> Option<Value> {
+    match action {
+        Action::Write { value, .. } => Some(*value),
+        Action::Update { change, .. } => {
+            change.apply(read?, program.domain, &mut Notes::default()).ok()
+        }
+        Action::Cas { expected, desired, .. } | Action::BlockingCas { expected, desired, .. } => {
+            (read == Some(*expected)).then_some(*desired)
+        }
+        _ => None,
+    }
+}
