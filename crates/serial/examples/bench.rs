@@ -21,9 +21,13 @@ fn main() {
     executions(10_000_000 / scale);
     executions_from_text(10_000_000 / scale);
     for events in [100_000, 1_000_000, 10_000_000 / scale] {
-        traces(events, 4, 6);
+        for style in [Style::Locked, Style::Published] {
+            traces(events, 4, 6, style);
+        }
     }
-    traces(1_000_000 / scale, 8, 12);
+    for style in [Style::Locked, Style::Published] {
+        traces(1_000_000 / scale, 8, 12, style);
+    }
     baseline(1_000_000 / scale);
 }
 
@@ -125,17 +129,11 @@ fn write_file(path: &std::path::Path, shape: &Shape, names: &Names) -> std::io::
     result.and_then(|()| out.flush())
 }
 
-fn traces(events: usize, threads: usize, vars: usize) {
-    println!("traces: {events} events, {threads} threads, {vars} variables, transactions of 5");
-    let shape = Shape {
-        threads,
-        vars,
-        events,
-        transaction: 5,
-        commits: false,
-        style: Style::Locked,
-        seed: 2,
-    };
+fn traces(events: usize, threads: usize, vars: usize, style: Style) {
+    println!(
+        "traces ({style:?}): {events} events, {threads} threads, {vars} variables, transactions of 5"
+    );
+    let shape = Shape { threads, vars, events, transaction: 5, commits: false, style, seed: 2 };
     let trace = shape.events();
     for question in Question::ALL {
         let start = Instant::now();

@@ -36,17 +36,10 @@ pub fn text(report: &Report) -> String {
         let text = answer.question.text();
         let _ = writeln!(out, "{text} if every write commits at once: {}", yes_no(answer));
     }
-    let mut shown: Vec<&Violation> = Vec::new();
-    for answer in report.answers.iter().chain(&report.as_recorded) {
-        let Some(violation) = &answer.violation else { continue };
-        if shown.iter().any(|other| other.cycle == violation.cycle) {
-            continue;
-        }
-        shown.push(violation);
-        let _ = writeln!(out, "\nnot {}:", answer.question.text());
+    for (violation, questions, execution) in distinct(report) {
+        let _ = writeln!(out, "\n{}:", questions.join(", "));
         out.push_str(&cycle_text(violation, names));
-        let tso = answer.question == Question::TsoSerializable;
-        if let Some(execution) = answer.execution.as_ref().filter(|_| tso) {
+        if let Some(execution) = execution {
             out.push_str("\nan execution of this trace that shows it:\n");
             out.push_str(&recording_text(execution, names, "  "));
         }
@@ -55,6 +48,28 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(out, "\nadvice: {advice}");
     }
     out
+}
+
+type Shown<'a> = (&'a Violation, Vec<String>, Option<&'a [Event]>);
+
+/// The violations, those with the same cycle together; the execution only where the user needs it to
+/// believe the main verdict, that on TSO.
+fn distinct(report: &Report) -> Vec<Shown<'_>> {
+    let mut shown: Vec<Shown<'_>> = Vec::new();
+    for answer in report.answers.iter().chain(&report.as_recorded) {
+        let Some(violation) = &answer.violation else { continue };
+        let text = format!("not {}", answer.question.text());
+        match shown.iter_mut().find(|(other, ..)| other.cycle == violation.cycle) {
+            Some((_, questions, _)) if questions.contains(&text) => {}
+            Some((_, questions, _)) => questions.push(text),
+            None => {
+                let tso = answer.question == Question::TsoSerializable;
+                let execution = answer.execution.as_deref().filter(|_| tso);
+                shown.push((violation, vec![text], execution));
+            }
+        }
+    }
+    shown
 }
 
 fn yes_no(answer: &Answer) -> &'static str {

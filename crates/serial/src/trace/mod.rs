@@ -105,7 +105,7 @@ impl Monitor<'_> {
         let mut search = Search::new(self.index, self.question);
         let mut starts = Vec::new();
         for (thread, lane) in self.index.lanes.iter().enumerate() {
-            let mut tried: Map<(u32, u32), (Pos, Pos)> = Map::default();
+            let mut tried: Map<(usize, usize), (Pos, Pos)> = Map::default();
             for unit in 0..lane.units.len() as u32 {
                 search.starts(thread as u32, unit, &mut starts);
                 for start in &starts {

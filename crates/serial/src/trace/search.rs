@@ -90,8 +90,9 @@ pub(crate) struct Search<'a> {
     stamp: u64,
     exits: Vec<u32>,
     backs: Map<(u32, u32), Vec<Back>>,
-    /// The earliest time per place and set of threads used, as an index in `arena`.
-    best: Map<(u64, u32, u32), u32>,
+    /// Exits of the units entered lately, in order of time.
+    recent: Vec<((u32, u32), Vec<u32>)>,
+    best: Best,
     arena: Vec<Reached>,
     queue: VecDeque<u32>,
     horizon: Vec<Pos>,
@@ -99,8 +100,67 @@ pub(crate) struct Search<'a> {
     pub work: u64,
 }
 
-/// Caches are dropped when they hold this many units.
+/// This cache is dropped when it holds this many writes.
 const MOST_CACHED: usize = 200_000;
+
+/// How many units' exits are remembered.
+const RECENT: usize = 1 << 12;
+
+/// The earliest time known per place and set of threads used, as an index in the arena. A table
+/// where the sets are few, a hash table where they are many.
+struct Best {
+    labels: usize,
+    places: usize,
+    stamp: u32,
+    table: Vec<(u32, u32)>,
+    overflow: Map<(u64, u32), u32>,
+}
+
+impl Best {
+    fn new(threads: usize, vars: usize) -> Self {
+        const LARGEST: usize = 1 << 20;
+        let labels = 2 * vars;
+        let places = (threads * labels).max(1);
+        let sets = (LARGEST / places).clamp(1, 1 << threads.min(20));
+        Best {
+            labels,
+            places,
+            stamp: 0,
+            table: vec![(0, 0); sets * places],
+            overflow: Map::default(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.overflow.clear();
+        self.overflow.shrink_to(1 << 12);
+        self.stamp = self.stamp.wrapping_add(1);
+        if self.stamp == 0 {
+            self.table.fill((0, 0));
+            self.stamp = 1;
+        }
+    }
+
+    fn place(&self, place: &Reached) -> usize {
+        place.thread as usize * self.labels + label_of(place.op, place.var)
+    }
+
+    fn get(&self, place: &Reached) -> Option<u32> {
+        let at = self.place(place);
+        match self.table.get((place.used as usize).saturating_mul(self.places) + at) {
+            Some(&(stamp, best)) => (stamp == self.stamp).then_some(best),
+            None => self.overflow.get(&(place.used, at as u32)).copied(),
+        }
+    }
+
+    fn set(&mut self, place: &Reached, best: u32) {
+        let at = self.place(place);
+        match self.table.get_mut((place.used as usize).saturating_mul(self.places) + at) {
+            Some(entry) => *entry = (self.stamp, best),
+            None => drop(self.overflow.insert((place.used, at as u32), best)),
+        }
+    }
+}
 
 impl<'a> Search<'a> {
     pub fn new(index: &'a Index, question: Question) -> Self {
@@ -112,7 +172,8 @@ impl<'a> Search<'a> {
             stamp: 0,
             exits: Vec::new(),
             backs: Map::default(),
-            best: Map::default(),
+            recent: vec![((NEVER, NEVER), Vec::new()); RECENT],
+            best: Best::new(index.lanes.len(), index.vars),
             arena: Vec::new(),
             queue: VecDeque::new(),
             horizon: Vec::new(),
@@ -138,7 +199,7 @@ impl<'a> Search<'a> {
             if access.pos >= horizon || self.exits.len() == labels {
                 return;
             }
-            let label = label(access) as usize;
+            let label = label(access);
             if self.seen[label] != self.stamp && lane.leads_to(body, at, vars) {
                 self.seen[label] = self.stamp;
                 self.exits.push(at);
@@ -147,7 +208,7 @@ impl<'a> Search<'a> {
         if (body.start as usize + patience) < lane.accesses.len() {
             for &var in &lane.vars {
                 for op in [Op::Read, Op::Write] {
-                    let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+                    let label = label_of(op, var);
                     if self.seen[label] != self.stamp
                         && let Some(at) = lane.exit(body, op, var, vars)
                         && lane.accesses[at as usize].pos < horizon
@@ -163,7 +224,7 @@ impl<'a> Search<'a> {
     fn first_after(&mut self, thread: u32, op: Op, var: u32, pos: Pos) -> Option<u32> {
         let lane = &self.index.lanes[thread as usize];
         let list = lane.list(op, var);
-        let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+        let label = label_of(op, var);
         let hint = &mut self.hints[thread as usize].accesses[label];
         *hint = seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos <= pos);
         list.get(*hint).copied()
@@ -194,7 +255,7 @@ impl<'a> Search<'a> {
         self.stamp += 1;
         for (offset, enter) in accesses.iter().enumerate().rev() {
             // The last access of each kind to a variable is the best entry.
-            let seen = &mut self.seen[label(enter) as usize];
+            let seen = &mut self.seen[label(enter)];
             if std::mem::replace(seen, self.stamp) == self.stamp {
                 continue;
             }
@@ -215,9 +276,6 @@ impl<'a> Search<'a> {
             return None;
         }
         self.best.clear();
-        if self.best.capacity() > 1 << 16 {
-            self.best.shrink_to(1 << 10);
-        }
         self.arena.clear();
         self.queue.clear();
         self.set_horizon(start, discipline);
@@ -228,7 +286,7 @@ impl<'a> Search<'a> {
         self.offer(start.visit, start.leave.pos, used, NEVER);
         while let Some(at) = self.queue.pop_front() {
             let place = self.arena[at as usize];
-            if self.best.get(&key(&place)) != Some(&at) {
+            if self.best.get(&place) != Some(at) {
                 continue;
             }
             if self.closes(&place, start) {
@@ -257,7 +315,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 let list = lane.list(op, var);
-                let label = (var * 2 + u32::from(op == Op::Write)) as usize;
+                let label = label_of(op, var);
                 let hint = &mut self.hints[thread as usize].accesses[label];
                 *hint =
                     seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos < entered);
@@ -343,7 +401,7 @@ impl<'a> Search<'a> {
         let lane = &self.index.lanes[thread as usize];
         let unit = lane.unit_of(first);
         let list = lane.list(Op::Write, from.var);
-        let hint = self.hints[thread as usize].accesses[(from.var * 2 + 1) as usize];
+        let hint = self.hints[thread as usize].accesses[label_of(Op::Write, from.var)];
         let last = list[seek(list.len(), hint, |at| list[at] < unit.end) - 1];
         self.pass(thread, last, at, from, discipline);
         self.pass_back(thread, first, at, from, discipline);
@@ -353,14 +411,24 @@ impl<'a> Search<'a> {
     fn pass(&mut self, thread: u32, enter: u32, at: u32, from: &Reached, discipline: Discipline) {
         let entry = self.access(thread, enter);
         let horizon = self.horizon.last().copied().unwrap_or(NEVER);
-        self.find_exits(thread, entry.unit, horizon);
-        let exits = std::mem::take(&mut self.exits);
+        let slot = (entry.unit as usize * 61 + thread as usize) % RECENT;
+        if self.recent[slot].0 != (thread, entry.unit) {
+            self.find_exits(thread, entry.unit, NEVER);
+            self.exits.sort_unstable();
+            let (unit, exits) = &mut self.recent[slot];
+            *unit = (thread, entry.unit);
+            exits.clone_from(&self.exits);
+        }
+        let exits = std::mem::take(&mut self.recent[slot].1);
         for &leave in &exits {
             let exit = self.access(thread, leave);
+            if exit.pos >= horizon {
+                break;
+            }
             let now = if entry.ties(exit) { exit.pos.max(from.now) } else { exit.pos };
             self.visit(Visit { thread, enter, leave }, now, at, from, discipline);
         }
-        self.exits = exits;
+        self.recent[slot].1 = exits;
     }
 
     /// Enters later units, of the same stretch between fences, whose exit is not tied.
@@ -389,7 +457,7 @@ impl<'a> Search<'a> {
         let fence = lane.accesses[first as usize].latest;
         let list = lane.list(Op::Write, lane.accesses[first as usize].var);
         let begin = list.partition_point(|&write| write < first);
-        let mut found: Map<u32, Back> = Map::default();
+        let mut found: Map<usize, Back> = Map::default();
         for (offset, &enter) in list[begin..].iter().enumerate() {
             let entry = &lane.accesses[enter as usize];
             let next = list.get(begin + offset + 1).map(|&next| lane.accesses[next as usize]);
@@ -436,21 +504,21 @@ impl<'a> Search<'a> {
         let (op, var) = (exit.op, exit.var);
         let place = Reached { thread: visit.thread, op, var, used, now, visit, before };
         let next = self.arena.len() as u32;
-        let known = self.best.get(&key(&place)).map(|&at| self.arena[at as usize].now);
+        let known = self.best.get(&place).map(|at| self.arena[at as usize].now);
         if known.is_none_or(|known| now < known) {
-            self.best.insert(key(&place), next);
+            self.best.set(&place, next);
             self.arena.push(place);
             self.queue.push_back(next);
         }
     }
 }
 
-fn key(place: &Reached) -> (u64, u32, u32) {
-    (place.used, place.thread, place.var * 2 + u32::from(place.op == Op::Write))
+fn label_of(op: Op, var: u32) -> usize {
+    (var * 2 + u32::from(op == Op::Write)) as usize
 }
 
-fn label(access: &Access) -> u32 {
-    access.var * 2 + u32::from(access.op == Op::Write)
+fn label(access: &Access) -> usize {
+    label_of(access.op, access.var)
 }
 
 /// The first of `0..len` that is not `before`, looked for around `hint`.
@@ -483,7 +551,7 @@ fn seek(len: usize, hint: usize, before: impl Fn(usize) -> bool) -> usize {
 
 impl Start {
     /// What decides whether another start can do better: entry and exit.
-    pub fn profile(&self) -> (u32, u32) {
+    pub fn profile(&self) -> (usize, usize) {
         (label(&self.enter), label(&self.leave))
     }
 
