@@ -90,7 +90,7 @@ T1 wr head
 T1 commit head
 T1 end
 ";
-    assert_eq!(verdicts(&judged(repaired))[2], true);
+    assert!(verdicts(&judged(repaired))[2]);
     let one_takes = "\
 T1 begin alpha
 T1 rd head

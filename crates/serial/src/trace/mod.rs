@@ -16,10 +16,10 @@
 //! write and that of the two writes undirected, and `T1 wr → T2 wr → T1 rd` is an acyclic orientation
 //! with a cycle between the transactions. But no execution of this trace has it: T2's write is issued
 //! after the read. We keep the definition, and ask of an orientation that commits can be placed so
-//! ([`realize`]); with that, both brute-force oracles of the test suite (all orientations, all
+//! (module `realize`); with that, both brute-force oracles of the test suite (all orientations, all
 //! placements of commits) and the search below agree.
 //!
-//! The search is described in [`search`]. It runs in time linear in the length of the trace for a
+//! The search is described in the module `search`. It runs in time linear in the length of the trace for a
 //! fixed number of threads and variables.
 
 pub(crate) mod exhaustive;
@@ -71,11 +71,37 @@ pub fn is_transaction_fenced(trace: &[Event]) -> bool {
     Index::new(Question::TsoSerializable, trace).fenced
 }
 
+/// In which order the two searches are tried for each start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Strategy {
+    /// By the number of threads.
+    #[default]
+    Auto,
+    /// The polynomial search; the one exponential in the threads only where that is not enough.
+    PolynomialFirst,
+    /// At once the one that keeps the set of threads used: with few threads that is cheap, and prunes
+    /// more than it costs.
+    ThreadSets,
+}
+
 /// Decides whether every execution of the trace answers `question` with yes.
 pub fn judge(question: Question, trace: &[Event]) -> TraceAnswer {
+    judge_by(Strategy::Auto, question, trace)
+}
+
+/// The same, by a strategy of the caller's choice; all give the same answer.
+pub fn judge_by(strategy: Strategy, question: Question, trace: &[Event]) -> TraceAnswer {
     let index = Index::new(question, trace);
+    let disciplines: &[Discipline] = match strategy {
+        Strategy::Auto if index.lanes.len() <= FEW_THREADS => &[Discipline::OneWritingVisit],
+        Strategy::ThreadSets => &[Discipline::OneWritingVisit],
+        Strategy::Auto | Strategy::PolynomialFirst => {
+            &[Discipline::Any, Discipline::OneWritingVisit]
+        }
+    };
+    let effort = Effort::default();
     let mut monitor =
-        Monitor { question, trace, index: &index, effort: Effort::default(), thorough: false };
+        Monitor { question, trace, index: &index, disciplines, effort, thorough: false };
     let violation = monitor.run().unwrap_or_else(|Doubt| {
         monitor.thorough = true;
         monitor.effort = Effort::default();
@@ -92,12 +118,13 @@ struct Monitor<'a> {
     question: Question,
     trace: &'a [Event],
     index: &'a Index,
+    disciplines: &'a [Discipline],
     effort: Effort,
     /// No shortcuts, and every walk where the search leaves a doubt.
     thorough: bool,
 }
 
-/// With few threads the set of threads used is cheap to keep, and prunes more than it costs.
+/// Up to here [`Strategy::Auto`] keeps the set of threads used.
 const FEW_THREADS: usize = 5;
 
 impl Monitor<'_> {
@@ -132,9 +159,7 @@ impl Monitor<'_> {
         search: &mut Search<'_>,
         start: &Start,
     ) -> Result<Option<TraceViolation>, Doubt> {
-        let disciplines = [Discipline::Any, Discipline::OneWritingVisit];
-        let first = usize::from(self.index.lanes.len() <= FEW_THREADS);
-        for &discipline in &disciplines[first..] {
+        for &discipline in self.disciplines {
             let Some(walk) = search.walk(start, discipline) else { return Ok(None) };
             if let Some(found) = self.confirm(&walk) {
                 return Ok(Some(found));
