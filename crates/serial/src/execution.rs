@@ -16,7 +16,7 @@
 //! The definition's other same-thread conflicts (commit with commit, commit with fence) join
 //! transactions that the issues of those writes already join.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use crate::event::{Action, Event, Thread, Var};
 use crate::graph::{Cycle, Graph, Node};
@@ -76,6 +76,8 @@ struct Mention {
 struct Why {
     leaves: Access,
     enters: Access,
+    /// False if the edge leads through units that were contracted.
+    direct: bool,
 }
 
 /// What is kept with each live unit.
@@ -154,12 +156,26 @@ pub struct ExecutionMonitor {
     violation: Option<Violation>,
     before: Vec<Mention>,
     spare: Vec<Vec<(Node, u32)>>,
+    /// Contract when more units than this are alive.
+    most_live: usize,
+    least_limit: usize,
 }
+
+/// Up to this many live units the monitor does not think about contracting.
+const COMFORTABLE: usize = 50_000;
 
 impl ExecutionMonitor {
     /// A monitor that has seen nothing.
     pub fn new(question: Question) -> Self {
+        Self::with_limit(question, COMFORTABLE)
+    }
+
+    /// A monitor that contracts its graph when more than `limit` units are alive. A unit that stays
+    /// open keeps alive what follows it; without contraction memory would grow until it ends.
+    pub fn with_limit(question: Question, limit: usize) -> Self {
         ExecutionMonitor {
+            most_live: limit,
+            least_limit: limit,
             question,
             graph: Graph::new(),
             threads: Vec::new(),
@@ -207,6 +223,32 @@ impl ExecutionMonitor {
             Action::Commit(x) => self.commit(thread, x, access),
             Action::Fence => self.fence(thread, access),
         }
+        if self.graph.live() > self.most_live && self.violation.is_none() {
+            self.contract();
+        }
+    }
+
+    /// Takes units out of the graph that are over and that no later event will be compared with.
+    fn contract(&mut self) {
+        let mut needed: HashSet<Node> = HashSet::new();
+        for state in &self.threads {
+            needed.extend(state.open);
+            let writes = state.buffer.iter().flat_map(|w| [w.above, w.reader]).flatten();
+            let last = [state.previous, state.last_strong, state.last_write].into_iter().flatten();
+            let own = state.vars.iter().filter_map(|own| own.last_access);
+            let mentions =
+                writes.chain(last).chain(own).chain(state.buffered_reads.iter().copied());
+            needed.extend(mentions.map(|mention| mention.node));
+        }
+        for var in &self.vars {
+            needed.extend(var.last_commit.map(|mention| mention.node));
+            needed.extend(var.readers.iter().map(|(_, mention)| mention.node));
+        }
+        self.graph.contract(
+            |node| needed.contains(&node),
+            |first, last| Why { leaves: first.leaves, enters: last.enters, direct: false },
+        );
+        self.most_live = self.least_limit.max(2 * self.graph.live());
     }
 
     fn begin(&mut self, thread: usize, access: Access) {
@@ -270,7 +312,7 @@ impl ExecutionMonitor {
     fn draw(&mut self, to: Mention) {
         let mut before = std::mem::take(&mut self.before);
         for from in before.drain(..) {
-            let why = Why { leaves: from.access, enters: to.access };
+            let why = Why { leaves: from.access, enters: to.access, direct: true };
             if let Err(cycle) = self.graph.add_edge(from.node, to.node, why) {
                 self.violation = Some(self.explain(&cycle, from.node, to.node));
                 break;
@@ -434,10 +476,13 @@ impl ExecutionMonitor {
         if let Some(violation) = shortest.filter(|violation| violation.cycle.len() <= cycle.len()) {
             return violation;
         }
-        let steps = cycle.iter().filter_map(|&(node, Why { leaves, enters })| {
+        let steps = cycle.iter().filter_map(|&(node, Why { leaves, enters, direct })| {
             let unit = self.graph.data(node)?.unit?;
-            let same = leaves.thread == enters.thread;
-            let kind = if same { EdgeKind::ProgramOrder } else { EdgeKind::Conflict };
+            let kind = match (direct, leaves.thread == enters.thread) {
+                (false, _) => EdgeKind::Indirect,
+                (true, true) => EdgeKind::ProgramOrder,
+                (true, false) => EdgeKind::Conflict,
+            };
             Some(Step { unit, leaves, kind, enters })
         });
         Violation { question: self.question, cycle: steps.collect() }

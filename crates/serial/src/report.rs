@@ -132,6 +132,7 @@ pub fn to_dot(violation: &Violation, names: &Names) -> String {
                 crate::witness::EdgeKind::ProgramOrder => "solid",
                 crate::witness::EdgeKind::Conflict => "bold",
                 crate::witness::EdgeKind::OrientedConflict => "dashed",
+                crate::witness::EdgeKind::Indirect => "dotted",
             }
         );
     }

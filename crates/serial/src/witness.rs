@@ -45,6 +45,8 @@ pub enum EdgeKind {
     ProgramOrder,
     /// Different threads, same variable, at least one write.
     Conflict,
+    /// Through transactions between the two that the monitor no longer holds.
+    Indirect,
     /// A conflict of a trace whose direction was free, and chosen by the execution shown.
     OrientedConflict,
 }
@@ -55,6 +57,7 @@ impl EdgeKind {
         match self {
             EdgeKind::ProgramOrder => "program order",
             EdgeKind::Conflict => "conflict",
+            EdgeKind::Indirect => "through transactions no longer held",
             EdgeKind::OrientedConflict => "oriented conflict",
         }
     }
