@@ -8,93 +8,171 @@
 
 use crate::replay::RunStep;
 use crate::verdict::{Certificate, Problem};
-use model::graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge};
+use model::graph::{EventId, Execution, ExecutionGraph, Next, judge};
+use model::memory::rc20::Robustness;
 use model::{FenceMode, Instr, Pc, Program, Tid};
 
-/// The execution that shows `problem` of `tid` at `pc` after `run`.
+/// How many loads of a run may have read something stale without the program noticing.
+const STALE_LOADS: usize = 3;
+/// How many writes further back they may have read.
+const AGES: usize = 3;
+/// How many executions are tried.
+const TRIES: usize = 5000;
+
+/// The execution that shows `problem` of `tid` at `pc` after `run`, which was found by looking for
+/// violations of `robustness`.
 pub fn certify(
     program: &Program,
     run: &[RunStep],
     tid: Tid,
     pc: Pc,
     problem: Problem,
+    robustness: Robustness,
 ) -> Option<Certificate> {
     let end = (tid, pc);
     match problem {
-        Problem::Stale => stale(program, &replay(program, run, end, None)?.execution, tid),
-        Problem::Dependency => dependency(program, run, end),
-        Problem::Race => race(program, &replay(program, run, end, None)?.execution, tid),
+        Problem::Stale | Problem::Dependency => match robustness {
+            Robustness::Plain => {
+                let before = replay(program, run, end, &[])?.execution;
+                continuations(program, &before, tid, problem)
+                    .into_iter()
+                    .find_map(|(graph, write)| weigh(program, graph, (None, write), robustness))
+            }
+            Robustness::Observational => observational(program, run, end, problem),
+        },
+        Problem::Race => race(program, run, end, robustness),
         Problem::Assertion | Problem::Fault(_) | Problem::Stuck => None,
     }
 }
 
-/// The execution in which the next access of `tid` goes wrong.
-fn stale(program: &Program, before: &Execution, tid: Tid) -> Option<Certificate> {
-    let Next::Access(access) = before.next(program, tid) else { return None };
-    // The most recent stale write makes the most believable story.
-    before.graph.writes_to(access.loc).iter().rev().skip(1).find_map(|&other| {
-        let graph = before.access(program, tid, other)?.graph;
-        let judgement = judge(program, &graph);
-        let access = last_event(&graph);
-        judgement.refutes_robustness().then(|| Certificate {
-            graph,
-            access,
-            other,
-            cycle: judgement.sc_cycle,
-            used_by: None,
-        })
-    })
+/// Judges a graph whose last event is the access that went wrong, or, if there is a stale load, what
+/// uses it. The second half of `stale` is the write that the access, or the load, took.
+fn weigh(
+    program: &Program,
+    graph: ExecutionGraph,
+    stale: (Option<EventId>, Option<EventId>),
+    robustness: Robustness,
+) -> Option<Certificate> {
+    let judgement = judge(program, &graph);
+    let last = last_event(&graph);
+    let (access, used_by) = match stale.0 {
+        None => (last, None),
+        Some(load) => (load, Some(last)),
+    };
+    let conclusive =
+        robustness == Robustness::Plain || judgement.refutes_observational_robustness();
+    let cycle = match (robustness, conclusive) {
+        (Robustness::Observational, true) => judgement.observational_cycle.clone(),
+        _ => judgement.sc_cycle.clone(),
+    };
+    let other = stale.1?;
+    judgement
+        .refutes_robustness()
+        .then_some(Certificate { graph, access, other, cycle, used_by, conclusive })
 }
 
-/// The execution in which a load of the thread reads a stale value that its next instruction uses.
-fn dependency(program: &Program, run: &[RunStep], end: (Tid, Pc)) -> Option<Certificate> {
-    let loads = run.iter().enumerate().rev().filter(|(_, step)| {
-        step.tid == end.0 && matches!(program.step(step.tid, step.pc).instr, Instr::Load { .. })
-    });
-    for (position, _) in loads {
-        for age in 1.. {
-            let Some(replayed) = replay(program, run, end, Some(Stale { position, age })) else {
-                break;
+/// The ways to go on at the end of a run: an access takes a stale write, the most recent first
+/// because that makes the most believable story; a dependency is a step of any kind.
+fn continuations(
+    program: &Program,
+    before: &Execution,
+    tid: Tid,
+    problem: Problem,
+) -> Vec<(ExecutionGraph, Option<EventId>)> {
+    match before.next(program, tid) {
+        Next::Access(access) => {
+            let skipped = usize::from(problem == Problem::Stale);
+            let writes = before.graph.writes_to(access.loc).iter().rev().skip(skipped);
+            let after = |&w| Some((before.access(program, tid, w)?.graph, Some(w)));
+            writes.filter_map(after).collect()
+        }
+        _ => {
+            let after = before.local_steps(program, tid).into_iter();
+            after.map(|after| (after.graph, None)).collect()
+        }
+    }
+}
+
+/// Under observational robustness some loads on the way may have read stale values, too, which the
+/// monitors know as taint. They are found by trying: none, one, two of them.
+fn observational(
+    program: &Program,
+    run: &[RunStep],
+    end: (Tid, Pc),
+    problem: Problem,
+) -> Option<Certificate> {
+    let loads: Vec<usize> = (0..run.len())
+        .rev()
+        .filter(|&k| {
+            matches!(program.step(run[k].tid, run[k].pc).instr, Instr::Load { .. })
+        })
+        .collect();
+    let mut fallback = None;
+    let mut tries = TRIES;
+    for count in 0..=STALE_LOADS {
+        let mut choices: Vec<Vec<Stale>> = vec![Vec::new()];
+        for _ in 0..count {
+            let longer = |chosen: &Vec<Stale>| {
+                let before = chosen.last().map_or(usize::MAX, |last| last.position);
+                let earlier = loads.iter().filter(move |&&position| position < before);
+                let chosen = chosen.clone();
+                earlier
+                    .flat_map(|&position| (1..=AGES).map(move |age| Stale { position, age }))
+                    .map(move |stale| [chosen.clone(), vec![stale]].concat())
+                    .collect::<Vec<_>>()
             };
-            let Some((access, other)) = replayed.stale else { break };
-            for graph in uses(program, &replayed.execution, end.0) {
-                let judgement: Judgement = judge(program, &graph);
-                if judgement.refutes_observational_robustness() {
-                    let used_by = Some(last_event(&graph));
-                    let cycle = judgement.observational_cycle;
-                    return Some(Certificate { graph, access, other, cycle, used_by });
+            choices = choices.iter().flat_map(longer).take(TRIES).collect();
+        }
+        for stale in choices {
+            tries = tries.checked_sub(1)?;
+            let Some(replayed) = replay(program, run, end, &stale) else { continue };
+            for (graph, write) in continuations(program, &replayed.execution, end.0, problem) {
+                let part = match problem {
+                    Problem::Dependency => match replayed.stale {
+                        Some((load, write)) => (Some(load), Some(write)),
+                        None => continue,
+                    },
+                    _ => (None, write),
+                };
+                match weigh(program, graph, part, Robustness::Observational) {
+                    Some(certificate) if certificate.conclusive => return Some(certificate),
+                    other => fallback = fallback.or(other),
                 }
             }
         }
-    }
-    None
-}
-
-/// The executions in which the thread takes one step more.
-fn uses(program: &Program, before: &Execution, tid: Tid) -> Vec<ExecutionGraph> {
-    match before.next(program, tid) {
-        Next::Access(access) => {
-            let writes = before.graph.writes_to(access.loc).iter().rev();
-            writes.filter_map(|&w| Some(before.access(program, tid, w)?.graph)).collect()
+        if tries == 0 {
+            break;
         }
-        _ => before.local_steps(program, tid).into_iter().map(|after| after.graph).collect(),
     }
+    fallback
 }
 
-/// The execution in which the last access of `tid` races with one before it. A race is found when
-/// the access is done, so it ends the run.
-fn race(program: &Program, after: &Execution, tid: Tid) -> Option<Certificate> {
-    let judgement = judge(program, &after.graph);
-    if !judgement.refutes_race_freedom() {
-        return None;
-    }
-    let (other, access) = *judgement
-        .races
-        .iter()
-        .rev()
-        .find(|(_, later)| after.graph.event(*later).thread() == Some(tid))
-        .or(judgement.races.last())?;
-    Some(Certificate { graph: after.graph.clone(), access, other, cycle: None, used_by: None })
+/// The execution in which the last access of the run races with one before it.
+fn race(
+    program: &Program,
+    run: &[RunStep],
+    end: (Tid, Pc),
+    robustness: Robustness,
+) -> Option<Certificate> {
+    let certificate = |stale: &[Stale]| {
+        let graph = replay(program, run, end, stale)?.execution.graph;
+        let judgement = judge(program, &graph);
+        let own = |pair: &&(EventId, EventId)| graph.event(pair.1).thread() == Some(end.0);
+        let pair = judgement.races.iter().rev().find(own).or(judgement.races.last());
+        let &(other, access) = pair.filter(|_| judgement.refutes_race_freedom())?;
+        let (cycle, used_by, conclusive) = (None, None, true);
+        Some(Certificate { graph, access, other, cycle, used_by, conclusive })
+    };
+    certificate(&[]).or_else(|| {
+        // A stale load that went unnoticed may be why the thread knows too little.
+        let stale = (0..run.len()).rev().flat_map(|position| {
+            (1..=AGES).map(move |age| [Stale { position, age }])
+        });
+        stale
+            .filter(|_| robustness == Robustness::Observational)
+            .take(TRIES)
+            .find_map(|stale| certificate(&stale))
+    })
 }
 
 fn last_event(graph: &ExecutionGraph) -> EventId {
@@ -110,16 +188,17 @@ struct Stale {
 
 struct Replayed {
     execution: Execution,
-    /// The stale load and what it reads from.
+    /// The last stale load and what it reads from.
     stale: Option<(EventId, EventId)>,
 }
 
-/// Repeats `run` on graphs, up to `end`, where that thread will be. `None` if the program cannot.
+/// Repeats `run` on graphs, up to `end`, where that thread will be, with some loads reading stale
+/// values. `None` if the program then does something else.
 fn replay(
     program: &Program,
     run: &[RunStep],
     end: (Tid, Pc),
-    stale: Option<Stale>,
+    stale: &[Stale],
 ) -> Option<Replayed> {
     let mut execution = Execution::initial(program);
     let mut read_stale = None;
@@ -138,10 +217,8 @@ fn replay(
             execution = match execution.next(program, tid) {
                 Next::Access(access) => {
                     let writes = execution.graph.writes_to(access.loc);
-                    let age = match stale {
-                        Some(stale) if stale.position == position => stale.age,
-                        _ => 0,
-                    };
+                    let chosen = stale.iter().find(|stale| stale.position == position);
+                    let age = chosen.map_or(0, |stale| stale.age);
                     let write = *writes.get(writes.len().checked_sub(1 + age)?)?;
                     if age > 0 {
                         read_stale = Some((EventId::from(execution.graph.len()), write));

@@ -60,6 +60,11 @@ impl Verdict {
         }
     }
 
+    /// Does it hold?
+    pub fn holds(&self) -> bool {
+        matches!(self, Verdict::Holds)
+    }
+
     /// The witness, if it is violated.
     pub fn witness(&self) -> Option<&Witness> {
         match self {
@@ -76,6 +81,8 @@ pub enum Why {
     Limit(Limit),
     /// The program is not robust, so runs under SC do not show all that can happen.
     NotRobust,
+    /// The program has a data race, which is undefined behaviour: nothing can be said of the rest.
+    Racy,
     /// A run-time error of the program stopped the search.
     Faulty,
     /// The monitors objected, but the judge did not accept the execution they led to. This is a bug
@@ -88,6 +95,7 @@ impl fmt::Display for Why {
         match self {
             Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
             Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
+            Why::Racy => f.write_str("the program has a data race, so anything may happen"),
             Why::Faulty => f.write_str("a run-time error stopped the search"),
             Why::Rejected => f.write_str("the certificate was rejected, which is a bug in fencepost"),
         }
@@ -140,6 +148,10 @@ pub struct Certificate {
     pub cycle: Option<Cycle>,
     /// For observational robustness: the event that depends on the stale value.
     pub used_by: Option<EventId>,
+    /// Does it refute the very property asked about? The check of observational robustness is sound
+    /// but not complete (Example 4.19): it may object where the execution found refutes only plain
+    /// robustness, and then this is false.
+    pub conclusive: bool,
 }
 
 /// What a check cost.

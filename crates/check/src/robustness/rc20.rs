@@ -134,7 +134,7 @@ impl Check<'_> {
         let report = self.explorer.explore(memory, &task);
         let cut = report.cut;
         for run in report.runs {
-            self.note(run);
+            self.note(run, robustness);
         }
         if atomic {
             self.stale.cut = self.stale.cut.or(cut);
@@ -149,7 +149,7 @@ impl Check<'_> {
         };
     }
 
-    fn note(&mut self, run: Run<Violation>) {
+    fn note(&mut self, run: Run<Violation>, robustness: Robustness) {
         let (tid, pc, problem) = match run.finding {
             Finding::Violation { tid, pc, violation } => {
                 let problem = match violation {
@@ -175,7 +175,7 @@ impl Check<'_> {
         }
         let certificate = match problem {
             Problem::Assertion => None,
-            _ => match certify(self.program, &run.steps, tid, pc, problem) {
+            _ => match certify(self.program, &run.steps, tid, pc, problem, robustness) {
                 None => {
                     witnesses.rejected = true;
                     return;
@@ -193,7 +193,10 @@ impl Check<'_> {
             true => Property::ObservationalRobustness,
             false => Property::Robustness,
         };
-        let robust = self.stale.verdict();
+        let robust = match self.stale.verdict() {
+            Verdict::Holds if !self.races.found.is_empty() => Verdict::Undecided(Why::Racy),
+            verdict => verdict,
+        };
         // Without robustness, SC runs show some of what can happen, but not all.
         let with_robustness = |verdict: Verdict| match (verdict, &robust) {
             (Verdict::Holds, Verdict::Violated(_)) => Verdict::Undecided(Why::NotRobust),
