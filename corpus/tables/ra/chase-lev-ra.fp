@@ -10,9 +10,9 @@
 // expect tso robustness: holds
 // expect pso robustness: holds
 
-max_value 15;
-const CAPACITY = 3;
-const LAST = 9;
+max_value 9;
+const CAPACITY = 2;
+const LAST = 6;
 atomic top = 1, bottom = 1;
 
 thread owner {
