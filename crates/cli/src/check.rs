@@ -2,61 +2,195 @@
 
 use crate::args;
 use crate::exit::Exit;
-use crate::inputs;
-use check::Settings;
-use lang::Source;
+use crate::inputs::{self, Unusable};
+use crate::progress::Watch;
+use crate::terminal;
+use check::{Extent, Settings};
+use lang::{Diagnostic, Source};
+use model::Edge;
+use report::escape::visible;
+use report::text::{self, Detail, Look, Tally};
 use report::{FileReport, Ruling, json};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Check) -> io::Result<Exit> {
-    let settings = args.settings();
+    let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
-    let mut exit = Exit::Holds;
-    let mut out = io::stdout().lock();
-    for argument in unusable {
-        exit = exit.and(Exit::BadInput);
-        let line = json::error(&argument.name, settings.model, argument.why);
-        writeln!(out, "{}", serde_json::to_string(&line)?)?;
-    }
-    for file in &files {
-        exit = exit.and(check_file(file, args, &settings, &mut out)?);
-    }
-    out.flush()?;
-    Ok(exit)
-}
-
-fn check_file(
-    path: &Path,
-    args: &args::Check,
-    settings: &Settings,
-    out: &mut impl Write,
-) -> io::Result<Exit> {
-    let name = inputs::name(path);
-    let source = match load(path, &name) {
-        Ok(source) => source,
-        Err(message) => {
-            let line = json::error(&name, settings.model, message);
-            writeln!(out, "{}", serde_json::to_string(&line)?)?;
-            return Ok(Exit::BadInput);
-        }
+    let look = terminal::output();
+    let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
+    let mut job = Job {
+        args,
+        settings: args.settings(),
+        total: files.len(),
+        face: match (args.output.json, files.len() + unusable.len()) {
+            (true, _) => Face::Json,
+            (false, 1) => Face::Story,
+            (false, _) => {
+                Face::Table { names: text::names_width(names.iter().map(|n| &**n), &look) }
+            }
+        },
+        look,
+        errors: terminal::errors(),
+        out: io::stdout().lock(),
+        tally: Tally::default(),
+        exit: Exit::Holds,
     };
-    let outcome = check::check(&source.program, settings, &|_, _| {});
-    let report = FileReport::new(&source, settings, &outcome);
-    let _ = args.details;
-    for line in json::lines(&report) {
-        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    for argument in &unusable {
+        job.refuse(argument)?;
     }
-    Ok(match report.ruling() {
-        _ if !report.faults.is_empty() => Exit::BadInput,
-        Ruling::Violated => Exit::Violated,
-        Ruling::Undecided => Exit::Undecided,
-        Ruling::Holds => Exit::Holds,
-    })
+    for (index, file) in files.iter().enumerate() {
+        job.check(index, file)?;
+    }
+    job.finish(start)
 }
 
-fn load(path: &Path, name: &str) -> Result<Source, String> {
-    let bytes = inputs::read(path)?;
-    lang::parse_bytes(name, &bytes).map_err(|errors| format!("{name}: {}", errors[0].message))
+/// What is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Face {
+    /// One object per line.
+    Json,
+    /// All about one file.
+    Story,
+    /// A line for each of many files.
+    Table {
+        /// The width of the names' column.
+        names: usize,
+    },
+}
+
+struct Job<'a> {
+    args: &'a args::Check,
+    settings: Settings,
+    total: usize,
+    face: Face,
+    look: Look,
+    errors: Look,
+    out: io::StdoutLock<'static>,
+    tally: Tally,
+    exit: Exit,
+}
+
+impl Job<'_> {
+    fn check(&mut self, index: usize, file: &Path) -> io::Result<()> {
+        match self.load(file) {
+            Ok(source) => self.check_source(index, &source),
+            Err(unusable) => self.refuse(&unusable),
+        }
+    }
+
+    fn load(&self, file: &Path) -> Result<Source, Unusable> {
+        let mut source = inputs::load(file)?;
+        if self.args.strict_values {
+            source.program.domain.edge = Edge::Fault;
+        }
+        let wrapped = |warning: &&Diagnostic| warning.code == lang::codes::WRAPS;
+        let mut why = report::unsupported(&source, self.settings.model);
+        if self.args.strict_values {
+            let errors = source.warnings.iter().filter(wrapped).cloned();
+            why.extend(errors.map(|w| Diagnostic { severity: lang::Severity::Error, ..w }));
+        }
+        match why.is_empty() {
+            true => Ok(source),
+            false => Err(Unusable::new(file, source.text.to_string(), why)),
+        }
+    }
+
+    fn check_source(&mut self, index: usize, source: &Source) -> io::Result<()> {
+        let output = &self.args.output;
+        let title = match self.total {
+            1 => visible(&source.name),
+            total => format!("[{}/{total}] {}", index + 1, visible(&source.name)),
+        };
+        let watched = !output.quiet && !output.no_progress;
+        let watch = Watch::new(&source.program, title, watched);
+        let outcome = check::check(&source.program, &self.settings, &|task, progress| {
+            watch.observe(task, progress);
+        });
+        drop(watch);
+        let report = FileReport::new(source, &self.settings, &outcome);
+        self.tally.add(&report);
+        self.exit = self.exit.and(match report.ruling() {
+            _ if !report.faults.is_empty() => Exit::BadInput,
+            Ruling::Violated => Exit::Violated,
+            Ruling::Undecided => Exit::Undecided,
+            Ruling::Holds => Exit::Holds,
+        });
+        self.show(&report, source)
+    }
+
+    fn show(&mut self, report: &FileReport, source: &Source) -> io::Result<()> {
+        let details = self.args.details && !self.args.output.quiet;
+        if !self.args.output.quiet && (details || !matches!(self.face, Face::Table { .. })) {
+            self.warn(report, source);
+        }
+        match self.face {
+            Face::Json => {
+                for line in json::lines(report) {
+                    writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
+                }
+            }
+            Face::Story => {
+                let detail = match self.args.output.quiet {
+                    true => Detail::Verdicts,
+                    false => Detail::Stories,
+                };
+                self.out.write_all(text::file(report, source, detail, &self.look).as_bytes())?;
+            }
+            Face::Table { names } => {
+                self.out.write_all(text::line(report, names, &self.look).as_bytes())?;
+                if details && report.findings().next().is_some() {
+                    let story = text::file(report, source, Detail::Stories, &self.look);
+                    write!(self.out, "\n{story}\n")?;
+                }
+            }
+        }
+        self.out.flush()
+    }
+
+    fn warn(&self, report: &FileReport, source: &Source) {
+        let mut warnings = report.warnings.clone();
+        if self.settings.extent == Extent::First {
+            warnings.extend(
+                report
+                    .stuck
+                    .iter()
+                    .map(|finding| finding.diagnostic().with_help("--all shows how it gets there")),
+            );
+        }
+        for warning in warnings {
+            eprintln!("{}", warning.render(&report.file, &source.text, self.errors.color));
+        }
+    }
+
+    fn refuse(&mut self, unusable: &Unusable) -> io::Result<()> {
+        self.exit = self.exit.and(Exit::BadInput);
+        self.tally.errors += 1;
+        let Unusable { name, text, why } = unusable;
+        for diagnostic in why {
+            eprintln!("{}", diagnostic.render(name, text, self.errors.color));
+        }
+        match self.face {
+            Face::Json => {
+                let line = json::error(name, text, self.settings.model, why);
+                writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
+            }
+            Face::Story => {}
+            Face::Table { names } => {
+                self.out.write_all(text::error_line(name, names, &self.look).as_bytes())?;
+            }
+        }
+        self.out.flush()
+    }
+
+    fn finish(mut self, start: Instant) -> io::Result<Exit> {
+        if matches!(self.face, Face::Table { .. }) {
+            let summary = self.tally.summary(start.elapsed());
+            self.out.write_all(summary.as_bytes())?;
+        }
+        self.out.flush()?;
+        Ok(self.exit)
+    }
 }

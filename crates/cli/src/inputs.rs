@@ -1,5 +1,6 @@
 //! Which files the arguments mean, and what is in them.
 
+use lang::{Diagnostic, Source};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ pub fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
         let found = match one(argument) {
             Ok(found) => found,
             Err(why) => {
-                unusable.push(Unusable { name: name(argument), why });
+                let why = Diagnostic::error(report::codes::UNREADABLE, why);
+                unusable.push(Unusable::new(argument, String::new(), vec![why]));
                 continue;
             }
         };
@@ -29,13 +31,22 @@ pub fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
     (files, unusable)
 }
 
-/// An argument that stands for nothing.
+/// A file or argument that cannot be checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unusable {
-    /// The argument.
+    /// What messages call it.
     pub name: String,
+    /// Its text, as far as there is any.
+    pub text: String,
     /// Why not.
-    pub why: String,
+    pub why: Vec<Diagnostic>,
+}
+
+impl Unusable {
+    /// What is wrong with the file or argument `path`.
+    pub fn new(path: &Path, text: String, why: Vec<Diagnostic>) -> Self {
+        Unusable { name: name(path), text, why }
+    }
 }
 
 /// What messages call a file.
@@ -98,9 +109,17 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The bytes of a file, or of standard input for `-`. Of a file that is too large for a program, only
-/// so much is read that this shows.
-pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+/// The program in a file, or on standard input for `-`.
+pub fn load(path: &Path) -> Result<Source, Unusable> {
+    let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
+    lang::parse_bytes(&name(path), &bytes).map_err(|why| {
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        Unusable::new(path, text, why)
+    })
+}
+
+/// The bytes of a file. One that is too large for a program is not read to its end.
+fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let most = lang::MAX_BYTES as u64 + 1;
     let mut bytes = Vec::new();
     let result = match path.to_str() {
@@ -108,12 +127,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
         _ => File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
     };
     match result {
-        Ok(_) if bytes.len() as u64 == most => Err(format!(
-            "the file is too large: programs have at most {} MiB",
-            lang::MAX_BYTES >> 20
-        )),
+        Ok(_) if bytes.len() as u64 == most => {
+            let message = "the file is too large to be a program";
+            let help = format!("programs have at most {} MiB", lang::MAX_BYTES >> 20);
+            Err(Diagnostic::error(lang::codes::LIMIT, message).with_help(help))
+        }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(format!("cannot read the file: {}", plain(&error))),
+        Err(error) => {
+            let message = format!("cannot read the file: {}", plain(&error));
+            Err(Diagnostic::error(report::codes::UNREADABLE, message))
+        }
     }
 }
 

@@ -4,7 +4,9 @@ mod args;
 mod check;
 mod exit;
 mod inputs;
+mod progress;
 mod quantity;
+mod terminal;
 
 use clap::Parser;
 use exit::Exit;

@@ -17,3 +17,5 @@ pub const STUCK: &str = "FP0006";
 pub const WRAPPED: &str = "FP0007";
 /// An `sc` access, which the model does not have.
 pub const SC_ACCESS: &str = "FP0008";
+/// A file cannot be read, or an argument stands for no file.
+pub const UNREADABLE: &str = "FP0009";

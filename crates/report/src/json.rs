@@ -16,6 +16,7 @@
 use crate::answer::FileReport;
 use crate::finding::Finding;
 use check::{Cost, Model};
+use lang::Diagnostic;
 use serde::Serialize;
 
 /// One line of JSON output.
@@ -85,7 +86,23 @@ pub fn lines(report: &FileReport) -> Vec<Line<'_>> {
     lines
 }
 
-/// The line for a file that could not be checked.
-pub fn error(file: &str, model: Model, message: String) -> Line<'_> {
+/// The line for a file that could not be checked because of `why`; `text` is the file's text.
+pub fn error<'a>(file: &'a str, text: &str, model: Model, why: &[Diagnostic]) -> Line<'a> {
+    let message = match why {
+        [] => format!("{file}: cannot be checked"),
+        [first] => located(file, text, first),
+        [first, more @ ..] => format!("{} (and {} more)", located(file, text, first), more.len()),
+    };
     Line { error: Some(message), ..Line::new(file, model, &Cost::default()) }
+}
+
+/// `file:line:column: message`
+fn located(file: &str, text: &str, diagnostic: &Diagnostic) -> String {
+    let Some(before) = diagnostic.span().and_then(|span| text.get(..span.start)) else {
+        return format!("{file}: {}", diagnostic.message);
+    };
+    let line = 1 + before.matches('\n').count();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let column = 1 + before[start..].chars().count();
+    format!("{file}:{line}:{column}: {}", diagnostic.message)
 }

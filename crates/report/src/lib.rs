@@ -25,6 +25,7 @@ pub mod json;
 pub mod place;
 pub mod proof;
 pub mod run;
+pub mod text;
 pub mod unsupported;
 
 pub use answer::{Answer, FileReport, Ruling};

@@ -1,0 +1,94 @@
+//! A live line on standard error while a search goes on, if someone is there to watch.
+
+use check::Task;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::Program;
+use report::escape::visible;
+use report::text::amount;
+use search::Progress;
+use std::cell::OnceCell;
+use std::io::{self, IsTerminal};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Searches shorter than this need no progress.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How often the line changes.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// Shows how far a check has come.
+pub struct Watch<'a> {
+    program: &'a Program,
+    title: String,
+    start: Instant,
+    /// None if nobody watches.
+    line: Option<Mutex<Line>>,
+}
+
+#[derive(Default)]
+struct Line {
+    bar: OnceCell<ProgressBar>,
+    shown: Option<Instant>,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches a check of `program`, called `title`, unless that is not `wanted`.
+    pub fn new(program: &'a Program, title: String, wanted: bool) -> Self {
+        let line = (wanted && io::stderr().is_terminal()).then(Mutex::default);
+        Watch { program, title, start: Instant::now(), line }
+    }
+
+    /// Takes note of how far `task` has come.
+    pub fn observe(&self, task: &Task, progress: &Progress) {
+        let Some(line) = &self.line else { return };
+        let now = Instant::now();
+        let Ok(mut line) = line.lock() else { return };
+        let due = line.shown.is_none_or(|shown| now - shown >= REFRESH);
+        if now - self.start < PATIENCE || !due {
+            return;
+        }
+        line.shown = Some(now);
+        let bar = line.bar.get_or_init(bar);
+        bar.set_message(self.message(task, progress));
+        bar.tick();
+    }
+
+    fn message(&self, task: &Task, progress: &Progress) -> String {
+        let seconds = progress.elapsed.as_secs_f64().max(1e-3);
+        let watched = match task.focus.as_slice() {
+            [] => String::new(),
+            [loc] => format!(", watching {}", self.location(loc.index())),
+            [first, rest @ ..] => {
+                format!(", watching {} and {} more", self.location(first.index()), rest.len())
+            }
+        };
+        format!(
+            "{}: {} states, {}/s, depth {}, {}{watched}",
+            self.title,
+            amount::count(progress.states),
+            amount::count((progress.states as f64 / seconds) as u64),
+            progress.depth,
+            amount::bytes(progress.bytes),
+        )
+    }
+
+    fn location(&self, index: usize) -> String {
+        self.program.locations.get(index).map_or_else(String::new, |l| visible(&l.display_name()))
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let line = self.line.take().and_then(|line| line.into_inner().ok());
+        if let Some(bar) = line.as_ref().and_then(|line| line.bar.get()) {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}

@@ -1,0 +1,154 @@
+//! A run as columns, one per thread, time going down.
+//!
+//! ```text
+//! left                            right
+//! 20: x.store(1, rlx)  x = 1
+//!                                 27: y.store(1, rlx)  y = 1
+//! 21: a = y.load(rlx)  reads 1
+//! ```
+//!
+//! Where the terminal is too narrow for that, each step is a line with its thread's name before it.
+
+use super::style::{Ink, Look};
+use crate::escape::{columns, cut, pad, visible};
+use model::Tid;
+
+/// Space between two columns.
+const GAP: usize = 3;
+/// A column narrower than this says nothing.
+const NARROWEST: usize = 26;
+/// A column wider than this is cut.
+const WIDEST: usize = 56;
+
+/// One step as it is shown.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Whose.
+    pub tid: Tid,
+    /// The thread's name.
+    pub thread: String,
+    /// `20: x.store(1, rlx)`
+    pub statement: String,
+    /// `x = 1`
+    pub effect: String,
+    /// Is it the step that goes wrong?
+    pub wrong: bool,
+}
+
+/// The steps as lines.
+pub fn lanes(cells: &[Cell], look: &Look, indent: &str) -> String {
+    let mut threads: Vec<(Tid, &str)> = cells.iter().map(|c| (c.tid, c.thread.as_str())).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let room = look.width.saturating_sub(indent.len());
+    let lanes: Vec<Lane> = threads.iter().map(|(tid, name)| Lane::new(*tid, name, cells)).collect();
+    let gaps = GAP * lanes.len().saturating_sub(1);
+    let needed = lanes.iter().map(Lane::width).sum::<usize>() + gaps;
+    let even = room.saturating_sub(gaps) / lanes.len().max(1);
+    if needed <= room || even >= NARROWEST {
+        let widths = fit(&lanes, room.saturating_sub(gaps));
+        side_by_side(cells, &lanes, &widths, look, indent)
+    } else {
+        one_below_the_other(cells, look, indent)
+    }
+}
+
+struct Lane<'a> {
+    tid: Tid,
+    name: &'a str,
+    statement: usize,
+    effect: usize,
+}
+
+impl<'a> Lane<'a> {
+    fn new(tid: Tid, name: &'a str, cells: &[Cell]) -> Self {
+        let own = || cells.iter().filter(move |cell| cell.tid == tid);
+        let widest = |text: fn(&Cell) -> &str| own().map(|c| columns(&visible(text(c)))).max();
+        Lane {
+            tid,
+            name,
+            statement: widest(|cell| &cell.statement).unwrap_or(0),
+            effect: widest(|cell| &cell.effect).unwrap_or(0),
+        }
+    }
+
+    fn width(&self) -> usize {
+        let effect = if self.effect > 0 { self.effect + 2 } else { 0 };
+        (self.statement + effect).max(columns(self.name)).min(WIDEST)
+    }
+}
+
+/// Widths for the lanes that fit into `room`: those that need less than their share leave the rest to
+/// the others.
+fn fit(lanes: &[Lane], room: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = lanes.iter().map(Lane::width).collect();
+    while widths.iter().sum::<usize>() > room {
+        let Some(widest) = widths.iter_mut().max() else { break };
+        if *widest == 0 {
+            break;
+        }
+        *widest -= 1;
+    }
+    widths
+}
+
+fn side_by_side(
+    cells: &[Cell],
+    lanes: &[Lane],
+    widths: &[usize],
+    look: &Look,
+    indent: &str,
+) -> String {
+    let mut out = String::new();
+    let heads = lanes.iter().zip(widths).map(|(lane, width)| {
+        look.paint(Ink::Strong, &pad(&cut(&visible(lane.name), *width), *width))
+    });
+    push_line(&mut out, indent, &heads.collect::<Vec<_>>().join(&" ".repeat(GAP)));
+    for cell in cells {
+        let mut before = 0;
+        for (lane, width) in lanes.iter().zip(widths) {
+            if lane.tid == cell.tid {
+                let shown = show(cell, lane.statement, *width, look);
+                push_line(&mut out, indent, &format!("{}{shown}", " ".repeat(before)));
+            }
+            before += width + GAP;
+        }
+    }
+    out
+}
+
+fn one_below_the_other(cells: &[Cell], look: &Look, indent: &str) -> String {
+    let names = cells.iter().map(|cell| columns(&visible(&cell.thread))).max().unwrap_or(0);
+    let statements = cells.iter().map(|cell| columns(&visible(&cell.statement))).max().unwrap_or(0);
+    let width = look.width.saturating_sub(indent.len() + names + 2).max(NARROWEST);
+    let mut out = String::new();
+    for cell in cells {
+        let name = pad(&visible(&cell.thread), names);
+        let shown = show(cell, statements.min(width * 2 / 3), width, look);
+        push_line(&mut out, indent, &format!("{}  {shown}", look.paint(Ink::Strong, &name)));
+    }
+    out
+}
+
+/// A cell in `width` columns, its effect in line with those above and below. What was read or written
+/// matters more than the end of a long statement.
+fn show(cell: &Cell, statement: usize, width: usize, look: &Look) -> String {
+    let (text, effect) = (visible(&cell.statement), cut(&visible(&cell.effect), width));
+    let ink = if cell.wrong { Ink::Bad } else { Ink::Faint };
+    if effect.is_empty() {
+        return match cell.wrong {
+            true => look.paint(ink, &cut(&text, width)),
+            false => cut(&text, width),
+        };
+    }
+    let room = width.saturating_sub(columns(&effect) + 2);
+    let text = pad(&cut(&text, room), statement.min(room));
+    let text = if cell.wrong { look.paint(ink, &text) } else { text };
+    format!("{text}  {}", look.paint(ink, &effect))
+}
+
+fn push_line(out: &mut String, indent: &str, line: &str) {
+    out.push_str(indent);
+    out.push_str(line.trim_end());
+    out.push('\n');
+}

@@ -1,0 +1,190 @@
+//! Reports for people.
+//!
+//! One file gets its verdicts, and a [`story`] for what is wrong; many files get a line each and a
+//! [`Tally`].
+
+pub mod amount;
+mod lanes;
+mod story;
+mod style;
+mod wrap;
+
+pub use story::story;
+pub use style::{Ink, Look};
+
+use crate::answer::{Answer, FileReport, Ruling};
+use crate::escape::{columns, pad, visible};
+use check::{Model, Property};
+use lang::Source;
+use std::time::Duration;
+
+/// How much to say about a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    /// The verdicts.
+    Verdicts,
+    /// The verdicts, and a story for everything that is wrong.
+    Stories,
+}
+
+/// The report on one file.
+pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -> String {
+    let cost = &report.cost;
+    let mut out = format!(
+        "{}: {}, {}, {}\n",
+        look.paint(Ink::Strong, &visible(&report.file)),
+        report.model.name(),
+        amount::plural(cost.states, "state"),
+        amount::time(cost.elapsed),
+    );
+    let widest =
+        report.answers.iter().map(|answer| answer.property.name().len()).max().unwrap_or(0);
+    for answer in &report.answers {
+        out.push_str(&format!(
+            "  {}  {}\n",
+            pad(answer.property.name(), widest),
+            ruling(answer, look)
+        ));
+    }
+    if detail == Detail::Verdicts {
+        return out;
+    }
+    let stuck = report.stuck.iter().filter(|_| report.extent == check::Extent::All);
+    for finding in report.findings().chain(stuck) {
+        out.push('\n');
+        out.push_str(&finding.diagnostic().render(&report.file, &source.text, look.color));
+        out.push('\n');
+        out.push_str(&story(finding, look));
+    }
+    if let Some(conclusion) = conclusion(report) {
+        out.push_str(&look.paint(Ink::Good, &conclusion));
+        out.push('\n');
+    }
+    out
+}
+
+fn ruling(answer: &Answer, look: &Look) -> String {
+    let word = look.paint(ink(answer.ruling), answer.ruling.name());
+    match (&answer.why, answer.findings.len()) {
+        (Some(why), _) => format!("{word}: {why}"),
+        (None, more @ 2..) => format!("{word}, in {more} places"),
+        _ => word,
+    }
+}
+
+fn ink(ruling: Ruling) -> Ink {
+    match ruling {
+        Ruling::Holds => Ink::Good,
+        Ruling::Violated => Ink::Bad,
+        Ruling::Undecided => Ink::Warning,
+    }
+}
+
+/// What it means that everything holds.
+fn conclusion(report: &FileReport) -> Option<String> {
+    if report.ruling() != Ruling::Holds || !report.faults.is_empty() {
+        return None;
+    }
+    let has = |property| report.answers.iter().any(|answer| answer.property == property);
+    let model = report.model.name().to_uppercase();
+    let robust = match has(Property::ObservationalRobustness) {
+        true => "observationally robust",
+        false => "robust",
+    };
+    let mut sentence = match (report.model, report.has_assertions) {
+        (Model::Sc, true) => "no assertion fails in any interleaving".to_string(),
+        (Model::Sc, false) => {
+            "no run-time errors in any interleaving; there are no assertions".into()
+        }
+        (_, true) if has(Property::Races) => {
+            format!("{robust}, free of races, and safe under SC, hence safe under {model}")
+        }
+        (_, true) => format!("{robust}, and safe under SC, hence safe under {model}"),
+        (_, false) if has(Property::Races) => {
+            format!("{robust} against {model}, and free of races")
+        }
+        (_, false) => format!("{robust} against {model}"),
+    };
+    if report.races_unknown {
+        sentence.push_str(", if it is free of races, which was not checked");
+    }
+    Some(sentence)
+}
+
+/// One line about a file among many; `names` is the width of the names' column.
+pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
+    let overall = report.ruling();
+    let verdict = if report.faults.is_empty() {
+        look.paint(ink(overall), &pad(overall.name(), VERDICTS))
+    } else {
+        look.paint(Ink::Bad, &pad("error", VERDICTS))
+    };
+    let answers: Vec<String> = report
+        .answers
+        .iter()
+        .filter(|answer| answer.ruling != Ruling::Holds)
+        .map(|answer| format!("{} {}", answer.property, answer.ruling.name()))
+        .collect();
+    let cost = format!(
+        "{:>12}  {:>8}",
+        amount::plural(report.cost.states, "state"),
+        amount::time(report.cost.elapsed)
+    );
+    let line = format!(
+        "{}  {verdict}  {cost}  {}",
+        pad(&visible(&report.file), names),
+        answers.join(", ")
+    );
+    format!("{}\n", line.trim_end())
+}
+
+/// The line about a file that could not be checked.
+pub fn error_line(file: &str, names: usize, look: &Look) -> String {
+    format!("{}  {}\n", pad(&visible(file), names), look.paint(Ink::Bad, "error"))
+}
+
+/// The width of the verdicts' column.
+const VERDICTS: usize = 9;
+
+/// How wide the column of names must be, if there is room for it.
+pub fn names_width<'a>(names: impl Iterator<Item = &'a str>, look: &Look) -> usize {
+    let widest = names.map(|name| columns(&visible(name))).max().unwrap_or(0);
+    widest.min(look.width.saturating_sub(VERDICTS + 26).max(20))
+}
+
+/// How many files got which answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Everything asked holds.
+    pub hold: usize,
+    /// Something is violated.
+    pub violated: usize,
+    /// Nobody knows.
+    pub undecided: usize,
+    /// Could not be checked, or has run-time errors.
+    pub errors: usize,
+}
+
+impl Tally {
+    /// Counts a file that was checked.
+    pub fn add(&mut self, report: &FileReport) {
+        match report.ruling() {
+            _ if !report.faults.is_empty() => self.errors += 1,
+            Ruling::Holds => self.hold += 1,
+            Ruling::Violated => self.violated += 1,
+            Ruling::Undecided => self.undecided += 1,
+        }
+    }
+
+    /// The last line of a report on many files.
+    pub fn summary(&self, elapsed: Duration) -> String {
+        let Tally { hold, violated, undecided, errors } = self;
+        let all = (hold + violated + undecided + errors) as u64;
+        format!(
+            "{}: {hold} hold, {violated} violated, {undecided} undecided, {} in {}\n",
+            amount::plural(all, "program"),
+            amount::plural(*errors as u64, "error"),
+            amount::time(elapsed),
+        )
+    }
+}

@@ -1,0 +1,316 @@
+//! A finding as a story: how it comes about, what goes wrong, why no interleaving explains it, and
+//! what to do.
+
+use super::lanes::{Cell, lanes};
+use super::style::{Ink, Look};
+use super::wrap::wrap;
+use crate::escape::{columns, cut, pad, visible};
+use crate::finding::{Finding, Kind, binding};
+use crate::place::Place;
+use crate::proof::{Event, EventKind, Proof};
+use crate::run::Step;
+use model::graph::EdgeKind;
+
+const INDENT: &str = "  ";
+
+/// The whole story of a finding, without its diagnostic.
+pub fn story(finding: &Finding, look: &Look) -> String {
+    let mut out = String::new();
+    let cells = cells(finding);
+    if !cells.is_empty() {
+        out.push_str(&heading("How it comes about, one step after the other:", look));
+        out.push_str(&lanes(&cells, look, INDENT));
+        out.push('\n');
+    }
+    if let Some(sentence) = what_goes_wrong(finding) {
+        out.push_str(&wrap(&sentence, look.width, ""));
+        out.push('\n');
+    }
+    if let Some(proof) = &finding.certificate
+        && !proof.cycle.is_empty()
+    {
+        let text = "No interleaving does this: each of these would have to come before the next.";
+        out.push_str(&heading(text, look));
+        out.push_str(&cycle(proof, look));
+        out.push('\n');
+    }
+    out.push_str(&what_to_do(finding, look));
+    out
+}
+
+fn heading(text: &str, look: &Look) -> String {
+    format!("{}\n", look.paint(Ink::Strong, text))
+}
+
+/// The steps worth showing, ending with the one that goes wrong.
+fn cells(finding: &Finding) -> Vec<Cell> {
+    let marked = marked_steps(finding);
+    let mut cells: Vec<Cell> = finding
+        .run
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| step.is_shown())
+        .map(|(index, step)| {
+            let mark = marked.iter().find(|(at, _)| *at == index).map(|(_, text)| text.clone());
+            cell(step, mark)
+        })
+        .collect();
+    if finding.problem != Kind::Race {
+        cells.push(Cell {
+            tid: finding.tid,
+            thread: finding.thread.clone(),
+            statement: statement(&finding.place),
+            effect: last_effect(finding),
+            wrong: true,
+        });
+    }
+    cells
+}
+
+fn cell(step: &Step, mark: Option<String>) -> Cell {
+    Cell {
+        tid: step.tid,
+        thread: step.thread.clone(),
+        statement: statement(&step.place),
+        wrong: mark.is_some(),
+        effect: mark.unwrap_or_else(|| effect(step)),
+    }
+}
+
+fn statement(place: &Place) -> String {
+    format!("{}: {}", place.line, place.text)
+}
+
+/// What a step did to memory, or learnt from it.
+fn effect(step: &Step) -> String {
+    let location = step.location.as_deref().unwrap_or("");
+    match (step.read, step.written) {
+        (Some(read), Some(written)) => format!("{location} = {written}, was {read}"),
+        (Some(read), None) if step.action == "cas" => format!("reads {read}, fails"),
+        (Some(read), None) => format!("reads {read}"),
+        (None, Some(written)) => format!("{location} = {written}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn last_effect(finding: &Finding) -> String {
+    match (finding.problem, &finding.certificate) {
+        (Kind::Assertion, _) => "fails".to_string(),
+        (Kind::Fault, _) => "has no value".to_string(),
+        (Kind::Stuck, _) => "waits forever".to_string(),
+        (Kind::Dependency, _) => "uses the stale value".to_string(),
+        (Kind::StaleWrite, Some(proof)) => format!("may be too late: {}", binding(proof.access())),
+        (_, Some(proof)) => match proof.access().read {
+            Some(value) => format!("may read {value}"),
+            None => "goes wrong".to_string(),
+        },
+        (_, None) => "goes wrong".to_string(),
+    }
+}
+
+/// Steps of the run that deserve attention, and why.
+fn marked_steps(finding: &Finding) -> Vec<(usize, String)> {
+    let Some(proof) = &finding.certificate else { return Vec::new() };
+    let mark = |event: &Event, text: String| Some((step_of(finding, proof, event)?, text));
+    let marks = match finding.problem {
+        Kind::Dependency => {
+            let access = proof.access();
+            let stale = access.read.map_or("may be stale".into(), |v| format!("may read {v}"));
+            vec![mark(access, stale)]
+        }
+        Kind::Race => {
+            let text = |event: &Event| match event.written.is_some() {
+                true => "races: writes".to_string(),
+                false => "races: reads".to_string(),
+            };
+            let (access, other) = (proof.access(), proof.other());
+            vec![mark(other, text(other)), mark(access, text(access))]
+        }
+        _ => Vec::new(),
+    };
+    marks.into_iter().flatten().collect()
+}
+
+/// The step of the run that an access of the execution stands for: both count the accesses of a
+/// thread.
+fn step_of(finding: &Finding, proof: &Proof, event: &Event) -> Option<usize> {
+    let is_access = |kind| matches!(kind, EventKind::Read | EventKind::Write | EventKind::Update);
+    let earlier = proof.events[..event.id]
+        .iter()
+        .filter(|other| other.tid == event.tid && is_access(other.kind))
+        .count();
+    let accesses = finding
+        .run
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| Some(step.tid) == event.tid && step.location.is_some());
+    accesses.map(|(index, _)| index).nth(earlier)
+}
+
+/// What goes wrong after the run, in a sentence or two.
+fn what_goes_wrong(finding: &Finding) -> Option<String> {
+    let at = finding.place.line;
+    let thread = &finding.thread;
+    let Some(proof) = &finding.certificate else {
+        return match finding.problem {
+            Kind::Assertion if !finding.locals.is_empty() => Some(format!(
+                "Then the assertion at line {at} fails, because {}.",
+                finding.locals_text()
+            )),
+            Kind::Stuck => Some(format!(
+                "Then `{thread}` waits at line {at}, and no other thread will ever let it go on."
+            )),
+            _ => None,
+        };
+    };
+    let access = proof.access();
+    let line = access.place.as_ref().map_or(at, |place| place.line);
+    if finding.problem == Kind::Race {
+        let other = proof.other();
+        return Some(format!(
+            "Line {line} of `{thread}` {} {} and {} of `{}` {} it, and nothing orders the two: neither \
+             happens before the other.",
+            verb(access),
+            access.location.as_deref().unwrap_or("a location"),
+            line_of(other),
+            other.thread.as_deref().unwrap_or("?"),
+            verb(other),
+        ));
+    }
+    let newest = proof.newest.map(|newest| &proof.events[newest])?;
+    let newer = format!("{} of {}", line_of(newest), thread_of(newest));
+    let stale = proof.other();
+    let from = match &stale.place {
+        None => "the initial value".to_string(),
+        Some(place) => format!("the value from line {}", place.line),
+    };
+    let sentence = match access.kind {
+        EventKind::Write => format!(
+            "Now the {} of line {line} may take effect before the {} of {newer}, although that is there \
+             already.",
+            binding(access),
+            binding(newest),
+        ),
+        EventKind::Update => format!(
+            "Now line {line} of `{thread}` may still read {}, {from}, and update that, although {newer} \
+             has already written {}.",
+            stale_binding(access),
+            binding(newest),
+        ),
+        _ => format!(
+            "Now line {line} of `{thread}` may still read {}, {from}, although {newer} has already \
+             written {}.",
+            stale_binding(access),
+            binding(newest),
+        ),
+    };
+    Some(match proof.used_by {
+        Some(used_by) => {
+            let user = &proof.events[used_by];
+            format!("{sentence} {}", dependency(user).trim_start())
+        }
+        None => sentence,
+    })
+}
+
+/// The use of a stale value, as a sentence.
+fn dependency(user: &Event) -> String {
+    match &user.place {
+        Some(place) => {
+            let text = visible(&place.text);
+            format!("Line {} depends on the value it read: `{text}`.", place.line)
+        }
+        None => String::new(),
+    }
+}
+
+fn verb(event: &Event) -> &'static str {
+    match (event.read, event.written) {
+        (Some(_), Some(_)) => "updates",
+        (Some(_), None) => "reads",
+        _ => "writes",
+    }
+}
+
+fn line_of(event: &Event) -> String {
+    event.place.as_ref().map_or("the start".to_string(), |place| format!("line {}", place.line))
+}
+
+fn thread_of(event: &Event) -> String {
+    event.thread.as_ref().map_or("the program".to_string(), |thread| format!("`{thread}`"))
+}
+
+/// `x = 0`, for the value read.
+fn stale_binding(access: &Event) -> String {
+    let location = access.location.as_deref().unwrap_or("?");
+    access.read.map_or(location.to_string(), |value| format!("{location} = {value}"))
+}
+
+/// The cycle, event by event, with what joins them.
+fn cycle(proof: &Proof, look: &Look) -> String {
+    let events: Vec<&Event> = proof.cycle.iter().map(|hop| &proof.events[hop.event]).collect();
+    let name = |event: &Event| visible(event.thread.as_deref().unwrap_or("start"));
+    let shown = |event: &Event| match &event.place {
+        Some(place) => visible(&statement(place)),
+        None => binding(event),
+    };
+    let names = events.iter().map(|event| columns(&name(event))).max().unwrap_or(0);
+    let statements = events.iter().map(|event| columns(&shown(event))).max().unwrap_or(0);
+    let room = look.width.saturating_sub(INDENT.len() + names + 2 + 16).max(20);
+    let statements = statements.min(room);
+    let line = |event: &Event, note: &str| {
+        let head = look.paint(Ink::Strong, &pad(&name(event), names));
+        let text = pad(&cut(&shown(event), room), statements);
+        let note = look.paint(Ink::Faint, note);
+        format!("{}\n", format!("{INDENT}{head}  {text}  {note}").trim_end())
+    };
+    let mut out = String::new();
+    for (position, (hop, event)) in proof.cycle.iter().zip(&events).enumerate() {
+        let next = events[(position + 1) % events.len()];
+        out.push_str(&line(event, &did(event)));
+        let words = look.paint(Ink::Warning, &words(hop.edge, event, next));
+        out.push_str(&format!("{INDENT}{}    {words}\n", " ".repeat(names)));
+    }
+    if let Some(first) = events.first() {
+        out.push_str(&line(first, "again"));
+    }
+    out
+}
+
+fn did(event: &Event) -> String {
+    let location = event.location.as_deref().unwrap_or("");
+    match (event.kind, event.read, event.written) {
+        (EventKind::FenceOrder | EventKind::Fence | EventKind::Control, ..) => String::new(),
+        (_, Some(read), Some(written)) => format!("{location} = {written}, was {read}"),
+        (_, Some(read), None) => format!("reads {location} = {read}"),
+        (_, None, Some(written)) => format!("writes {location} = {written}"),
+        (_, None, None) => String::new(),
+    }
+}
+
+/// Why one event comes before the next, in words.
+fn words(edge: EdgeKind, from: &Event, to: &Event) -> String {
+    let fences = from.kind == EventKind::FenceOrder && to.kind == EventKind::FenceOrder;
+    let words = match edge {
+        EdgeKind::Po => "comes before, in the same thread",
+        _ if fences => "comes before, in the order of all seq_cst fences",
+        EdgeKind::Rf => "is read by",
+        EdgeKind::Mo => "is overwritten by",
+        EdgeKind::Fr => "read before it was overwritten by",
+    };
+    format!("↓ {words} ({edge})")
+}
+
+fn what_to_do(finding: &Finding, look: &Look) -> String {
+    if finding.advice.is_empty() {
+        return String::new();
+    }
+    let mut out = heading("What to do:", look);
+    for advice in &finding.advice {
+        out.push_str(&wrap(&format!("- {}", advice.text), look.width, "  "));
+    }
+    if finding.problem != Kind::Assertion {
+        out.push_str("Then check again: something else may still go wrong.\n");
+    }
+    out
+}
