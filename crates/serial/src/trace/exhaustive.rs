@@ -2,27 +2,35 @@
 //!
 //! The search keeps only the earliest exit of a transaction. When a cycle visits one thread both by a
 //! write and by reads that its buffer may serve, a later exit can be the one that works. Here every
-//! entry and every exit is tried, as long as the walk so far can be realized, and no thread is
-//! visited more often than a shortest cycle would.
+//! entry and every exit is tried within the time that the search has found relevant, as long as the
+//! walk so far can be realized, and no thread is visited more often than a shortest cycle would.
 
 use std::collections::HashMap;
 
 use crate::execution::Question;
-use crate::trace::index::{Index, Op};
+use crate::trace::index::{Index, Op, Pos};
 use crate::trace::realize::{Visit, possible};
 
 struct Walks<'a> {
     index: &'a Index,
     question: Question,
     start: Visit,
+    /// No exit is left before this time, and there is no way back from this time on.
+    window: (Pos, Pos),
     walk: Vec<Visit>,
     visits: HashMap<u32, usize>,
 }
 
-/// A walk from the exit of `start` back to its entry that an execution realizes.
-pub(crate) fn walk(index: &Index, question: Question, start: Visit) -> Option<Vec<Visit>> {
+/// A walk from the exit of `start` back to its entry that an execution realizes, and that only
+/// leaves threads within the window.
+pub(crate) fn walk(
+    index: &Index,
+    question: Question,
+    start: Visit,
+    window: (Pos, Pos),
+) -> Option<Vec<Visit>> {
     let visits = HashMap::from([(start.thread, 1)]);
-    let mut walks = Walks { index, question, start, walk: vec![start], visits };
+    let mut walks = Walks { index, question, start, window, walk: vec![start], visits };
     walks.extend().then_some(walks.walk)
 }
 
@@ -57,9 +65,15 @@ impl Walks<'_> {
                 if (op, leave.op) == (Op::Read, Op::Read) {
                     continue;
                 }
-                for &enter in lane.list(op, leave.var) {
-                    if lane.accesses[enter as usize].latest > leave.pos && self.pass(thread, enter)
-                    {
+                let list = lane.list(op, leave.var);
+                // Latest times grow along a list, and so do the beginnings of units.
+                let late = |at: &u32| lane.accesses[*at as usize].latest <= leave.pos;
+                for &enter in &list[list.partition_point(late)..] {
+                    let first = lane.unit_of(enter).start as usize;
+                    if lane.accesses[first].pos >= self.window.1 {
+                        break;
+                    }
+                    if self.pass(thread, enter) {
                         return true;
                     }
                 }
@@ -75,7 +89,15 @@ impl Walks<'_> {
         for &var in &lane.vars {
             for op in [Op::Read, Op::Write] {
                 let Some(first) = lane.exit(unit, op, var, self.index.vars) else { continue };
-                for &leave in lane.list(op, var).iter().filter(|&&leave| leave >= first) {
+                let list = lane.list(op, var);
+                for &leave in &list[list.partition_point(|&leave| leave < first)..] {
+                    let pos = lane.accesses[leave as usize].pos;
+                    if pos >= self.window.1 {
+                        break;
+                    }
+                    if pos < self.window.0 {
+                        continue;
+                    }
                     self.walk.push(Visit { thread, enter, leave });
                     if possible(self.index, &self.walk) && self.extend() {
                         return true;

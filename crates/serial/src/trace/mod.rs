@@ -170,7 +170,7 @@ impl Monitor<'_> {
             return Err(Doubt);
         }
         self.effort.exhaustive += 1;
-        let walk = exhaustive::walk(self.index, self.question, start.visit);
+        let walk = exhaustive::walk(self.index, self.question, start.visit, search.window());
         Ok(walk.and_then(|walk| self.confirm(&walk)))
     }
 

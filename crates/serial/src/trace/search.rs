@@ -302,6 +302,12 @@ impl<'a> Search<'a> {
         None
     }
 
+    /// The time in which the last search looked: from its start to where there is no way back.
+    pub fn window(&self) -> (Pos, Pos) {
+        let from = self.arena.first().map_or(0, |start| start.now);
+        (from, self.horizon.last().copied().unwrap_or(NEVER))
+    }
+
     /// Whether another thread has an access from which the entry of `start` can be reached in time,
     /// in a unit that can be entered after its exit, or behind one. Most starts fail this.
     fn can_return(&mut self, start: &Start) -> bool {
