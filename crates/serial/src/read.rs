@@ -48,8 +48,6 @@ pub struct Reader<R> {
     /// Per thread, the line of the `begin` that is still open.
     open: Vec<Option<u64>>,
     finished: bool,
-    /// The threads seen last, to skip the hash table on the common path.
-    recent_thread: Option<(Vec<u8>, Thread)>,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -63,7 +61,6 @@ impl<R: BufRead> Reader<R> {
             events: 0,
             open: Vec::new(),
             finished: false,
-            recent_thread: None,
         }
     }
 
@@ -153,7 +150,7 @@ impl<R: BufRead> Reader<R> {
         };
         let mut rest = Rest { words, place: None };
         let operand = rest.next()?;
-        let thread = self.thread(first);
+        let thread = self.names.thread(first);
         let action = match verb {
             "rd" => Action::Read(self.variable(verb, operand)?),
             "wr" => Action::Write(self.variable(verb, operand)?),
@@ -174,17 +171,6 @@ impl<R: BufRead> Reader<R> {
         self.follow_transaction(thread, action)?;
         let line = u32::try_from(self.number).unwrap_or(u32::MAX);
         Ok(Some(Event { thread, action, line, place }))
-    }
-
-    fn thread(&mut self, name: &str) -> Thread {
-        match &self.recent_thread {
-            Some((text, thread)) if text == name.as_bytes() => *thread,
-            _ => {
-                let thread = self.names.thread(name);
-                self.recent_thread = Some((name.as_bytes().to_vec(), thread));
-                thread
-            }
-        }
     }
 
     fn variable(&mut self, verb: &str, operand: Option<&str>) -> Result<Var, String> {
