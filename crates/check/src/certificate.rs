@@ -147,7 +147,7 @@ fn observational(
     fallback
 }
 
-/// The execution in which the last access of the run races with one before it.
+/// The execution in which the next access races with one before it.
 fn race(
     program: &Program,
     run: &[RunStep],
@@ -155,7 +155,10 @@ fn race(
     robustness: Robustness,
 ) -> Option<Certificate> {
     let certificate = |stale: &[Stale]| {
-        let graph = replay(program, run, end, stale)?.execution.graph;
+        let before = replay(program, run, end, stale)?.execution;
+        let Next::Access(access) = before.next(program, end.0) else { return None };
+        let latest = before.graph.latest(access.loc);
+        let graph = before.access(program, end.0, latest)?.graph;
         let judgement = judge(program, &graph);
         let own = |pair: &&(EventId, EventId)| graph.event(pair.1).thread() == Some(end.0);
         let pair = judgement.races.iter().rev().find(own).or(judgement.races.last());
@@ -240,6 +243,5 @@ fn replay(
         }
     }
     let at_end = execution.threads[end.0.index()].pc == end.1;
-    let race_done = run.last().is_some_and(|step| (step.tid, step.pc) == end);
-    (at_end || race_done).then_some(Replayed { execution, stale: read_stale })
+    at_end.then_some(Replayed { execution, stale: read_stale })
 }

@@ -853,7 +853,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
         let mut findings = Vec::new();
         for begun in crate::replay::beginnings(self, scratch) {
             start(&begun.world, scratch);
-            findings.extend(begun.findings);
+            findings.extend(begun.findings.into_iter().map(|noted| noted.finding));
         }
         for finding in findings {
             sink.finding(finding);

@@ -24,7 +24,8 @@ pub struct RunStep {
     pub read: Option<Value>,
 }
 
-/// A run of the program under SC, and what was found at its end.
+/// A run of the program under SC, up to where something was found: the thread concerned is about to
+/// take the step that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run<V> {
     /// What happened, in order.
@@ -38,29 +39,31 @@ pub(crate) struct Move<M: Memory> {
     pub world: World<M::State>,
     pub packed: Vec<u8>,
     pub steps: Vec<RunStep>,
-    pub findings: Vec<Finding<M::Violation>>,
+    pub findings: Vec<Noted<M::Violation>>,
+}
+
+/// A finding, and how many steps had been taken then.
+#[derive(Clone)]
+pub(crate) struct Noted<V> {
+    pub finding: Finding<V>,
+    steps: usize,
 }
 
 /// Follows a thread and keeps all the ways it went.
 struct Recorder<M: Memory> {
     moves: Vec<Move<M>>,
     steps: Vec<RunStep>,
-    findings: Vec<Finding<M::Violation>>,
+    findings: Vec<Noted<M::Violation>>,
     /// What led to each alternative not yet followed.
     #[allow(clippy::type_complexity)]
-    forks: Vec<(Vec<RunStep>, Vec<Finding<M::Violation>>)>,
+    forks: Vec<(Vec<RunStep>, Vec<Noted<M::Violation>>)>,
 }
 
 impl<M: Memory> Recorder<M> {
-    fn new(steps: Vec<RunStep>, findings: Vec<Finding<M::Violation>>) -> Self {
+    fn new(steps: Vec<RunStep>, findings: Vec<Noted<M::Violation>>) -> Self {
         Recorder { moves: Vec::new(), steps, findings, forks: Vec::new() }
     }
 
-    /// Everything found, whether or not the thread came to rest afterwards.
-    fn finish(mut self) -> (Vec<Move<M>>, Vec<Finding<M::Violation>>) {
-        let unrested = std::mem::take(&mut self.findings);
-        (self.moves, unrested)
-    }
 }
 
 impl<M: Memory> Follow<M> for Recorder<M> {
@@ -90,7 +93,7 @@ impl<M: Memory> Follow<M> for Recorder<M> {
     }
 
     fn finding(&mut self, finding: Finding<M::Violation>) {
-        self.findings.push(finding);
+        self.findings.push(Noted { finding, steps: self.steps.len() });
     }
 }
 
@@ -129,8 +132,9 @@ pub fn replay<M: Memory>(
     let begun = beginnings(product, &mut scratch);
     let Some((first, rest)) = path.split_first() else {
         return begun.into_iter().find_map(|begun| {
-            let finding = begun.findings.iter().find(|f| is_image(product, f, finding))?.clone();
-            Some(Run { steps: begun.steps, finding })
+            let noted = begun.findings.iter().find(|f| is_image(product, &f.finding, finding))?;
+            let steps = begun.steps[..noted.steps].to_vec();
+            Some(Run { steps, finding: noted.finding.clone() })
         });
     };
     let here = begun.into_iter().find(|begun| begun.packed[..] == first[..])?;
@@ -142,13 +146,13 @@ pub fn replay<M: Memory>(
         world = found.world;
     }
     let (moves, unrested) = moves(product, &mut scratch, &world);
-    if let Some(found) = unrested.iter().find(|f| is_image(product, f, finding)) {
-        return Some(Run { steps, finding: found.clone() });
+    if let Some(noted) = unrested.iter().find(|f| is_image(product, &f.finding, finding)) {
+        return Some(Run { steps, finding: noted.finding.clone() });
     }
     for found in moves {
-        if let Some(image) = found.findings.iter().find(|f| is_image(product, f, finding)) {
-            steps.extend(found.steps);
-            return Some(Run { steps, finding: image.clone() });
+        if let Some(noted) = found.findings.iter().find(|f| is_image(product, &f.finding, finding)) {
+            steps.extend_from_slice(&found.steps[..noted.steps]);
+            return Some(Run { steps, finding: noted.finding.clone() });
         }
     }
     // A deadlock is found in a state, not on the way from it.
@@ -171,15 +175,14 @@ fn moves<M: Memory>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
-) -> (Vec<Move<M>>, Vec<Finding<M::Violation>>) {
+) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
     let mut all = Vec::new();
     let mut unrested = Vec::new();
     for tid in product.program.tids() {
         let mut recorder = Recorder::new(Vec::new(), Vec::new());
         product.fire_from(scratch, world, tid, &mut recorder);
-        let (moves, findings) = recorder.finish();
-        all.extend(moves);
-        unrested.extend(findings);
+        all.extend(recorder.moves);
+        unrested.extend(recorder.findings);
     }
     (all, unrested)
 }

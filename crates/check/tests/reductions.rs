@@ -16,7 +16,7 @@ fn variants() -> Vec<(&'static str, Settings)> {
     let with = |reductions: &str| Settings {
         reductions: reductions.parse().expect("names of reductions"),
         extent: Extent::All,
-        limits: Limits { states: Some(300_000), ..Limits::default() },
+        limits: Limits { states: Some(20_000), ..Limits::default() },
         ..Settings::default()
     };
     let mut variants: Vec<(&str, Settings)> =
