@@ -19,7 +19,8 @@ use serial::trace;
 fn main() {
     let quick = std::env::args().any(|arg| arg == "quick");
     let scale = if quick { 10 } else { 1 };
-    executions(10_000_000 / scale);
+    executions(10_000_000 / scale, Style::Locked);
+    executions(10_000_000 / scale, Style::Published);
     executions_from_text(10_000_000 / scale);
     for events in [100_000, 1_000_000, 10_000_000 / scale] {
         for style in [Style::Locked, Style::Published] {
@@ -33,16 +34,8 @@ fn main() {
     baseline(10_000_000 / scale, Edges::Nearest);
 }
 
-fn execution(events: usize) -> Shape {
-    Shape {
-        threads: 8,
-        vars: 1_000,
-        events,
-        transaction: 5,
-        commits: true,
-        style: Style::Locked,
-        seed: 1,
-    }
+fn execution(events: usize, style: Style) -> Shape {
+    Shape { threads: 8, vars: 1_000, events, transaction: 5, commits: true, style, seed: 1 }
 }
 
 fn rate(events: u64, time: Duration) -> f64 {
@@ -50,19 +43,21 @@ fn rate(events: u64, time: Duration) -> f64 {
 }
 
 /// Events made on the fly, so that the memory measured is the monitor's.
-fn executions(events: usize) {
-    println!("executions: {events} events, 8 threads, 1,000 variables, transactions of 5");
+fn executions(events: usize, style: Style) {
+    println!(
+        "executions ({style:?}): {events} events, 8 threads, 1,000 variables, transactions of 5"
+    );
     for question in Question::ALL {
         let mut monitor = ExecutionMonitor::new(question);
         let mut generating = Duration::ZERO;
         let start = Clock::start();
-        execution(events).generate(|event| {
+        execution(events, style).generate(|event| {
             black_box(event);
         });
         generating += start.elapsed();
         let start = Clock::start();
         let mut memory = Vec::new();
-        execution(events).generate(|event| {
+        execution(events, style).generate(|event| {
             monitor.step(&event);
             if monitor.load().events.is_multiple_of(events as u64 / 4) {
                 memory.push((resident(), monitor.load().live));
@@ -89,7 +84,7 @@ fn executions(events: usize) {
 /// The same through the text format: reading, checking the buffers, all three monitors.
 fn executions_from_text(events: usize) {
     let path = std::env::temp_dir().join(format!("fencepost-serial-bench-{}", std::process::id()));
-    let shape = execution(events);
+    let shape = execution(events, Style::Locked);
     let names = shape.names();
     let written = write_file(&path, &shape, &names);
     if let Err(error) = written {
@@ -167,7 +162,7 @@ fn baseline(events: usize, edges: Edges) {
     println!(
         "baseline: the whole conflict graph ({edges:?}), then petgraph's SCC, {events} events"
     );
-    let recording = execution(events).events();
+    let recording = execution(events, Style::Locked).events();
     let start = Clock::start();
     let mut monitor = ExecutionMonitor::new(Question::TsoSerializable);
     recording.iter().for_each(|event| monitor.step(event));
