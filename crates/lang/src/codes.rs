@@ -52,4 +52,8 @@ codes! {
     UNREACHABLE = "FP2003";
     /// A division that fails whenever it is reached.
     DIVIDES_BY_ZERO = "FP2004";
+    /// A register that is read but never written.
+    NEVER_WRITTEN = "FP2005";
+    /// Something said twice, of which one counts.
+    REPEATED = "FP2006";
 }

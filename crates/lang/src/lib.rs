@@ -26,6 +26,7 @@ mod render;
 pub mod source;
 mod suggest;
 mod syntax;
+pub mod trencher;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use source::{Source, Span, Track};
