@@ -1,6 +1,6 @@
 //! The command line: what can be asked, and the help that teaches it.
 
-use crate::quantity;
+use crate::{help, quantity};
 use check::{Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use model::memory::rc20::columns::Track;
@@ -10,7 +10,10 @@ use std::time::Duration;
 
 /// Everything on the command line.
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version, about, max_term_width = 100)]
+#[command(name = "fencepost", version, max_term_width = 100)]
+#[command(about = help::ABOUT, long_about = help::LONG_ABOUT, after_long_help = help::EXAMPLES)]
+#[command(after_help = "Try: fencepost check --help", arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -20,8 +23,12 @@ pub struct Args {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Can weak memory make the program do what no interleaving explains?
+    /// Can weak memory make a program do what no interleaving explains?
+    #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
     Check(Check),
+    /// The final states that a model allows, and which of them SC forbids
+    #[command(long_about = help::OUTCOMES, after_long_help = help::OUTCOMES_EXAMPLES)]
+    Outcomes(Outcomes),
 }
 
 /// Arguments of `check`.
@@ -33,25 +40,20 @@ pub struct Check {
     /// The memory model to check against
     #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
     pub model: ModelName,
-    /// Allow stale values to be read as long as nothing depends on them
+    /// Let stale values be read as long as nothing depends on them
     #[arg(long)]
     pub observational: bool,
     /// Do not look for races on non-atomic locations
     #[arg(long)]
     pub no_races: bool,
-    /// Report everything that can go wrong, not only the first thing
+    /// Report every place that can go wrong, not only the first
     #[arg(long)]
     pub all: bool,
-    /// Tell the story of every violation even if there are many files
-    #[arg(long)]
-    pub details: bool,
-    /// Treat a value that wraps around at max_value as an error
+    /// Make it an error if a value wraps around at max_value
     #[arg(long)]
     pub strict_values: bool,
-    /// How to search.
     #[command(flatten)]
     pub search: SearchArgs,
-    /// What to print.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -60,15 +62,6 @@ pub struct Check {
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArgs {
-    /// Reductions to use: local, por, symmetry, subsume, dead, or all, or none
-    #[arg(long, value_name = "LIST", default_value = "all")]
-    pub reduce: Reductions,
-    /// Values of each location to tell apart
-    #[arg(long, value_enum, default_value_t = TrackName::Critical, value_name = "WHICH")]
-    pub track: TrackName,
-    /// Breadth first finds shortest witnesses; depth first reaches deep states early
-    #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
-    pub search: SearchName,
     /// Give up on a file after this many states, such as 200000 or 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub limit_states: Option<u64>,
@@ -81,21 +74,63 @@ pub struct SearchArgs {
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
+    /// Breadth first finds the shortest witnesses, depth first gets to deep states early
+    #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
+    pub search: SearchName,
+    /// Reductions to use, separated by commas: local, por, symmetry, subsume, dead, all, none
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    pub reduce: Reductions,
+    /// Stale values to tell apart
+    #[arg(long, value_enum, default_value_t = TrackName::Critical, value_name = "VALUES")]
+    pub track: TrackName,
 }
 
 /// What to print.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Print one JSON object per line for each file and property
+    /// Print a JSON object per line for each file and property
     #[arg(long)]
     pub json: bool,
-    /// Print verdicts and errors only
+    /// Tell the story of every violation, even of many files
+    #[arg(long)]
+    pub details: bool,
+    /// Print nothing but verdicts and errors
     #[arg(long, short)]
     pub quiet: bool,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+}
+
+/// Arguments of `outcomes`.
+#[derive(Arguments, Debug)]
+pub struct Outcomes {
+    /// The program; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    /// The memory model
+    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
+    pub model: ModelName,
+    /// How often a thread may come to one statement on weak memory; longer loops are cut off
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: u32,
+    /// Give up after this many states of interleavings, such as 50000 or 2M
+    #[arg(long, value_name = "N", default_value = "2M", value_parser = entries)]
+    pub limit_states: usize,
+    /// Give up after this many execution graphs, such as 50000 or 2M
+    #[arg(long, value_name = "N", default_value = "300K", value_parser = entries)]
+    pub limit_graphs: usize,
+    /// Give up after this time, such as 30s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = quantity::duration)]
+    pub limit_time: Duration,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn entries(text: &str) -> Result<usize, String> {
+    quantity::count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Memory models by name.

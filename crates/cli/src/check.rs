@@ -10,7 +10,7 @@ use lang::{Diagnostic, Source};
 use model::Edge;
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
-use report::{FileReport, Ruling, json};
+use report::{By, FileReport, Ruling, json};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -87,7 +87,7 @@ impl Job<'_> {
             source.program.domain.edge = Edge::Fault;
         }
         let wrapped = |warning: &&Diagnostic| warning.code == lang::codes::WRAPS;
-        let mut why = report::unsupported(&source, self.settings.model);
+        let mut why = report::unsupported(&source, self.settings.model, By::Search);
         if self.args.strict_values {
             let errors = source.warnings.iter().filter(wrapped).cloned();
             why.extend(errors.map(|w| Diagnostic { severity: lang::Severity::Error, ..w }));
@@ -122,7 +122,7 @@ impl Job<'_> {
     }
 
     fn show(&mut self, report: &FileReport, source: &Source) -> io::Result<()> {
-        let details = self.args.details && !self.args.output.quiet;
+        let details = self.args.output.details && !self.args.output.quiet;
         if !self.args.output.quiet && (details || !matches!(self.face, Face::Table { .. })) {
             self.warn(report, source);
         }

@@ -3,7 +3,10 @@
 mod args;
 mod check;
 mod exit;
+mod help;
 mod inputs;
+mod interleavings;
+mod outcomes;
 mod progress;
 mod quantity;
 mod terminal;
@@ -16,6 +19,7 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
+        args::Command::Outcomes(args) => outcomes::run(args),
     };
     exit.unwrap_or_else(|error| {
         // Whoever reads our output has seen enough.

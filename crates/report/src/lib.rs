@@ -22,6 +22,7 @@ pub mod codes;
 pub mod escape;
 pub mod finding;
 pub mod json;
+pub mod outcomes;
 pub mod place;
 pub mod proof;
 pub mod run;
@@ -30,7 +31,8 @@ pub mod unsupported;
 
 pub use answer::{Answer, FileReport, Ruling};
 pub use finding::{Finding, Kind};
+pub use outcomes::OutcomeTable;
 pub use place::Place;
 pub use proof::Proof;
 pub use run::Step;
-pub use unsupported::unsupported;
+pub use unsupported::{By, unsupported};

@@ -7,12 +7,24 @@ use check::Model;
 use lang::{Diagnostic, Source, codes};
 use model::{Instr, ReadMode, WriteMode};
 
+/// Who gives a program its meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// A search through its states.
+    Search,
+    /// An enumeration of its execution graphs.
+    Graphs,
+}
+
 /// An error for every kind of construct of `source` that `model` does not know, at its first place.
-pub fn unsupported(source: &Source, model: Model) -> Vec<Diagnostic> {
+pub fn unsupported(source: &Source, model: Model, by: By) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for (_, _, step) in source.program.steps() {
-        let Some((what, help)) = meaningless(&step.instr, model) else { continue };
-        let message = format!("{what} mean nothing to the {} model", model.name());
+        let Some((what, help)) = meaningless(&step.instr, model, by) else { continue };
+        let message = match by {
+            By::Search => format!("{what} mean nothing to the {} model", model.name()),
+            By::Graphs => format!("{what} are not part of {} execution graphs", model.name()),
+        };
         if !found.iter().any(|known| known.message == message) {
             let error = Diagnostic::error(codes::UNSUPPORTED, message);
             let label = "not part of the model";
@@ -22,13 +34,13 @@ pub fn unsupported(source: &Source, model: Model) -> Vec<Diagnostic> {
     found
 }
 
-fn meaningless(instr: &Instr, model: Model) -> Option<(&'static str, &'static str)> {
+fn meaningless(instr: &Instr, model: Model, by: By) -> Option<(&'static str, &'static str)> {
     let weak = model != Model::Sc;
     match instr {
         Instr::Begin | Instr::End => {
             Some(("transactions", "`atomic` blocks are for checking serializability"))
         }
-        Instr::BusLock | Instr::BusUnlock if weak => {
+        Instr::BusLock | Instr::BusUnlock if weak || by == By::Graphs => {
             Some(("bus locks", "use `lock` and `unlock`, or a read-modify-write such as `FADD`"))
         }
         Instr::LightFence(_) if weak => {

@@ -108,7 +108,7 @@ fn side_by_side(
         let mut before = 0;
         for (lane, width) in lanes.iter().zip(widths) {
             if lane.tid == cell.tid {
-                let shown = show(cell, lane.statement, *width, look);
+                let shown = show(cell, lane.statement, lane.effect, *width, look);
                 push_line(&mut out, indent, &format!("{}{shown}", " ".repeat(before)));
             }
             before += width + GAP;
@@ -120,31 +120,30 @@ fn side_by_side(
 fn one_below_the_other(cells: &[Cell], look: &Look, indent: &str) -> String {
     let names = cells.iter().map(|cell| columns(&visible(&cell.thread))).max().unwrap_or(0);
     let statements = cells.iter().map(|cell| columns(&visible(&cell.statement))).max().unwrap_or(0);
+    let effects = cells.iter().map(|cell| columns(&visible(&cell.effect))).max().unwrap_or(0);
     let width = look.width.saturating_sub(indent.len() + names + 2).max(NARROWEST);
     let mut out = String::new();
     for cell in cells {
         let name = pad(&visible(&cell.thread), names);
-        let shown = show(cell, statements.min(width * 2 / 3), width, look);
+        let shown = show(cell, statements, effects, width, look);
         push_line(&mut out, indent, &format!("{}  {shown}", look.paint(Ink::Strong, &name)));
     }
     out
 }
 
-/// A cell in `width` columns, its effect in line with those above and below. What was read or written
-/// matters more than the end of a long statement.
-fn show(cell: &Cell, statement: usize, width: usize, look: &Look) -> String {
-    let (text, effect) = (visible(&cell.statement), cut(&visible(&cell.effect), width));
+/// A cell in `width` columns, its effect in line with those above and below, which take `effects`.
+fn show(cell: &Cell, statements: usize, effects: usize, width: usize, look: &Look) -> String {
+    let text = visible(&cell.statement);
     let ink = if cell.wrong { Ink::Bad } else { Ink::Faint };
-    if effect.is_empty() {
-        return match cell.wrong {
-            true => look.paint(ink, &cut(&text, width)),
-            false => cut(&text, width),
-        };
+    let paint = |text: &str| if cell.wrong { look.paint(ink, text) } else { text.to_string() };
+    if cell.effect.is_empty() {
+        return paint(&cut(&text, width));
     }
-    let room = width.saturating_sub(columns(&effect) + 2);
-    let text = pad(&cut(&text, room), statement.min(room));
-    let text = if cell.wrong { look.paint(ink, &text) } else { text };
-    format!("{text}  {}", look.paint(ink, &effect))
+    // What was read or written matters more than the end of a long statement.
+    let room = width.saturating_sub(effects + 2).max(width / 3);
+    let text = pad(&cut(&text, room), statements.min(room));
+    let effect = cut(&visible(&cell.effect), width.saturating_sub(columns(&text) + 2));
+    format!("{}  {}", paint(&text), look.paint(ink, &effect))
 }
 
 fn push_line(out: &mut String, indent: &str, line: &str) {

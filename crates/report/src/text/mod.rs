@@ -122,12 +122,12 @@ pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
     let answers: Vec<String> = report
         .answers
         .iter()
-        .filter(|answer| answer.ruling != Ruling::Holds)
-        .map(|answer| format!("{} {}", answer.property, answer.ruling.name()))
+        .filter(|answer| answer.ruling == overall && overall != Ruling::Holds)
+        .map(|answer| answer.property.to_string())
         .collect();
     let cost = format!(
-        "{:>12}  {:>8}",
-        amount::plural(report.cost.states, "state"),
+        "{:>10} states  {:>8}",
+        amount::count(report.cost.states),
         amount::time(report.cost.elapsed)
     );
     let line = format!(

@@ -85,7 +85,7 @@ fn statement(place: &Place) -> String {
 fn effect(step: &Step) -> String {
     let location = step.location.as_deref().unwrap_or("");
     match (step.read, step.written) {
-        (Some(read), Some(written)) => format!("{location} = {written}, was {read}"),
+        (Some(read), Some(written)) => format!("{location}: {read} → {written}"),
         (Some(read), None) if step.action == "cas" => format!("reads {read}, fails"),
         (Some(read), None) => format!("reads {read}"),
         (None, Some(written)) => format!("{location} = {written}"),
@@ -99,7 +99,10 @@ fn last_effect(finding: &Finding) -> String {
         (Kind::Fault, _) => "has no value".to_string(),
         (Kind::Stuck, _) => "waits forever".to_string(),
         (Kind::Dependency, _) => "uses the stale value".to_string(),
-        (Kind::StaleWrite, Some(proof)) => format!("may be too late: {}", binding(proof.access())),
+        (Kind::StaleWrite, Some(proof)) => match proof.newest {
+            Some(newest) => format!("may leave {}", binding(&proof.events[newest])),
+            None => "may be lost".to_string(),
+        },
         (_, Some(proof)) => match proof.access().read {
             Some(value) => format!("may read {value}"),
             None => "goes wrong".to_string(),
@@ -281,7 +284,7 @@ fn did(event: &Event) -> String {
     let location = event.location.as_deref().unwrap_or("");
     match (event.kind, event.read, event.written) {
         (EventKind::FenceOrder | EventKind::Fence | EventKind::Control, ..) => String::new(),
-        (_, Some(read), Some(written)) => format!("{location} = {written}, was {read}"),
+        (_, Some(read), Some(written)) => format!("updates {location}: {read} → {written}"),
         (_, Some(read), None) => format!("reads {location} = {read}"),
         (_, None, Some(written)) => format!("writes {location} = {written}"),
         (_, None, None) => String::new(),

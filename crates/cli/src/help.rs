@@ -1,0 +1,86 @@
+//! The longer help texts. They teach by example.
+
+/// What the program is, in a line.
+pub const ABOUT: &str = "Is this concurrent program correct on weak memory?";
+
+/// What the program is.
+pub const LONG_ABOUT: &str = "\
+    Is this concurrent program correct on weak memory?\n\n\
+    Compilers and processors let threads see each other's writes late and out of order. Fencepost \
+    decides whether that can make a program do what no interleaving of its threads explains, shows \
+    the execution that does it, and says where a fence or a stronger memory order rules it out. A \
+    program for which it cannot is called robust: whatever was proved of it by thinking of \
+    interleavings is true of it on weak memory, too.";
+
+/// Examples for the program.
+pub const EXAMPLES: &str = "\
+A first example: two threads announce themselves, then look for each other. Put this into sb.fp:
+
+    atomic x, y;
+    thread left  { local a;  x.store(1, rlx);  a = y.load(rlx); }
+    thread right { local b;  y.store(1, rlx);  b = x.load(rlx); }
+
+and ask
+
+    fencepost check sb.fp          robustness violated: both may read 0, and this is how
+    fencepost outcomes sb.fp       the final states; a = b = 0 is forbidden by SC, but possible
+
+Then put  fence(seq_cst);  after each store and ask again.
+
+Exit codes: 0 it holds, 1 it is violated, 2 bad input or usage, 3 undecided because of a limit.";
+
+/// What `check` does.
+pub const CHECK: &str = "\
+    Decides whether weak memory can make a program do what no interleaving of its threads explains \
+    (robustness), whether non-atomic accesses race, and whether assertions can fail. Answers are \
+    exact: a program is explored completely, or the answer is \"undecided\". Every violation comes \
+    with an interleaving that leads to it and an execution that an independent judge has accepted.";
+
+/// Examples for `check`.
+pub const CHECK_EXAMPLES: &str = "\
+Examples:
+    fencepost check peterson.fp                    against RC20: C11 without sc accesses
+    fencepost check --model ra peterson.fp         as if every access were acquire or release
+    fencepost check --model sc peterson.fp         assertions in interleavings only
+    fencepost check --observational seqlock.fp     stale reads are fine if nobody uses them
+    fencepost check locks/ 'queues/*.fp'           a line for each program, and a summary
+    fencepost check --details locks/               the same, with the story of each violation
+    fencepost check --limit-time 30s --limit-memory 2G big.fp
+    fencepost check --json locks/ | jq 'select(.verdict == \"violated\") | .file'
+
+A program says what is shared, what each thread does, and what must be true:
+
+    atomic flag;  na data;
+    thread writer { data.nastore(7);  flag.store(1, rel); }
+    thread reader {
+        local f, d;
+        f = flag.load(acq);
+        if (f) { d = data.naload();  assert(d == 7); }
+    }
+
+With `rlx` instead of `rel`, the reader could see the flag without the data: a race.
+
+Exit codes: 0 everything asked holds, 1 something is violated, 2 bad input or usage,
+3 undecided because of a limit.";
+
+/// What `outcomes` does.
+pub const OUTCOMES: &str = "\
+    Lists the final states of a small program: what its locals and locations hold when every \
+    thread is done or waits forever. States that no interleaving ends in are marked. All execution \
+    graphs that the model allows are enumerated, so this is for litmus tests; `check` is for \
+    programs.";
+
+/// Examples for `outcomes`.
+pub const OUTCOMES_EXAMPLES: &str = "\
+Examples:
+    fencepost outcomes sb.fp                  under RC20: C11 without sc accesses
+    fencepost outcomes --model sc sb.fp       interleavings only
+    fencepost outcomes --unroll 8 spin.fp     follow loops further
+    fencepost outcomes --json sb.fp
+
+    echo 'atomic x, y;
+          thread left  { local a;  x.store(1, rlx);  a = y.load(rlx); }
+          thread right { local b;  y.store(1, rlx);  b = x.load(rlx); }' | fencepost outcomes -
+
+Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or usage,
+3 a limit was reached, so there may be more.";

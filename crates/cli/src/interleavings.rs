@@ -1,0 +1,127 @@
+//! The final states of all interleavings.
+//!
+//! Under SC there is no need for execution graphs: a state is where the threads are and what memory
+//! holds, and there are finitely many, loops or not. Threads step as they do on graphs
+//! ([`ThreadState`]), so the final states of the two can be compared.
+
+use model::graph::outcome::{FinalState, ThreadEnd};
+use model::graph::run::{Next, Status, ThreadState};
+use model::graph::{EventId, Execution};
+use model::{Pc, Program, Tid, Value};
+use std::collections::HashSet;
+use std::time::Instant;
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many states may be visited.
+    pub states: usize,
+    /// Until when.
+    pub deadline: Instant,
+}
+
+/// The final states of all interleavings.
+#[derive(Clone, Debug)]
+pub struct Interleavings {
+    /// The states, in no particular order.
+    pub states: HashSet<FinalState>,
+    /// The limit that was reached, if one was, so that there may be more.
+    pub limit: Option<&'static str>,
+}
+
+/// The final states of all interleavings of `program`.
+pub fn interleavings(program: &Program, limits: &Limits) -> Interleavings {
+    let mut found = Interleavings { states: HashSet::new(), limit: None };
+    let mut seen = HashSet::new();
+    let start = State::initial(program);
+    seen.insert(start.key());
+    let mut open = vec![start];
+    while let Some(state) = open.pop() {
+        let successors = state.successors(program);
+        if successors.is_empty() {
+            found.states.insert(state.end(program));
+        }
+        for next in successors {
+            if seen.insert(next.key()) {
+                open.push(next);
+            }
+        }
+        found.limit = match () {
+            () if seen.len() > limits.states => Some("states"),
+            () if Instant::now() >= limits.deadline => Some("time"),
+            () => None,
+        };
+        if found.limit.is_some() {
+            break;
+        }
+    }
+    found
+}
+
+/// What tells states apart.
+type Key = (Vec<(Pc, u8, Status, Vec<Value>)>, Vec<Value>);
+
+#[derive(Clone)]
+struct State {
+    threads: Vec<ThreadState>,
+    /// The values of all locations, that of `seq_cst` fences last.
+    memory: Vec<Value>,
+}
+
+impl State {
+    fn initial(program: &Program) -> Self {
+        let initial = program.locations.iter().map(|location| location.initial);
+        State { threads: Execution::initial(program).threads, memory: initial.chain([0]).collect() }
+    }
+
+    fn key(&self) -> Key {
+        let thread = |t: &ThreadState| (t.pc, t.phase, t.status, t.registers.clone());
+        (self.threads.iter().map(thread).collect(), self.memory.clone())
+    }
+
+    /// Steps that involve no other thread are taken first: nobody notices when.
+    fn successors(&self, program: &Program) -> Vec<State> {
+        let local = |tid: &Tid| {
+            matches!(self.threads[tid.index()].next(program, *tid), Next::Silent | Next::Local(_))
+        };
+        if let Some(tid) = program.tids().find(local) {
+            let after = self.threads[tid.index()].after_local(program, tid);
+            return after.into_iter().map(|thread| self.with(tid, thread)).collect();
+        }
+        program.tids().filter_map(|tid| self.access(program, tid)).collect()
+    }
+
+    fn access(&self, program: &Program, tid: Tid) -> Option<State> {
+        let thread = &self.threads[tid.index()];
+        let Next::Access(access) = thread.next(program, tid) else { return None };
+        let value = self.memory[access.loc.index()];
+        let label = access.label(value)?;
+        let mut next = self.with(tid, thread.after_access(program, tid, value, EventId(0))?);
+        if let Some(written) = label.value_written() {
+            next.memory[access.loc.index()] = written;
+        }
+        Some(next)
+    }
+
+    fn with(&self, tid: Tid, thread: ThreadState) -> State {
+        let mut next = self.clone();
+        next.threads[tid.index()] = thread;
+        next
+    }
+
+    /// The state, if no thread goes on.
+    fn end(&self, program: &Program) -> FinalState {
+        let end = |thread: &ThreadState| ThreadEnd {
+            pc: thread.pc,
+            registers: thread.registers.clone(),
+            status: match thread.status {
+                Status::Running => Status::Blocked,
+                status => status,
+            },
+        };
+        FinalState {
+            threads: self.threads.iter().map(end).collect(),
+            memory: self.memory[..program.locations.len()].to_vec(),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Final states: what registers and memory hold when everything has stopped.
+
+use crate::escape::{columns, pad, visible};
+use crate::run::Assigned;
+use crate::text::{Ink, Look, amount};
+use check::Model;
+use lang::Source;
+use model::graph::outcome::{FinalState, ThreadEnd};
+use model::graph::run::Status;
+use model::{Program, Tid, Value};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The final states of one program.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct OutcomeTable {
+    /// The program's file.
+    pub file: String,
+    /// The model.
+    pub model: &'static str,
+    /// The states.
+    pub outcomes: Vec<Row>,
+    /// How often a thread may come to one statement, if that cut something off: states that SC
+    /// forbids may then be missing.
+    pub unroll: Option<u32>,
+    /// The limit that stopped the enumeration, if one did.
+    pub limit: Option<&'static str>,
+    /// How many execution graphs there are, or were seen.
+    pub graphs: usize,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why there is no answer; always null here.
+    pub error: Option<String>,
+}
+
+/// One final state.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Row {
+    /// Does an interleaving end like this?
+    pub under_sc: bool,
+    /// How the threads ended.
+    pub threads: Vec<End>,
+    /// What memory holds.
+    pub memory: Vec<Held>,
+}
+
+/// How a thread ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct End {
+    /// The thread.
+    pub thread: String,
+    /// `done`, `blocked`, `ended`, `failed`, or the run-time error.
+    pub status: String,
+    /// The line where it stopped, unless it is done.
+    pub line: Option<usize>,
+    /// Its locals.
+    pub locals: Vec<Assigned>,
+}
+
+/// A location and its value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// The location.
+    pub location: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// What an enumeration saw, to be shown.
+#[derive(Clone, Debug)]
+pub struct Enumerated {
+    /// The final states, and whether SC allows each.
+    pub states: Vec<(FinalState, bool)>,
+    /// How often a thread may come to one statement, if that cut something off.
+    pub unroll: Option<u32>,
+    /// The limit that stopped it, if one did.
+    pub limit: Option<&'static str>,
+    /// How many graphs it saw.
+    pub graphs: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl OutcomeTable {
+    /// The final states of `source` under `model`.
+    pub fn new(source: &Source, model: Model, seen: Enumerated) -> Self {
+        let program = &source.program;
+        let mut outcomes: Vec<Row> = Vec::new();
+        for (state, under_sc) in seen.states.into_iter().filter(|s| model != Model::Sc || s.1) {
+            let row = row(source, program, &state, under_sc);
+            match outcomes.iter_mut().find(|known| known.is_like(&row)) {
+                Some(known) => known.under_sc |= row.under_sc,
+                None => outcomes.push(row),
+            }
+        }
+        outcomes.sort_by_key(Row::sort_key);
+        OutcomeTable {
+            file: source.name.clone(),
+            model: model.name(),
+            outcomes,
+            unroll: seen.unroll,
+            limit: seen.limit,
+            graphs: seen.graphs,
+            seconds: seen.elapsed.as_secs_f64(),
+            error: None,
+        }
+    }
+
+    /// The table as text.
+    pub fn text(&self, look: &Look) -> String {
+        let forbidden = self.outcomes.iter().filter(|row| !row.under_sc).count();
+        let all = self.outcomes.len();
+        let mut out = format!(
+            "{}: {} under {}",
+            look.paint(Ink::Strong, &visible(&self.file)),
+            amount::plural(all as u64, "final state"),
+            self.model,
+        );
+        match forbidden {
+            _ if self.model == Model::Sc.name() || all == 0 => {}
+            0 => out.push_str(", all allowed by SC"),
+            n if n == all => out.push_str(", forbidden by SC"),
+            n => out.push_str(&format!(", {n} of them forbidden by SC")),
+        }
+        out.push('\n');
+        out.push_str(&self.rows(look));
+        if let Some(unroll) = self.unroll {
+            let warning = format!(
+                "states that SC forbids are complete only up to {unroll} visits of each statement; \
+                 --unroll goes further"
+            );
+            out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
+        }
+        if let Some(limit) = self.limit {
+            let warning = format!("the limit on {limit} was reached: there may be more");
+            out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
+        }
+        out
+    }
+
+    fn rows(&self, look: &Look) -> String {
+        let Some(first) = self.outcomes.first() else { return String::new() };
+        let heads: Vec<String> = first.cells().into_iter().map(|(name, _)| name).collect();
+        let values: Vec<Vec<String>> = self
+            .outcomes
+            .iter()
+            .map(|row| row.cells().into_iter().map(|(_, value)| value.to_string()).collect())
+            .collect();
+        let (same, different): (Vec<usize>, Vec<usize>) = (0..heads.len())
+            .partition(|&column| values.iter().all(|row| row[column] == values[0][column]));
+        let mut out = String::new();
+        if !different.is_empty() || self.outcomes.len() > 1 || first.ends_early() {
+            out.push_str(&self.differing(&heads, &values, &different, look));
+        }
+        if !same.is_empty() {
+            let bindings: Vec<String> =
+                same.iter().map(|&c| format!("{} = {}", heads[c], values[0][c])).collect();
+            out.push_str(&format!("  always: {}\n", bindings.join(", ")));
+        }
+        out
+    }
+
+    fn differing(
+        &self,
+        heads: &[String],
+        values: &[Vec<String>],
+        shown: &[usize],
+        look: &Look,
+    ) -> String {
+        let width = |column: usize| {
+            let cells = values.iter().map(|row| row[column].len());
+            cells.chain([columns(&heads[column])]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = shown.iter().map(|&column| width(column)).collect();
+        let mut out = String::new();
+        let names = shown.iter().zip(&widths).map(|(&column, width)| pad(&heads[column], *width));
+        let header = names.collect::<Vec<_>>().join("  ");
+        if !header.is_empty() {
+            out.push_str(&format!("  {}\n", look.paint(Ink::Strong, header.trim_end())));
+        }
+        for (row, values) in self.outcomes.iter().zip(values) {
+            let cells = shown.iter().zip(&widths).map(|(&c, width)| pad(&values[c], *width));
+            let mut line = cells.collect::<Vec<_>>().join("  ");
+            let notes = row.notes();
+            if !notes.is_empty() {
+                line = format!("{line}  {}", look.paint(Ink::Warning, &notes));
+            }
+            if !row.under_sc {
+                line = format!("{line}  {}", look.paint(Ink::Bad, "forbidden by SC"));
+            }
+            out.push_str(&format!("  {}\n", line.trim_end()));
+        }
+        out
+    }
+}
+
+impl Row {
+    fn is_like(&self, other: &Row) -> bool {
+        (&self.threads, &self.memory) == (&other.threads, &other.memory)
+    }
+
+    fn sort_key(&self) -> (Vec<Value>, Vec<String>) {
+        let values = self.cells().into_iter().map(|(_, value)| value).collect();
+        (values, self.threads.iter().map(|end| end.status.clone()).collect())
+    }
+
+    /// Every register and location with its value.
+    fn cells(&self) -> Vec<(String, Value)> {
+        let locals = self.threads.iter().flat_map(|end| {
+            let name = |a: &Assigned| visible(&format!("{}.{}", end.thread, a.local));
+            end.locals.iter().map(move |a| (name(a), a.value))
+        });
+        let memory = self.memory.iter().map(|held| (visible(&held.location), held.value));
+        locals.chain(memory).collect()
+    }
+
+    fn ends_early(&self) -> bool {
+        self.threads.iter().any(|end| end.line.is_some())
+    }
+
+    /// What there is to say about threads that are not done.
+    fn notes(&self) -> String {
+        let note = |end: &End| {
+            let line = end.line?;
+            let thread = visible(&end.thread);
+            Some(match end.status.as_str() {
+                "blocked" => format!("{thread} waits at line {line}"),
+                "failed" => format!("{thread} fails at line {line}"),
+                "ended" => format!("{thread} ends at line {line}"),
+                fault => format!("{thread} stops at line {line}: {fault}"),
+            })
+        };
+        self.threads.iter().filter_map(note).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn row(source: &Source, program: &Program, state: &FinalState, under_sc: bool) -> Row {
+    let held = |(location, value): (&model::Location, &Value)| Held {
+        location: location.display_name(),
+        value: *value,
+    };
+    let ends = program.tids().zip(&state.threads);
+    Row {
+        under_sc,
+        threads: ends.map(|(tid, end)| end_of(source, program, tid, end)).collect(),
+        memory: program.locations.iter().zip(&state.memory).map(held).collect(),
+    }
+}
+
+fn end_of(source: &Source, program: &Program, tid: Tid, end: &ThreadEnd) -> End {
+    let thread = &program.threads[tid.index()];
+    let status = match end.status {
+        Status::Halted => "done".to_string(),
+        Status::Blocked => "blocked".to_string(),
+        Status::Ended => "ended".to_string(),
+        Status::Failed => "failed".to_string(),
+        Status::Faulted(fault) => fault.to_string(),
+        Status::Running => "running".to_string(),
+        Status::Cut => "cut".to_string(),
+    };
+    let locals = thread.registers.iter().zip(&end.registers);
+    let span = source.span(program.step(tid, end.pc).origin);
+    End {
+        thread: thread.display_name(),
+        line: (end.status != Status::Halted).then(|| source.line_column(span.start).0),
+        status,
+        locals: locals
+            .map(|(name, value)| Assigned { local: name.clone(), value: *value })
+            .collect(),
+    }
+}
