@@ -15,7 +15,7 @@ use model::{FenceMode, Instr, Pc, Program, Tid};
 /// How many loads of a run may have read something stale without the program noticing.
 const STALE_LOADS: usize = 3;
 /// How many writes further back they may have read.
-const AGES: usize = 3;
+const AGES: usize = 16;
 /// How many executions are tried.
 const TRIES: usize = 5000;
 
@@ -101,22 +101,21 @@ fn observational(
     end: (Tid, Pc),
     problem: Problem,
 ) -> Option<Certificate> {
-    let loads: Vec<usize> = (0..run.len())
-        .rev()
-        .filter(|&k| {
-            matches!(program.step(run[k].tid, run[k].pc).instr, Instr::Load { .. })
-        })
-        .collect();
+    let is_load = |k: &usize| matches!(program.step(run[*k].tid, run[*k].pc).instr, Instr::Load { .. });
+    // The thread's own loads are the likelier ones, and of these the last.
+    let mut loads: Vec<usize> = (0..run.len()).rev().filter(is_load).collect();
+    loads.sort_by_key(|&k| run[k].tid != end.0);
     let mut fallback = None;
     let mut tries = TRIES;
     for count in 0..=STALE_LOADS {
         let mut choices: Vec<Vec<Stale>> = vec![Vec::new()];
         for _ in 0..count {
             let longer = |chosen: &Vec<Stale>| {
-                let before = chosen.last().map_or(usize::MAX, |last| last.position);
-                let earlier = loads.iter().filter(move |&&position| position < before);
+                let last = chosen.last().map(|last| last.position);
+                let tried = last.and_then(|last| loads.iter().position(|&k| k == last));
                 let chosen = chosen.clone();
-                earlier
+                loads[tried.map_or(0, |k| k + 1)..]
+                    .iter()
                     .flat_map(|&position| (1..=AGES).map(move |age| Stale { position, age }))
                     .map(move |stale| [chosen.clone(), vec![stale]].concat())
                     .collect::<Vec<_>>()

@@ -1,0 +1,249 @@
+//! States of the attack search, and how they are packed.
+//!
+//! A packed state has a common part (program counters, registers, memory) and a part that depends on
+//! the phase: delayed values while the attacker delays, marks while helpers close the cycle. The two
+//! share their bits. When the attacker pauses its registers no longer matter and are zeroed, so many
+//! attacks end up in the same state and are finished together.
+
+use super::hope::Hope;
+use model::bits::{BitReader, BitWriter, width_for};
+use model::memory::store_atomic::{Attack, Mark, Phase};
+use model::{Loc, Pc, Program, Reg, Tid, Value};
+
+/// A state, unpacked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// Where each thread is; the length of its code if it is done.
+    pub pcs: Vec<u32>,
+    /// All registers, one thread after the other.
+    pub regs: Vec<Value>,
+    /// Memory and the attack.
+    pub attack: Attack,
+    /// The store delayed first, if the search tells attacks apart.
+    pub start: Pc,
+    /// The attacker's last access, if the search tells attacks apart.
+    pub last: Pc,
+}
+
+impl State {
+    /// Becomes a copy of `other` without allocating.
+    pub fn copy_from(&mut self, other: &State) {
+        self.pcs.copy_from_slice(&other.pcs);
+        self.regs.copy_from_slice(&other.regs);
+        self.attack.copy_from(&other.attack);
+        self.start = other.start;
+        self.last = other.last;
+    }
+}
+
+/// Values `min..min + 2^width`.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    min: Value,
+    width: u32,
+}
+
+impl Field {
+    fn new(bounds: Option<(Value, Value)>) -> Self {
+        let (min, max) = bounds.unwrap_or((0, 0));
+        let (min, max) = (min.min(0), max.max(0));
+        Field { min, width: width_for((i64::from(max) - i64::from(min) + 1) as u64) }
+    }
+
+    #[inline(always)]
+    fn put(self, value: Value, out: &mut BitWriter<'_>) {
+        out.push((i64::from(value) - i64::from(self.min)) as u64, self.width);
+    }
+
+    #[inline(always)]
+    fn get(self, from: &mut BitReader<'_>) -> Value {
+        (from.take(self.width) as i64 + i64::from(self.min)) as Value
+    }
+}
+
+/// Where everything is in a packed state.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    tid_width: u32,
+    loc_width: u32,
+    pcs: Vec<u32>,
+    regs: Vec<Field>,
+    /// Where each thread's registers start.
+    pub first_reg: Vec<usize>,
+    memory: Vec<Field>,
+    /// Locations that more than one thread touches: only they are delayed or marked.
+    shared: Vec<usize>,
+    threads: usize,
+    blocks: bool,
+    singular: bool,
+    pc_width: u32,
+    bytes: usize,
+}
+
+impl Layout {
+    /// The layout for `program`. If `singular`, only the target's value is ever delayed; if `tell_apart`,
+    /// states remember their attack.
+    pub fn new(program: &Program, hope: &Hope, singular: bool, tell_apart: bool) -> Self {
+        let domain = program.domain;
+        let mut regs = Vec::new();
+        let mut first_reg = Vec::new();
+        let mut pcs = Vec::new();
+        for (t, thread) in program.threads.iter().enumerate() {
+            first_reg.push(regs.len());
+            pcs.push(width_for(thread.code.len() as u64 + 1));
+            for reg in 0..thread.registers.len() {
+                let values = hope.possible.register(t, Reg::from(reg));
+                regs.push(Field::new(values.bounds(domain)));
+            }
+        }
+        first_reg.push(regs.len());
+        let memory: Vec<Field> =
+            hope.possible.locations.iter().map(|values| Field::new(values.bounds(domain))).collect();
+        let shared: Vec<usize> = (0..memory.len()).filter(|&loc| hope.shared[loc]).collect();
+        let blocks =
+            program.steps().any(|(_, _, step)| matches!(step.instr, model::Instr::BusLock));
+        let threads = program.threads.len();
+        let mut layout = Layout {
+            tid_width: width_for(threads as u64 + 1),
+            loc_width: width_for(memory.len() as u64),
+            pc_width: if tell_apart { pcs.iter().copied().max().unwrap_or(0) } else { 0 },
+            pcs,
+            regs,
+            first_reg,
+            memory,
+            shared,
+            threads,
+            blocks,
+            singular,
+            bytes: 0,
+        };
+        layout.bytes = layout.bits().div_ceil(8) as usize;
+        layout
+    }
+
+    fn bits(&self) -> u32 {
+        let threads = self.pcs.iter().sum::<u32>() + self.regs.iter().map(|f| f.width).sum::<u32>();
+        let memory = self.memory.iter().map(|f| f.width).sum::<u32>();
+        let delayed = match self.singular {
+            true => self.shared.iter().map(|&loc| self.memory[loc].width).max().unwrap_or(0),
+            false => 1 + self.shared.iter().map(|&loc| 1 + self.memory[loc].width).sum::<u32>(),
+        };
+        let marks = 2 * self.shared.len() as u32 * if self.blocks { 2 } else { 1 };
+        let header = 2 + 2 * self.tid_width + self.loc_width + 2 * self.pc_width;
+        (header + threads + memory + delayed.max(marks + self.threads as u32)).max(1)
+    }
+
+    /// How many bytes a packed state has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Packs `state` into `words`, whose first [`Layout::bytes`] bytes count.
+    pub fn pack(&self, state: &State, words: &mut Vec<u64>) {
+        let attack = &state.attack;
+        let mut out = BitWriter::new(words);
+        out.push(attack.phase as u64, 2);
+        out.push(attack.owner.map_or(0, |tid| u64::from(tid.0) + 1), self.tid_width);
+        out.push(u64::from(attack.attacker.0), self.tid_width);
+        out.push(u64::from(attack.target.0), self.loc_width);
+        if self.pc_width > 0 {
+            out.push(u64::from(state.start.0), self.pc_width);
+            out.push(u64::from(state.last.0), self.pc_width);
+        }
+        for (&pc, &width) in state.pcs.iter().zip(&self.pcs) {
+            out.push(u64::from(pc), width);
+        }
+        for (&value, field) in state.regs.iter().zip(&self.regs) {
+            field.put(value, &mut out);
+        }
+        for (&value, field) in attack.memory.iter().zip(&self.memory) {
+            field.put(value, &mut out);
+        }
+        match attack.phase {
+            Phase::Calm => {}
+            Phase::Delaying if self.singular => {
+                let target = attack.target.index();
+                let value = attack.delayed[target].unwrap_or(0);
+                self.memory[target].put(value, &mut out);
+            }
+            Phase::Delaying => {
+                out.push(u64::from(attack.fence_delayed), 1);
+                for &loc in &self.shared {
+                    out.push(u64::from(attack.delayed[loc].is_some()), 1);
+                    if let Some(value) = attack.delayed[loc] {
+                        self.memory[loc].put(value, &mut out);
+                    }
+                }
+            }
+            Phase::Closing => {
+                out.push(u64::from(attack.joined), self.threads as u32);
+                for &loc in &self.shared {
+                    out.push(attack.marks[loc] as u64, 2);
+                    if self.blocks {
+                        out.push(attack.noted[loc] as u64, 2);
+                    }
+                }
+            }
+        }
+        out.finish();
+        words.resize(self.bytes.div_ceil(8), 0);
+    }
+
+    /// Unpacks into `state`.
+    pub fn unpack(&self, bytes: &[u8], words: &mut Vec<u64>, state: &mut State) {
+        words.clear();
+        words.resize(bytes.len().div_ceil(8) + 1, 0);
+        bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes.len()].copy_from_slice(bytes);
+        let mut from = BitReader::new(words);
+        let attack = &mut state.attack;
+        attack.phase = match from.take(2) {
+            0 => Phase::Calm,
+            1 => Phase::Delaying,
+            _ => Phase::Closing,
+        };
+        let owner = from.take(self.tid_width) as u32;
+        attack.owner = owner.checked_sub(1).map(Tid);
+        attack.attacker = Tid(from.take(self.tid_width) as u32);
+        attack.target = Loc(from.take(self.loc_width) as u32);
+        state.start = Pc(from.take(self.pc_width) as u32);
+        state.last = Pc(from.take(self.pc_width) as u32);
+        for (pc, &width) in state.pcs.iter_mut().zip(&self.pcs) {
+            *pc = from.take(width) as u32;
+        }
+        for (value, field) in state.regs.iter_mut().zip(&self.regs) {
+            *value = field.get(&mut from);
+        }
+        for (value, field) in attack.memory.iter_mut().zip(&self.memory) {
+            *value = field.get(&mut from);
+        }
+        attack.fence_delayed = false;
+        attack.joined = 0;
+        attack.delayed.fill(None);
+        attack.marks.fill(Mark::None);
+        attack.noted.fill(Mark::None);
+        match attack.phase {
+            Phase::Calm => {}
+            Phase::Delaying if self.singular => {
+                let target = attack.target.index();
+                attack.delayed[target] = Some(self.memory[target].get(&mut from));
+            }
+            Phase::Delaying => {
+                attack.fence_delayed = from.take(1) == 1;
+                for &loc in &self.shared {
+                    if from.take(1) == 1 {
+                        attack.delayed[loc] = Some(self.memory[loc].get(&mut from));
+                    }
+                }
+            }
+            Phase::Closing => {
+                attack.joined = from.take(self.threads as u32) as u32;
+                for &loc in &self.shared {
+                    attack.marks[loc] = Mark::from_bits(from.take(2));
+                    if self.blocks {
+                        attack.noted[loc] = Mark::from_bits(from.take(2));
+                    }
+                }
+            }
+        }
+    }
+}
