@@ -21,14 +21,15 @@ thread owner {
     while (true) {
         oneof({
             // push
-            assume(pushed < TASKS);
+            assume(pushed < TASKS);          // a bound for the search
             b = bottom.load(rlx);
             fence(sc);
             t = top.load(acq);
-            assume(b < t + 2);
-            pushed = pushed + 1;
-            task[b % 4].store(pushed, rlx);
-            bottom.store(b + 1, rel);
+            if (b < t + 2) {
+                pushed = pushed + 1;
+                task[b % 4].store(pushed, rlx);
+                bottom.store(b + 1, rel);
+            }
         }{
             // pop
             b = bottom.load(rlx);

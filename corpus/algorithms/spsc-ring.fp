@@ -7,7 +7,6 @@
 // expect sc assertions: holds
 // expect rc20 robustness: violated
 // expect rc20 observational-robustness: violated
-// expect rc20 races: holds
 // expect ra robustness: violated
 // expect ra observational-robustness: violated
 // expect tso robustness: violated
