@@ -123,7 +123,10 @@ fn observational(
             choices = choices.iter().flat_map(longer).take(TRIES).collect();
         }
         for stale in choices {
-            tries = tries.checked_sub(1)?;
+            if tries == 0 {
+                break;
+            }
+            tries -= 1;
             let Some(replayed) = replay(program, run, end, &stale) else { continue };
             for (graph, write) in continuations(program, &replayed.execution, end.0, problem) {
                 let part = match problem {
@@ -139,11 +142,19 @@ fn observational(
                 }
             }
         }
-        if tries == 0 {
-            break;
-        }
     }
-    fallback
+    // The use may need a longer run to go through. That a load may read something stale is certain.
+    fallback.or_else(|| {
+        loads.iter().find_map(|&k| {
+            let end = (run[k].tid, run[k].pc);
+            let before = replay(program, &run[..k], end, &[])?.execution;
+            continuations(program, &before, end.0, Problem::Stale)
+                .into_iter()
+                .find_map(|(graph, write)| {
+                    weigh(program, graph, (None, write), Robustness::Observational)
+                })
+        })
+    })
 }
 
 /// The execution in which the next access races with one before it.

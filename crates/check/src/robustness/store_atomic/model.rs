@@ -2,7 +2,7 @@
 //!
 //! Phase 1 is the same for all attacks, phase 2 for all that delay the same values, phase 3 for all
 //! that left the same marks; states do not say which attack they belong to (unless they must, see
-//! [`AttackSearch::tell_apart`]), so whatever attacks have in common is explored once.
+//! [`AttackSearch::with_fences`]), so whatever attacks have in common is explored once.
 //!
 //! Partial-order reduction: if no other thread can ever again conflict with what a thread is about to
 //! do, only that thread moves (a persistent set). This includes the steps that start or end an attack:
@@ -77,6 +77,8 @@ pub struct Label {
     pub act: Act,
     /// The local steps made after it.
     pub local: SmallVec<[Pc; 8]>,
+    /// Where the thread is then; `None` if it is done or will not move again.
+    pub rest: Option<Pc>,
 }
 
 /// Where successors go.
@@ -94,7 +96,6 @@ pub struct AttackSearch<'a> {
     singular: bool,
     reduce: bool,
     tell_apart: bool,
-    fences: Vec<Vec<bool>>,
     /// What is known from the text.
     pub hope: Hope,
     layout: Layout,
@@ -103,7 +104,7 @@ pub struct AttackSearch<'a> {
 impl<'a> AttackSearch<'a> {
     /// A search for attacks on a compiled program. If `singular`, only one store is delayed.
     pub fn new(program: &'a Program, machine: Machine, singular: bool) -> Self {
-        AttackSearch::with_fences(program, machine, singular, vec![], false)
+        AttackSearch::with_fences(program, machine, singular, &[], false)
     }
 
     /// The same, imagining a full fence in front of some steps, and telling attacks apart if wanted.
@@ -111,12 +112,12 @@ impl<'a> AttackSearch<'a> {
         program: &'a Program,
         machine: Machine,
         singular: bool,
-        fences: Vec<Vec<bool>>,
+        fences: &[Vec<bool>],
         tell_apart: bool,
     ) -> Self {
-        let hope = Hope::new(program, machine, &fences);
+        let hope = Hope::new(program, machine, fences);
         let layout = Layout::new(program, &hope, singular, tell_apart);
-        AttackSearch { program, machine, singular, reduce: true, tell_apart, fences, hope, layout }
+        AttackSearch { program, machine, singular, reduce: true, tell_apart, hope, layout }
     }
 
     /// The same without partial-order reduction.
@@ -206,14 +207,16 @@ impl<'a> AttackSearch<'a> {
             return false;
         }
         let notes = &mut Notes::default();
-        let Ok(action) = next_action(instr, self.regs(state, tid), self.program.domain, notes) else {
+        let Ok(action) = next_action(instr, self.regs(state, tid), self.program.domain, notes)
+        else {
             return false;
         };
         let Some(loc) = action.loc() else { return false };
         let writes = action.may_write();
         self.program.tids().all(|other| {
             let paused = attack.phase == Phase::Closing && other == attack.attacker;
-            let future = &self.hope.threads[other.index()].future[state.pcs[other.index()] as usize];
+            let future =
+                &self.hope.threads[other.index()].future[state.pcs[other.index()] as usize];
             other == tid
                 || paused
                 || !(if writes { &future.accesses } else { &future.stores }).contains(loc)
@@ -225,7 +228,7 @@ impl<'a> AttackSearch<'a> {
         let pc = Pc(state.pcs[tid.index()]);
         let instr = &self.program.step(tid, pc).instr;
         let attacking = Self::attacks(state, tid);
-        let label = |act| Label { tid, pc, act, local: SmallVec::new() };
+        let label = |act| Label { tid, pc, act, local: SmallVec::new(), rest: None };
         if is_local(instr, attacking) {
             s.next.copy_from(state);
             return self.arrive(label(Act::Local), pc, None, s, out);
@@ -299,6 +302,7 @@ impl<'a> AttackSearch<'a> {
                 continue;
             }
             label.local = std::mem::take(&mut rest.path);
+            label.rest = ((rest.pc as usize) < thread.code.len()).then_some(Pc(rest.pc));
             new |= out.state(&label, &s.next);
         }
         s.rests = rests;
@@ -310,7 +314,8 @@ impl<'a> AttackSearch<'a> {
         let attack = &state.attack;
         attack.phase != Phase::Calm
             && self.program.tids().all(|tid| {
-                let future = &self.hope.threads[tid.index()].future[state.pcs[tid.index()] as usize];
+                let future =
+                    &self.hope.threads[tid.index()].future[state.pcs[tid.index()] as usize];
                 tid == attack.attacker || !future.accesses.contains(attack.target)
             })
     }
@@ -344,7 +349,7 @@ struct Mover<'m, 'a, R> {
 
 impl<R: Receiver> Mover<'_, '_, R> {
     fn label(&self, act: Act) -> Label {
-        Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new() }
+        Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new(), rest: None }
     }
 
     /// The step is made in `s.next`; go on behind it.
@@ -472,12 +477,12 @@ impl<R: Receiver> Mover<'_, '_, R> {
                 let must_wait = attack.fence_delayed
                     || attack.delayed[loc.index()].is_some()
                     || self.search.machine == Machine::Tso;
-                if private || (!must_wait) {
-                    if let Some((act, _)) = self.perform(action) {
-                        self.arrive(act, None);
-                        if !private {
-                            self.close(*loc, Mark::Store, act);
-                        }
+                if (private || !must_wait)
+                    && let Some((act, _)) = self.perform(action)
+                {
+                    self.arrive(act, None);
+                    if !private {
+                        self.close(*loc, Mark::Store, act);
                     }
                 }
                 if !private && !self.search.singular {
@@ -527,7 +532,8 @@ impl<R: Receiver> Mover<'_, '_, R> {
             next.last = self.pc;
         }
         if !search.is_hopeless(next) {
-            let label = Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new() };
+            let label =
+                Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new(), rest: None };
             self.new |= self.out.state(&label, &self.s.next);
         }
     }

@@ -97,8 +97,12 @@ impl Layout {
             }
         }
         first_reg.push(regs.len());
-        let memory: Vec<Field> =
-            hope.possible.locations.iter().map(|values| Field::new(values.bounds(domain))).collect();
+        let memory: Vec<Field> = hope
+            .possible
+            .locations
+            .iter()
+            .map(|values| Field::new(values.bounds(domain)))
+            .collect();
         let shared: Vec<usize> = (0..memory.len()).filter(|&loc| hope.shared[loc]).collect();
         let blocks =
             program.steps().any(|(_, _, step)| matches!(step.instr, model::Instr::BusLock));
