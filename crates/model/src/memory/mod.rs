@@ -7,6 +7,8 @@
 
 pub mod rc20;
 pub mod sc;
+pub mod store_atomic;
+pub mod store_buffer;
 
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;

@@ -244,6 +244,17 @@ pub fn check(
     if !settings.reduce {
         search = search.without_reduction();
     }
+    if search.hope.hopeful == 0 {
+        // The text alone says that nothing can go wrong.
+        return Ok(Outcome {
+            verdict: Verdict::Holds,
+            method,
+            attacks: search.hope.attacks,
+            attacks_examined: 0,
+            faults: vec![],
+            cost: Cost { elapsed: begun.elapsed(), ..Cost::default() },
+        });
+    }
     let options = Options {
         order: settings.order,
         stop: Stop::AtFirst,
