@@ -1,0 +1,72 @@
+//! Programs in the languages of other tools.
+//!
+//! [`promela()`] writes a program's behaviour under sequential consistency as Promela, so that Spin
+//! can check what Fencepost claims. It is an exact translation: every step of a thread is one step of
+//! a Promela process and nothing else is, so without reductions Spin counts the same states.
+//!
+//! ```
+//! use model::expr::Domain;
+//! use model::{Instr, Location, LocationKind, Origin, Pc, Place, Loc, Program, Step, Thread};
+//! use model::{Expr, WriteMode};
+//!
+//! let x = Location { name: "x".into(), element: None, initial: 0, kind: LocationKind::Atomic };
+//! let store = Instr::Store {
+//!     place: Place::location(Loc(0)),
+//!     value: Expr::Const(1),
+//!     mode: WriteMode::Rlx,
+//! };
+//! let step = |instr, next| Step { instr, next: Pc(next), origin: Origin(0) };
+//! let program = Program {
+//!     domain: Domain::modulo(3),
+//!     locations: vec![x],
+//!     threads: vec![Thread {
+//!         name: "writer".into(),
+//!         replica: None,
+//!         registers: vec![],
+//!         code: vec![step(store, 1), step(Instr::Halt, 1)],
+//!         entry: Pc(0),
+//!     }],
+//! };
+//! let text = export::promela(&program).expect("nothing that Promela lacks");
+//! assert!(text.contains("loc_x = 1;"));
+//! ```
+
+mod promela;
+
+pub use promela::promela;
+
+/// Why a program cannot be written in another tool's language.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The other tool computes with 32 bits, and that is not enough.
+    #[error(
+        "`{operator}` on values {min}..={max} needs more than the 32 bits Promela computes with; \
+         a smaller `max_value` helps"
+    )]
+    TooWide {
+        /// The operator that may overflow.
+        operator: &'static str,
+        /// The smallest value of the program.
+        min: model::Value,
+        /// The largest value of the program.
+        max: model::Value,
+    },
+    /// An index ranges over locations that were not declared as one array.
+    #[error("thread {thread} indexes {len} locations from `{base}` on, which are not one array")]
+    NotAnArray {
+        /// The thread that does.
+        thread: String,
+        /// The first location.
+        base: String,
+        /// How many locations the index ranges over.
+        len: u32,
+    },
+    /// The other tool has a limit on the number of threads.
+    #[error("Promela has at most {most} processes; this program has {count} threads")]
+    TooManyThreads {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
