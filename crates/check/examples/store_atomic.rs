@@ -2,9 +2,10 @@
 //!
 //! `cargo run -p fencepost-check --example store_atomic -- --model tso FILE…`
 //!
-//! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--witness`. Exit codes: 0
-//! holds, 1 violated, 2 bad input, 3 undecided.
+//! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--witness`; `--fix` places
+//! fences instead of checking. Exit codes: 0 holds, 1 violated, 2 bad input, 3 undecided.
 
+use check::fix::fences::{Weights, insert, place};
 use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check};
 use std::process::ExitCode;
 
@@ -13,6 +14,7 @@ fn main() -> ExitCode {
     let mut settings = Settings::default();
     let mut files = Vec::new();
     let mut show = false;
+    let mut fixing = false;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().unwrap_or_default();
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             "--reduce" => settings.reduce = value() != "none",
             "--jobs" => settings.jobs = value().parse().unwrap_or(1),
             "--witness" => show = true,
+            "--fix" => fixing = true,
             // As the command line of fencepost has it; the input format is told by content here.
             "check" | "--json" => {}
             "--input" => drop(value()),
@@ -41,7 +44,11 @@ fn main() -> ExitCode {
     }
     let mut code = 0;
     for file in files {
-        code = code.max(one(&file, machine, &settings, show));
+        code = code.max(match read(&file) {
+            None => 2,
+            Some(source) if fixing => fix(&file, &source, machine, &settings, show),
+            Some(source) => one(&file, &source, machine, &settings, show),
+        });
     }
     ExitCode::from(code)
 }
@@ -51,22 +58,66 @@ fn usage(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-fn one(file: &str, machine: Machine, settings: &Settings, show: bool) -> u8 {
+fn read(file: &str) -> Option<lang::Source> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) => {
             eprintln!("{file}: {error}");
-            return 2;
+            return None;
         }
     };
-    let read = if lang::trencher::looks_like(&text) { lang::trencher::parse } else { lang::parse };
-    let source = match read(file, &text) {
-        Ok(source) => source,
+    let parse = if lang::trencher::looks_like(&text) { lang::trencher::parse } else { lang::parse };
+    let report = |diagnostics: &[lang::Diagnostic]| {
+        diagnostics.iter().for_each(|d| eprintln!("{}", d.render(file, &text, false)));
+    };
+    match parse(file, &text) {
+        Ok(source) => {
+            report(&source.warnings);
+            Some(source)
+        }
         Err(diagnostics) => {
-            diagnostics.iter().for_each(|d| eprintln!("{}", d.render(file, &text, false)));
-            return 2;
+            report(&diagnostics);
+            None
+        }
+    }
+}
+
+fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings, show: bool) -> u8 {
+    let placement = match place(&source.program, &[machine], Weights::default(), settings, &|_| {})
+    {
+        Ok(placement) => placement,
+        Err(why) => {
+            println!("{{\"file\":{file:?},\"error\":\"{why}\"}}");
+            return 3;
         }
     };
+    let fixed = insert(&source.program, &placement.sites);
+    let proof = check(&fixed, machine, settings, &|_| {});
+    let lines: Vec<usize> = placement
+        .sites
+        .iter()
+        .map(|site| source.line_column(source.span(site.origin).start).0)
+        .collect();
+    println!(
+        "{{\"file\":{file:?},\"model\":\"{machine}\",\"fences\":{},\"minimum\":{},\"lines\":{lines:?},\
+         \"rounds\":{},\"states\":{},\"seconds\":{:.6},\"recheck\":\"{}\"}}",
+        placement.sites.len(),
+        placement.minimum,
+        placement.rounds,
+        placement.cost.states,
+        placement.cost.elapsed.as_secs_f64(),
+        proof.map_or("refused", |outcome| outcome.verdict.name()),
+    );
+    if show {
+        let origins: Vec<model::Origin> = placement.sites.iter().map(|site| site.origin).collect();
+        if let Some(text) = lang::trencher::insert_fences(source, &origins) {
+            println!("{text}");
+        }
+    }
+    0
+}
+
+fn one(file: &str, source: &lang::Source, machine: Machine, settings: &Settings, show: bool) -> u8 {
     let outcome = match check(&source.program, machine, settings, &|_| {}) {
         Ok(outcome) => outcome,
         Err(refusal) => {

@@ -5,6 +5,7 @@
 
 pub mod certificate;
 pub mod explore;
+pub mod fix;
 pub mod product;
 pub mod reduce;
 pub mod replay;

@@ -26,6 +26,8 @@ use std::collections::HashMap;
 const LEAST_BOUND: i64 = 1023;
 /// How far the memory goes beyond the largest constant when addresses cannot be bounded.
 const SPARE_CELLS: i64 = 8;
+/// A memory that is large enough for most programs.
+const FEW_CELLS: u32 = 64;
 /// Constants above this are data, not addresses, when addresses cannot be bounded.
 const LARGEST_GUESS: i64 = 255;
 
@@ -61,9 +63,16 @@ pub fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lowered> {
         return None;
     }
     let mut program = Program { domain, locations: vec![], threads };
-    resize(&mut program, MAX_LOCATIONS as u32);
-    let cells = cells_needed(&program, &constants);
+    // Most programs use few cells, and analysing a small memory is much faster.
+    let mut cells = FEW_CELLS;
     resize(&mut program, cells);
+    let mut needed = cells_needed(&program, &constants);
+    if needed > cells {
+        cells = MAX_LOCATIONS as u32;
+        resize(&mut program, cells);
+        needed = cells_needed(&program, &constants);
+    }
+    resize(&mut program, needed.min(cells));
     Some(Lowered { program, spans, tracks: vec![] })
 }
 
@@ -122,8 +131,9 @@ fn cells_needed(program: &Program, constants: &[i64]) -> u32 {
         };
         match possible.expr(program, tid.index(), pc, index) {
             Values::Few(members) => {
-                let most = members.into_iter().map(i64::from).filter(|&k| k < MAX_LOCATIONS as i64);
-                last = last.max(most.max().unwrap_or(0));
+                let inside =
+                    members.into_iter().map(i64::from).filter(|&k| k < MAX_LOCATIONS as i64);
+                last = last.max(inside.max().unwrap_or(0));
             }
             Values::Any => {
                 let guess = constants.iter().copied().filter(|&k| k <= LARGEST_GUESS).max();

@@ -309,10 +309,12 @@ impl<'a> AttackSearch<'a> {
         new
     }
 
-    /// Can no helper come to the target any more?
+    /// Can no helper come to the target any more? One may have been there already, in the block in
+    /// which it is about to join.
     fn is_hopeless(&self, state: &State) -> bool {
         let attack = &state.attack;
         attack.phase != Phase::Calm
+            && attack.noted[attack.target.index()] == Mark::None
             && self.program.tids().all(|tid| {
                 let future =
                     &self.hope.threads[tid.index()].future[state.pcs[tid.index()] as usize];

@@ -1,0 +1,276 @@
+//! Full fences that make a program robust against store-atomic machines.
+//!
+//! A fence breaks an attack if the attacker passes it between the store it delays and its last access;
+//! for everyone else a fence is nothing. So the violations of a program *with* fences are those of the
+//! program *without* whose attacker comes past none of them, and a program need not be rebuilt to ask
+//! what a set of fences leaves.
+//!
+//! A [`Site`] is a place in the text where a fence can be put: in front of a statement. A statement of
+//! a replicated thread is one site, and its fence serves all replicas. All transitions from one state
+//! of an automaton share a site.
+
+use super::{Answer, Failure, Repair, Violations, repair};
+use crate::robustness::store_atomic::model::{AttackSearch, Finding};
+use crate::robustness::store_atomic::{
+    Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
+};
+use crate::verdict::Cost;
+use ::model::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use search::{Options, Progress, Stop};
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// A place in the text where a fence can be put.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The name of the thread, without its number if it is one of several equal ones.
+    pub thread: String,
+    /// The statement behind the fence.
+    pub origin: Origin,
+    /// Where that is in each thread.
+    pub places: Vec<(Tid, Pc)>,
+}
+
+/// What a fence costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weights {
+    /// Anywhere.
+    pub fence: u64,
+    /// In a loop, on top of that.
+    pub in_loop: u64,
+}
+
+impl Default for Weights {
+    /// Every fence costs the same.
+    fn default() -> Self {
+        Weights { fence: 1, in_loop: 0 }
+    }
+}
+
+/// Fences to insert.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Where.
+    pub sites: Vec<Site>,
+    /// Is it certain that there is no cheaper placement?
+    pub minimum: bool,
+    /// How many searches were made.
+    pub rounds: u32,
+    /// What they cost.
+    pub cost: Cost,
+}
+
+/// Why there is no placement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoPlacement {
+    /// The program cannot be checked.
+    Refused(Refusal),
+    /// A check along the way had no answer.
+    Undecided(Machine, Why),
+    /// A violation that no fence prevents. This is a bug in Fencepost.
+    Hopeless,
+}
+
+impl std::fmt::Display for NoPlacement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NoPlacement::Refused(refusal) => refusal.fmt(f),
+            NoPlacement::Undecided(machine, why) => write!(f, "undecided against {machine}: {why}"),
+            NoPlacement::Hopeless => f.write_str("no fence helps, which is a bug in fencepost"),
+        }
+    }
+}
+
+impl std::error::Error for NoPlacement {}
+
+/// All sites of a program.
+pub fn sites(program: &Program) -> Vec<Site> {
+    let mut sites: Vec<Site> = Vec::new();
+    let mut known: HashMap<(&str, Origin), usize> = HashMap::new();
+    for (tid, pc, step) in program.steps() {
+        if step.instr == Instr::Halt {
+            continue;
+        }
+        let thread = program.threads[tid.index()].name.as_str();
+        let at = *known.entry((thread, step.origin)).or_insert_with(|| {
+            sites.push(Site { thread: thread.to_string(), origin: step.origin, places: vec![] });
+            sites.len() - 1
+        });
+        // A statement of several steps starts with its first.
+        if !sites[at].places.iter().any(|(other, _)| *other == tid) {
+            sites[at].places.push((tid, pc));
+        }
+    }
+    sites
+}
+
+/// The cheapest full fences that make `program` robust against all `machines`.
+pub fn place(
+    program: &Program,
+    machines: &[Machine],
+    weights: Weights,
+    settings: &Settings,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Result<Placement, NoPlacement> {
+    let begun = Instant::now();
+    let mut sites = sites(program);
+    let weights: Vec<u64> = sites
+        .iter()
+        .map(|site| {
+            let looped = site.places.iter().any(|&(tid, pc)| in_loop(program, tid, pc));
+            weights.fence + if looped { weights.in_loop } else { 0 }
+        })
+        .collect();
+    let mut point: HashMap<(Tid, Pc), usize> = HashMap::new();
+    for (k, site) in sites.iter().enumerate() {
+        point.extend(site.places.iter().map(|&place| (place, k)));
+    }
+    let mut targets = Vec::new();
+    for &machine in machines {
+        let compiled =
+            compile(program, machine).map_err(|u| NoPlacement::Refused(Refusal::Unsupported(u)))?;
+        let method = choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?;
+        targets.push((machine, compiled, method == Method::Singularity));
+    }
+    let mut asked =
+        Asked { targets, sites: &sites, point, settings, observe, begun, cost: Cost::default() };
+    let result = repair(&mut asked, &weights);
+    let mut cost = asked.cost;
+    cost.elapsed = begun.elapsed();
+    match result {
+        Ok(Repair { points, minimum, rounds }) => {
+            let mut number = 0;
+            sites.retain(|_| {
+                number += 1;
+                points.contains(&(number - 1))
+            });
+            Ok(Placement { sites, minimum, rounds, cost })
+        }
+        Err(Failure::Hopeless) => Err(NoPlacement::Hopeless),
+        Err(Failure::Undecided((machine, why))) => Err(NoPlacement::Undecided(machine, why)),
+    }
+}
+
+/// The program with a full fence at each of the sites.
+pub fn insert(program: &Program, sites: &[Site]) -> Program {
+    let mut program = program.clone();
+    for &(tid, pc) in sites.iter().flat_map(|site| &site.places) {
+        let thread = &mut program.threads[tid.index()];
+        let at = Pc::from(thread.code.len());
+        let redirect = |to: &mut Pc| {
+            if *to == pc {
+                *to = at;
+            }
+        };
+        for step in &mut thread.code {
+            redirect(&mut step.next);
+            if let Instr::Jump { targets, .. } = &mut step.instr {
+                targets.iter_mut().for_each(redirect);
+            }
+        }
+        redirect(&mut thread.entry);
+        let origin = thread.code[pc.index()].origin;
+        thread.code.push(Step { instr: Instr::Fence(FenceMode::Sc), next: pc, origin });
+    }
+    canonical::program(&program)
+}
+
+/// Can control come from here back to here?
+fn in_loop(program: &Program, tid: Tid, pc: Pc) -> bool {
+    let code = &program.threads[tid.index()].code;
+    let mut seen = vec![false; code.len()];
+    let mut stack: Vec<Pc> = code[pc.index()].successors().collect();
+    while let Some(at) = stack.pop() {
+        if at == pc {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[at.index()], true) {
+            stack.extend(code[at.index()].successors());
+        }
+    }
+    false
+}
+
+struct Asked<'a> {
+    targets: Vec<(Machine, Compiled, bool)>,
+    sites: &'a [Site],
+    point: HashMap<(Tid, Pc), usize>,
+    settings: &'a Settings,
+    observe: &'a (dyn Fn(&Progress) + Sync),
+    begun: Instant,
+    cost: Cost,
+}
+
+impl Violations for Asked<'_> {
+    type Undecided = (Machine, Why);
+
+    fn remaining(&mut self, chosen: &[usize]) -> Answer<(Machine, Why)> {
+        let mut wrong = Vec::new();
+        for (machine, compiled, singular) in &self.targets {
+            let program = &compiled.program;
+            let mut fences: Vec<Vec<bool>> =
+                program.threads.iter().map(|thread| vec![false; thread.code.len()]).collect();
+            for &(tid, pc) in chosen.iter().flat_map(|&point| &self.sites[point].places) {
+                fences[tid.index()][pc.index()] = true;
+            }
+            let mut search = AttackSearch::with_fences(program, *machine, *singular, &fences, true);
+            if !self.settings.reduce {
+                search = search.without_reduction();
+            }
+            if search.hope.hopeful == 0 {
+                continue;
+            }
+            let mut limits = self.settings.limits;
+            limits.time = limits.time.map(|time| time.saturating_sub(self.begun.elapsed()));
+            let options = Options {
+                order: self.settings.order,
+                stop: Stop::AfterStates(ENOUGH),
+                limits,
+                jobs: self.settings.jobs,
+            };
+            let report = search::explore(&search, &options, self.observe);
+            self.cost.add(&report.progress);
+            let before = wrong.len();
+            let mut faulty = None;
+            for found in &report.findings {
+                match found.finding {
+                    Finding::Fault { tid, pc, fault } => {
+                        faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
+                    }
+                    Finding::Cycle { .. } => {
+                        match witness(&search, compiled, *machine, &found.path, found.finding) {
+                            Some(witness) => {
+                                wrong.push(self.points(witness.attacker, &witness.between))
+                            }
+                            None => return Answer::Undecided((*machine, Why::Rejected)),
+                        }
+                    }
+                }
+            }
+            if wrong.len() == before {
+                let why = report.limit.map(Why::Limit).or(faulty.map(Why::Faulty));
+                if let Some(why) = why {
+                    return Answer::Undecided((*machine, why));
+                }
+            }
+        }
+        match wrong.is_empty() {
+            true => Answer::Fine,
+            false => Answer::Wrong(wrong),
+        }
+    }
+}
+
+/// After a violation, a search goes on until it has seen this many states: the more violations one
+/// round shows, the fewer rounds there are.
+const ENOUGH: u64 = 20_000;
+
+impl Asked<'_> {
+    fn points(&self, attacker: Tid, between: &[Pc]) -> Vec<usize> {
+        let mut points: Vec<usize> =
+            between.iter().filter_map(|&pc| self.point.get(&(attacker, pc)).copied()).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+}

@@ -1,0 +1,100 @@
+//! Repairs of minimum weight, found from violations.
+//!
+//! Nothing here knows a memory model. Whoever wants a repair says which *points* there are to change,
+//! what each costs, and answers one question: *with these points changed, what is still wrong?* Each
+//! violation comes as the set of points any of which would have prevented it. The optimiser chooses a
+//! cheapest set that hits all violations seen so far ([`hitting`]), asks again, and stops when nothing
+//! is wrong any more. Since every choice is the cheapest that deals with a *part* of the violations, the
+//! first one that deals with all of them is the cheapest of all (an *implicit hitting set*).
+//!
+//! At the end each point is left out in turn and the question asked once more: a repair is irreducible
+//! because that was checked, not because it should follow.
+
+pub mod fences;
+pub mod hitting;
+
+/// What is still wrong with some points changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer<U> {
+    /// Nothing.
+    Fine,
+    /// These violations; each is given by the points that would prevent it.
+    Wrong(Vec<Vec<usize>>),
+    /// Nobody knows.
+    Undecided(U),
+}
+
+/// Knows what is wrong.
+pub trait Violations {
+    /// Why it may not know.
+    type Undecided;
+
+    /// What is still wrong when these points are changed?
+    fn remaining(&mut self, chosen: &[usize]) -> Answer<Self::Undecided>;
+}
+
+/// A repair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repair {
+    /// The points to change, in ascending order.
+    pub points: Vec<usize>,
+    /// Is it certain that there is no cheaper repair?
+    pub minimum: bool,
+    /// How often the optimiser asked what is still wrong.
+    pub rounds: u32,
+}
+
+/// Why there is no repair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure<U> {
+    /// A violation that no point prevents.
+    Hopeless,
+    /// A question that had no answer.
+    Undecided(U),
+}
+
+/// How many partial choices the hitting-set solver may look at in each round.
+const PATIENCE: u64 = 2_000_000;
+
+/// A cheapest repair.
+pub fn repair<V: Violations>(
+    violations: &mut V,
+    weights: &[u64],
+) -> Result<Repair, Failure<V::Undecided>> {
+    let mut sets: Vec<Vec<usize>> = Vec::new();
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut minimum = true;
+    let mut rounds = 0;
+    loop {
+        rounds += 1;
+        match violations.remaining(&chosen) {
+            Answer::Undecided(why) => return Err(Failure::Undecided(why)),
+            Answer::Fine => break,
+            Answer::Wrong(more) => {
+                // A violation that a chosen point claims to prevent would never go away.
+                let news = more.into_iter().filter(|set| !set.iter().any(|p| chosen.contains(p)));
+                let before = sets.len();
+                sets.extend(news);
+                if sets.len() == before {
+                    return Err(Failure::Hopeless);
+                }
+            }
+        }
+        let choice = hitting::choose(&sets, weights, PATIENCE).ok_or(Failure::Hopeless)?;
+        minimum = choice.minimum;
+        chosen = choice.points;
+    }
+    // Irreducible unless a limit stopped the solver; the check costs little either way.
+    let mut k = 0;
+    while k < chosen.len() {
+        let mut fewer = chosen.clone();
+        fewer.remove(k);
+        rounds += 1;
+        match violations.remaining(&fewer) {
+            Answer::Fine => chosen = fewer,
+            Answer::Wrong(_) => k += 1,
+            Answer::Undecided(why) => return Err(Failure::Undecided(why)),
+        }
+    }
+    Ok(Repair { points: chosen, minimum, rounds })
+}

@@ -1,0 +1,121 @@
+//! Fences: enough, none too many, and as few as possible.
+
+use check::fix::fences::{Site, Weights, insert, place, sites};
+use check::robustness::store_atomic::{Machine, Settings, check};
+use model::random::{Allow, Config, program};
+use model::{Origin, Program};
+
+/// Gives each step an origin of its own, as a front-end does.
+fn with_origins(mut program: Program) -> Program {
+    let steps = program.threads.iter_mut().flat_map(|thread| &mut thread.code);
+    for (number, step) in steps.enumerate() {
+        step.origin = Origin::from(number);
+    }
+    program
+}
+
+fn is_robust(program: &Program, machines: &[Machine]) -> bool {
+    machines.iter().all(|&machine| {
+        let outcome =
+            check(program, machine, &Settings::default(), &|_| {}).expect("can be checked");
+        match outcome.verdict.name() {
+            "holds" => true,
+            "violated" => false,
+            other => panic!("{other}"),
+        }
+    })
+}
+
+/// The least number of fences that makes the program robust, by trying all sets of sites.
+fn brute_force(program: &Program, machines: &[Machine]) -> usize {
+    let all = sites(program);
+    for count in 0..=all.len() {
+        for mask in (0u32..1 << all.len()).filter(|mask| mask.count_ones() as usize == count) {
+            let chosen: Vec<Site> = all
+                .iter()
+                .enumerate()
+                .filter(|(k, _)| mask >> k & 1 == 1)
+                .map(|(_, site)| site.clone())
+                .collect();
+            if is_robust(&insert(program, &chosen), machines) {
+                return count;
+            }
+        }
+    }
+    panic!("a fence in front of everything makes any program robust");
+}
+
+/// Catches an optimiser that stops early, a fence that is put in the wrong place, and searches that
+/// imagine fences differently from how they are inserted.
+#[test]
+fn placements_are_minimum_irreducible_and_enough() {
+    let allow = Allow { branches: true, loops: true, choices: true, ..Allow::NOTHING };
+    let config =
+        Config { threads: 2..=2, instructions: 2..=4, max_value: 1, allow, ..Config::default() };
+    let three = Config {
+        threads: 3..=3,
+        instructions: 2..=2,
+        allow: Allow { sc_fences: true, ..Allow::NOTHING },
+        ..config.clone()
+    };
+    let mut fences = [0usize; 8];
+    for seed in 0..400 {
+        let config = if seed % 3 == 0 { &three } else { &config };
+        let one = with_origins(program(seed, config));
+        let machines: &[Machine] = match seed % 4 {
+            0 => &[Machine::Tso],
+            1 => &[Machine::Pso],
+            2 => &[Machine::Pgas],
+            _ => &[Machine::Tso, Machine::Pso],
+        };
+        let settings = Settings::default();
+        let placement = place(&one, machines, Weights::default(), &settings, &|_| {})
+            .unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        let text = model::print::program(&one);
+        assert!(placement.minimum);
+        assert!(is_robust(&insert(&one, &placement.sites), machines), "seed {seed}\n{text}");
+        for k in 0..placement.sites.len() {
+            let mut fewer = placement.sites.clone();
+            fewer.remove(k);
+            assert!(
+                !is_robust(&insert(&one, &fewer), machines),
+                "seed {seed}: one too many\n{text}"
+            );
+        }
+        assert_eq!(
+            placement.sites.len(),
+            brute_force(&one, machines),
+            "seed {seed}, {machines:?}\n{text}"
+        );
+        fences[placement.sites.len()] += 1;
+    }
+    assert!(fences[1] > 20 && fences[2] > 5, "the programs need too few fences: {fences:?}");
+}
+
+/// The fence of a replicated thread counts once and serves all replicas.
+#[test]
+fn replicas_share_their_fences() {
+    let text = "global f[2]; thread t[2] { local r; f[t].store(1); r = f[1 - t].load(); }";
+    let source = lang::parse("sb.fp", text).expect("a good program");
+    let placement =
+        place(&source.program, &[Machine::Tso], Weights::default(), &Settings::default(), &|_| {})
+            .expect("fences help");
+    let [site] = placement.sites.as_slice() else { panic!("{:?}", placement.sites) };
+    assert_eq!(source.snippet(source.span(site.origin)), "r = f[1 - t].load()");
+    assert_eq!(site.places.len(), 2);
+}
+
+/// A fence outside the loop is preferred where loops are dear.
+#[test]
+fn weights_count() {
+    let text = "global x, y;
+        thread t { local r; x.store(1); r = y.load(); while (r == 0) { r = y.load(); } }
+        thread u { local r; y.store(1); r = x.load(); }";
+    let source = lang::parse("loop.fp", text).expect("a good program");
+    let dear = Weights { fence: 1, in_loop: 9 };
+    let placement =
+        place(&source.program, &[Machine::Tso], dear, &Settings::default(), &|_| {}).expect("help");
+    let lines: Vec<&str> =
+        placement.sites.iter().map(|site| source.snippet(source.span(site.origin))).collect();
+    assert_eq!(lines, ["r = y.load()", "r = x.load()"]);
+}
