@@ -193,6 +193,11 @@ impl Check<'_> {
             true => Property::ObservationalRobustness,
             false => Property::Robustness,
         };
+        if !self.stale.found.is_empty() {
+            // Past a stale load the monitors only guess who knows what; a race that the judge does
+            // not accept is then no contradiction.
+            self.races.rejected = false;
+        }
         let robust = match self.stale.verdict() {
             Verdict::Holds if !self.races.found.is_empty() => Verdict::Undecided(Why::Racy),
             verdict => verdict,
