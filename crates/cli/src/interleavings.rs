@@ -125,3 +125,36 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::graph::{self, outcomes};
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// States and graphs are two definitions of SC; they agree on what they can both decide.
+    #[test]
+    fn agrees_with_graphs_on_litmus_tests() {
+        let litmus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/litmus");
+        let mut compared = 0;
+        for entry in std::fs::read_dir(litmus).expect("a corpus") {
+            let path = entry.expect("a readable corpus").path();
+            let text = std::fs::read_to_string(&path).expect("a readable corpus");
+            let source = lang::parse("litmus", &text).expect("a program");
+            let limits = graph::Limits { unroll: 2, graphs: 5_000 };
+            let by_graphs = outcomes(&source.program, &limits);
+            if by_graphs.bounded {
+                continue;
+            }
+            let by_graphs: HashSet<FinalState> =
+                by_graphs.outcomes.into_iter().filter(|o| o.under_sc).map(|o| o.state).collect();
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let by_states = interleavings(&source.program, &Limits { states: 1_000_000, deadline });
+            assert_eq!(by_states.limit, None);
+            assert_eq!(by_states.states, by_graphs, "{}", path.display());
+            compared += 1;
+        }
+        assert!(compared > 30, "only {compared} litmus tests were compared");
+    }
+}

@@ -173,8 +173,11 @@ fn is_fenced(graph: &ExecutionGraph, proof: &Proof, from: EventId, to: EventId) 
 fn between(from: &Event, to: &Event) -> String {
     let thread = from.thread.as_deref().unwrap_or("?");
     match (&from.place, &to.place) {
-        (Some(a), Some(b)) if a.line != b.line => {
+        (Some(a), Some(b)) if a.line < b.line => {
             format!("between line {} and line {} of `{thread}`", a.line, b.line)
+        }
+        (Some(a), Some(b)) if a.line > b.line => {
+            format!("on the way from line {} back to line {} of `{thread}`", a.line, b.line)
         }
         (Some(a), Some(b)) => {
             format!("between `{}` and `{}` (line {}) of `{thread}`", a.text, b.text, a.line)

@@ -4,8 +4,9 @@ use crate::codes;
 use crate::finding::Finding;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Witness};
 use lang::{Diagnostic, Source};
-use model::{Instr, LocationKind, Program, ReadMode, WriteMode};
+use model::{Instr, LocationKind, Pc, Program, ReadMode, Tid, WriteMode};
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// How a question was answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -89,7 +90,7 @@ impl FileReport {
                 Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
             };
             let witnesses = verdict.witness().into_iter().chain(more);
-            let findings = witnesses.map(|witness| finding(Some(*property), witness)).collect();
+            let findings = distinct(witnesses.map(|witness| finding(Some(*property), witness)));
             Answer { property: *property, ruling, why, findings }
         };
         let mut warnings = source.warnings.clone();
@@ -130,33 +131,37 @@ impl FileReport {
     }
 }
 
+/// The findings that are about different lines: threads with the same text go wrong in the same way.
+fn distinct(findings: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    findings.filter(|finding| seen.insert(finding.lines())).collect()
+}
+
 fn has_non_atomics(program: &Program) -> bool {
     program.locations.iter().any(|location| location.kind == LocationKind::NonAtomic)
 }
 
-/// A warning for every statement whose result wrapped around.
-fn wrapped(source: &Source, outcome: &Outcome) -> Vec<Diagnostic> {
-    let mut spans: Vec<_> = outcome
-        .wrapped
-        .iter()
-        .map(|(tid, pc)| source.span(source.program.step(*tid, *pc).origin))
-        .collect();
+/// A warning about statements whose results wrapped around.
+fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
+    let step = |(tid, pc): &(Tid, Pc)| source.program.step(*tid, *pc);
+    let mut spans: Vec<_> =
+        outcome.wrapped.iter().map(|place| source.span(step(place).origin)).collect();
     spans.sort_unstable();
     spans.dedup();
-    let domain = source.program.domain;
-    let warn = |span| {
-        let message = "a result does not fit and wraps around during the check";
-        let help = format!(
-            "values are {}..={}; raise `max_value`, or use --strict-values to see a run that does this",
-            domain.min, domain.max
-        );
-        Diagnostic::warning(codes::WRAPPED, message).with_label(span, "here").with_help(help)
+    let places = match spans.len() {
+        0 => return None,
+        1 => "a result does not fit and wraps around".to_string(),
+        n => format!("results of {n} statements do not fit and wrap around"),
     };
-    spans.into_iter().map(warn).collect()
+    let (min, max) = (source.program.domain.min, source.program.domain.max);
+    let help = format!("values are {min}..={max}; --strict-values shows a run that does this");
+    let warning = Diagnostic::warning(codes::WRAPPED, format!("{places} during the check"));
+    let shown = spans.into_iter().take(SHOWN_PLACES);
+    Some(shown.fold(warning.with_help(help), |warning, span| warning.with_label(span, "here")))
 }
 
-/// How many `sc` accesses are pointed out one by one.
-const SHOWN_SC_ACCESSES: usize = 3;
+/// How many places of one kind are pointed out one by one.
+const SHOWN_PLACES: usize = 4;
 
 /// A note on `sc` accesses, if `model` has none.
 fn sc_accesses(source: &Source, model: Model) -> Option<Diagnostic> {
@@ -179,7 +184,7 @@ fn sc_accesses(source: &Source, model: Model) -> Option<Diagnostic> {
     if model == Model::Sc || found.is_empty() {
         return None;
     }
-    let hidden = found.len().saturating_sub(SHOWN_SC_ACCESSES);
+    let hidden = found.len().saturating_sub(SHOWN_PLACES);
     let count = match found.len() {
         1 => "an `sc` access, which".to_string(),
         n => format!("{n} `sc` accesses, which"),
@@ -189,14 +194,13 @@ fn sc_accesses(source: &Source, model: Model) -> Option<Diagnostic> {
         model.name().to_uppercase()
     );
     let mut help = String::from(
-        "\"robust\" stays true for `sc`, but a violation may be one that C++ forbids; to rule it out \
-         in every model, put `fence(seq_cst);` after each `sc` store and before each `sc` load",
+        "what is robust stays robust with `sc`, but C++ may forbid what is violated; fences settle it",
     );
     if hidden > 0 {
         help.push_str(&format!(" ({hidden} more not shown)"));
     }
     let note = Diagnostic::warning(codes::SC_ACCESS, message).with_help(help);
-    let shown = found.into_iter().take(SHOWN_SC_ACCESSES);
+    let shown = found.into_iter().take(SHOWN_PLACES);
     Some(shown.fold(note, |note, (span, text)| note.with_label(span, text)))
 }
 

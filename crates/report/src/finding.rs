@@ -6,7 +6,7 @@ use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::run::{Assigned, Replay, Step};
 use check::{Problem, Property, Witness};
-use lang::{Diagnostic, Source};
+use lang::{Diagnostic, Source, Span};
 use model::{Program, Tid};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub struct Finding {
 }
 
 /// What kind of thing is wrong.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A read may read a value that was overwritten.
@@ -130,6 +130,17 @@ impl Finding {
             Some(proof) => self.proof_labels(proof, head),
             None => head.with_label(self.place.span, self.short_reason()),
         }
+    }
+
+    /// What kind of thing is wrong in which lines: where it shows and what it meets there.
+    pub fn lines(&self) -> (Kind, Vec<Span>) {
+        let events = self.certificate.iter().flat_map(|proof| {
+            [Some(proof.access), Some(proof.other), proof.newest, proof.used_by]
+                .into_iter()
+                .flatten()
+                .filter_map(|event| Some(proof.events[event].place.as_ref()?.span))
+        });
+        (self.problem, [self.place.span].into_iter().chain(events).collect())
     }
 
     /// The values of the locals that matter, such as `a = 0, b = 1`.

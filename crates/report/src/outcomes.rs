@@ -123,6 +123,9 @@ impl OutcomeTable {
             n => out.push_str(&format!(", {n} of them forbidden by SC")),
         }
         out.push('\n');
+        if all == 0 && self.limit.is_none() {
+            out.push_str("  every execution goes on forever\n");
+        }
         out.push_str(&self.rows(look));
         if let Some(unroll) = self.unroll {
             let warning = format!(

@@ -3,7 +3,7 @@
 
 use super::lanes::{Cell, lanes};
 use super::style::{Ink, Look};
-use super::wrap::wrap;
+use super::wrap::{glued, wrap};
 use crate::escape::{columns, cut, pad, visible};
 use crate::finding::{Finding, Kind, binding};
 use crate::place::Place;
@@ -15,31 +15,27 @@ const INDENT: &str = "  ";
 
 /// The whole story of a finding, without its diagnostic.
 pub fn story(finding: &Finding, look: &Look) -> String {
-    let mut out = String::new();
+    let mut parts = Vec::new();
     let cells = cells(finding);
     if !cells.is_empty() {
-        out.push_str(&heading("How it comes about, one step after the other:", look));
-        out.push_str(&lanes(&cells, look, INDENT));
-        out.push('\n');
+        let head = heading("How it comes about, one step after the other:", look);
+        parts.push(head + &lanes(&cells, look, INDENT));
     }
-    if let Some(sentence) = what_goes_wrong(finding) {
-        out.push_str(&wrap(&sentence, look.width, ""));
-        out.push('\n');
-    }
+    parts.extend(what_goes_wrong(finding).map(|sentence| wrap(&sentence, look.width, "")));
     if let Some(proof) = &finding.certificate
         && !proof.cycle.is_empty()
     {
         let text = "No interleaving does this: each of these would have to come before the next.";
-        out.push_str(&heading(text, look));
-        out.push_str(&cycle(proof, look));
-        out.push('\n');
+        parts.push(heading(text, look) + &cycle(proof, look));
     }
-    out.push_str(&what_to_do(finding, look));
-    out
+    if !finding.advice.is_empty() {
+        parts.push(what_to_do(finding, look));
+    }
+    parts.join("\n")
 }
 
 fn heading(text: &str, look: &Look) -> String {
-    format!("{}\n", look.paint(Ink::Strong, text))
+    format!("{}\n", look.paint(Ink::Strong, wrap(text, look.width, "").trim_end()))
 }
 
 /// The steps worth showing, ending with the one that goes wrong.
@@ -55,7 +51,9 @@ fn cells(finding: &Finding) -> Vec<Cell> {
             cell(step, mark)
         })
         .collect();
-    if finding.problem != Kind::Race {
+    let in_run = |proof| step_of(finding, proof, proof.access()).is_some();
+    let done = finding.problem == Kind::Race && finding.certificate.as_ref().is_some_and(in_run);
+    if !done {
         cells.push(Cell {
             tid: finding.tid,
             thread: finding.thread.clone(),
@@ -96,8 +94,9 @@ fn effect(step: &Step) -> String {
 fn last_effect(finding: &Finding) -> String {
     match (finding.problem, &finding.certificate) {
         (Kind::Assertion, _) => "fails".to_string(),
-        (Kind::Fault, _) => "has no value".to_string(),
+        (Kind::Fault, _) => "cannot be done".to_string(),
         (Kind::Stuck, _) => "waits forever".to_string(),
+        (Kind::Race, Some(proof)) => races(proof.access()),
         (Kind::Dependency, _) => "uses the stale value".to_string(),
         (Kind::StaleWrite, Some(proof)) => match proof.newest {
             Some(newest) => format!("may leave {}", binding(&proof.events[newest])),
@@ -122,16 +121,16 @@ fn marked_steps(finding: &Finding) -> Vec<(usize, String)> {
             vec![mark(access, stale)]
         }
         Kind::Race => {
-            let text = |event: &Event| match event.written.is_some() {
-                true => "races: writes".to_string(),
-                false => "races: reads".to_string(),
-            };
             let (access, other) = (proof.access(), proof.other());
-            vec![mark(other, text(other)), mark(access, text(access))]
+            vec![mark(other, races(other)), mark(access, races(access))]
         }
         _ => Vec::new(),
     };
     marks.into_iter().flatten().collect()
+}
+
+fn races(event: &Event) -> String {
+    format!("{}, races", verb(event))
 }
 
 /// The step of the run that an access of the execution stands for: both count the accesses of a
@@ -191,20 +190,20 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
         EventKind::Write => format!(
             "Now the {} of line {line} may take effect before the {} of {newer}, although that is there \
              already.",
-            binding(access),
-            binding(newest),
+            glued(&binding(access)),
+            glued(&binding(newest)),
         ),
         EventKind::Update => format!(
             "Now line {line} of `{thread}` may still read {}, {from}, and update that, although {newer} \
              has already written {}.",
-            stale_binding(access),
-            binding(newest),
+            glued(&stale_binding(access)),
+            glued(&binding(newest)),
         ),
         _ => format!(
             "Now line {line} of `{thread}` may still read {}, {from}, although {newer} has already \
              written {}.",
-            stale_binding(access),
-            binding(newest),
+            glued(&stale_binding(access)),
+            glued(&binding(newest)),
         ),
     };
     Some(match proof.used_by {
@@ -305,9 +304,6 @@ fn words(edge: EdgeKind, from: &Event, to: &Event) -> String {
 }
 
 fn what_to_do(finding: &Finding, look: &Look) -> String {
-    if finding.advice.is_empty() {
-        return String::new();
-    }
     let mut out = heading("What to do:", look);
     for advice in &finding.advice {
         out.push_str(&wrap(&format!("- {}", advice.text), look.width, "  "));

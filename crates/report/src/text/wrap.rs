@@ -2,12 +2,15 @@
 
 use crate::escape::columns;
 
+/// A space that no line ends at.
+const GLUE: char = '\u{a0}';
+
 /// The words of `text` in lines of at most `width` columns, lines after the first starting with
 /// `indent`.
 pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let blank = line.trim().is_empty();
         if !blank && columns(&line) + 1 + columns(word) > width {
             out.push_str(&line);
@@ -20,7 +23,12 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     }
     out.push_str(&line);
     out.push('\n');
-    out
+    out.replace(GLUE, " ")
+}
+
+/// The text in one piece, however narrow the line.
+pub fn glued(text: &str) -> String {
+    text.replace(' ', &GLUE.to_string())
 }
 
 #[cfg(test)]
@@ -32,5 +40,6 @@ mod tests {
         let wrapped = wrap("- one two three four", 9, "  ");
         assert_eq!(wrapped, "- one two\n  three\n  four\n");
         assert_eq!(wrap("unbreakable words", 3, ""), "unbreakable\nwords\n");
+        assert_eq!(wrap(&format!("where {}", glued("x = 1")), 8, ""), "where\nx = 1\n");
     }
 }

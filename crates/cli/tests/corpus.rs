@@ -1,0 +1,120 @@
+//! Every program of the corpus says in its header what it expects; this holds the tool to it.
+//!
+//! Catches: verdicts that change, programs that no longer parse, searches that became too large.
+
+use check::{Model, Property, Settings, Verdict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Searches that take longer than this are a mistake of the corpus or of the tool.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// A line `// expect MODEL PROPERTY: VERDICT`.
+struct Expectation {
+    model: Model,
+    property: Property,
+    verdict: String,
+}
+
+#[test]
+fn corpus_programs_get_the_verdicts_they_expect() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut wrong = Vec::new();
+    let mut slow = BTreeMap::new();
+    let mut expectations = 0;
+    for file in programs(&corpus) {
+        let name = file.strip_prefix(&corpus).unwrap_or(&file).display().to_string();
+        let text = std::fs::read_to_string(&file).expect("a readable corpus");
+        let source = lang::parse(&name, &text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let expected = expectations_of(&name, &text);
+        assert!(!expected.is_empty(), "{name} expects nothing");
+        for ((model, observational), expected) in by_search(expected) {
+            let start = Instant::now();
+            let settings = Settings {
+                model,
+                observational,
+                limits: search::Limits { time: Some(PATIENCE), ..Default::default() },
+                jobs: 2,
+                ..Settings::default()
+            };
+            let outcome = check::check(&source.program, &settings, &|_, _| {});
+            slow.insert(start.elapsed(), format!("{name} {}", model.name()));
+            for Expectation { property, verdict, .. } in expected {
+                expectations += 1;
+                let found = outcome.verdict(property);
+                if found.map(Verdict::name) != Some(verdict.as_str()) {
+                    let model = model.name();
+                    wrong.push(format!(
+                        "{name}: expects {model} {property} {verdict}, got {found:.60?}"
+                    ));
+                }
+                if let Some(Verdict::Violated(witness)) = found {
+                    let needs_proof = property != Property::Assertions;
+                    assert_eq!(needs_proof, witness.certificate.is_some(), "{name} {property}");
+                }
+            }
+        }
+    }
+    for (time, search) in slow.iter().rev().take(5) {
+        println!("{time:>10.1?}  {search}");
+    }
+    assert!(expectations > 100, "only {expectations} expectations");
+    assert!(wrong.is_empty(), "{} of {expectations}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn programs(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("a corpus") {
+        let path = entry.expect("a readable corpus").path();
+        match path.extension() {
+            _ if path.is_dir() => found.extend(programs(&path)),
+            Some(extension) if extension == "fp" => found.push(path),
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What the header expects of the models that there are.
+fn expectations_of(name: &str, text: &str) -> Vec<Expectation> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("// expect "));
+    let parse = |line: &str| {
+        let (what, verdict) = line.split_once(": ").unwrap_or_else(|| panic!("{name}: {line}"));
+        let (model, property) = what.split_once(' ').unwrap_or_else(|| panic!("{name}: {line}"));
+        let model = match model {
+            "sc" => Model::Sc,
+            "rc20" => Model::Rc20,
+            "ra" => Model::Ra,
+            "tso" | "pso" | "pgas" => return None,
+            other => panic!("{name}: no model {other}"),
+        };
+        let all = [
+            Property::Robustness,
+            Property::ObservationalRobustness,
+            Property::Races,
+            Property::Assertions,
+        ];
+        let property = all.into_iter().find(|p| p.name() == property.trim());
+        let property = property.unwrap_or_else(|| panic!("{name}: no property in {line}"));
+        let verdict = verdict.trim();
+        assert!(["holds", "violated"].contains(&verdict), "{name}: no verdict in {line}");
+        Some(Expectation { model, property, verdict: verdict.to_string() })
+    };
+    lines.filter_map(parse).collect()
+}
+
+/// One search answers several expectations.
+fn by_search(expected: Vec<Expectation>) -> Vec<((Model, bool), Vec<Expectation>)> {
+    let mut groups: Vec<((Model, bool), Vec<Expectation>)> = Vec::new();
+    for expectation in expected {
+        let observational = expectation.property == Property::ObservationalRobustness;
+        let search = (expectation.model, observational);
+        match groups.iter_mut().find(|(known, _)| *known == search) {
+            Some((_, group)) => group.push(expectation),
+            None => groups.push((search, vec![expectation])),
+        }
+    }
+    groups
+}

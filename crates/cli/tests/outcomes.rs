@@ -1,0 +1,74 @@
+//! `fencepost outcomes`: tables of final states.
+
+mod run;
+
+use run::{Desk, run_at_root};
+use serde_json::Value;
+
+#[test]
+fn weak_states_are_marked() {
+    golden!(run_at_root("outcomes corpus/litmus/sb-rlx.fp").all());
+}
+
+#[test]
+fn interleavings_only() {
+    golden!(run_at_root("outcomes --model sc corpus/litmus/sb-rlx.fp").all());
+}
+
+#[test]
+fn all_allowed_by_sc() {
+    golden!(run_at_root("outcomes --model ra corpus/litmus/mp-ra.fp").all());
+}
+
+/// Loops are cut off on weak memory, and the answer says so; interleavings need no bound.
+#[test]
+fn loops() {
+    let desk = Desk::with(
+        "max_value 1; global x, y;\n\
+         thread t { local a; x.store(1); while (a == 0) { a = y.load(); } }\n\
+         thread u { local b; y.store(1); b = x.load(); }\n",
+    );
+    let runs = ["outcomes --unroll 2 t.fp", "outcomes --model sc t.fp"];
+    golden!(runs.map(|arguments| desk.run(arguments).all()).join("\n"));
+}
+
+/// Threads that wait, fail, or end early are outcomes, too.
+#[test]
+fn threads_that_stop() {
+    let desk = Desk::with(
+        "max_value 3; global x;\n\
+         thread t { local a; a = x.load();\n  assert(a == 0); }\n\
+         thread u { local b; b = x.load();\n  assume(b == 1); b = 3; }\n\
+         thread v { x.store(1);\n  wait(x, 2); }\n",
+    );
+    golden!(desk.run("outcomes t.fp").all());
+}
+
+#[test]
+fn limits() {
+    let run = run_at_root("outcomes --limit-graphs 10 corpus/litmus/iriw-rlx.fp");
+    assert_eq!(run.code, Some(3));
+    assert!(run.stdout.contains("the limit on graphs was reached: there may be more"));
+    let run = run_at_root("outcomes --limit-states 10 --model sc corpus/litmus/iriw-rlx.fp");
+    assert_eq!(run.code, Some(3));
+}
+
+#[test]
+fn json() {
+    let run = run_at_root("outcomes --json corpus/litmus/sb-rlx.fp");
+    assert_eq!(run.code, Some(0));
+    let table: Value = serde_json::from_str(&run.stdout).expect("an object");
+    let rows = table["outcomes"].as_array().expect("outcomes");
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows.iter().filter(|row| row["under_sc"] == false).count(), 1);
+    assert_eq!(rows[0]["threads"][0]["status"], "done");
+    assert_eq!(rows[0]["memory"][0]["location"], "x");
+    assert_eq!((&table["limit"], &table["unroll"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn bad_input() {
+    let desk = Desk::with("global x;\nthread t { y.store(1); }\n");
+    golden!(desk.run("outcomes t.fp").all());
+    assert_eq!(desk.run("outcomes nowhere.fp").code, Some(2));
+}

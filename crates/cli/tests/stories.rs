@@ -1,0 +1,116 @@
+//! What a violation looks like in a terminal.
+
+mod run;
+
+use run::{Desk, run_at_root};
+
+/// The report on a program of the corpus.
+fn corpus(arguments: &str) -> String {
+    run_at_root(arguments).all()
+}
+
+#[test]
+fn stale_read() {
+    golden!(corpus("check corpus/litmus/sb-rlx.fp"));
+}
+
+#[test]
+fn stale_read_of_a_message() {
+    golden!(corpus("check corpus/litmus/mp-rlx.fp"));
+}
+
+#[test]
+fn stale_write() {
+    golden!(corpus("check --model ra corpus/litmus/2+2w-ra.fp"));
+}
+
+#[test]
+fn stale_update() {
+    golden!(corpus("check corpus/litmus/cas-stale-success.fp"));
+}
+
+/// Four threads do not fit beside each other.
+#[test]
+fn many_threads() {
+    golden!(corpus("check corpus/litmus/iriw-ra.fp"));
+}
+
+/// The cycle goes through fences.
+#[test]
+fn cycle_through_a_fence() {
+    golden!(corpus("check corpus/litmus/sb-one-fence.fp"));
+}
+
+#[test]
+fn race() {
+    golden!(corpus("check corpus/litmus/mp-na-race.fp"));
+}
+
+#[test]
+fn holds() {
+    golden!(corpus("check corpus/litmus/mp-na.fp"));
+}
+
+#[test]
+fn holds_observationally() {
+    golden!(corpus("check --observational corpus/litmus/obs-discarded-on-check.fp"));
+}
+
+#[test]
+fn use_of_a_stale_value() {
+    golden!(corpus("check --observational corpus/litmus/obs-used-despite-check.fp"));
+}
+
+#[test]
+fn assertion() {
+    golden!(corpus("check --model sc corpus/litmus/replicas-lost-update.fp"));
+}
+
+#[test]
+fn all_findings() {
+    golden!(corpus("check --all --model ra corpus/litmus/sb-ra.fp"));
+}
+
+#[test]
+fn quiet() {
+    golden!(corpus("check --quiet corpus/litmus/sb-rlx.fp"));
+}
+
+#[test]
+fn many_files() {
+    golden!(corpus("check corpus/litmus/mp-na.fp corpus/litmus/sb-*s.fp corpus/litmus/mp-rlx.fp"));
+}
+
+#[test]
+fn limit_reached() {
+    golden!(corpus("check --limit-states 10 corpus/litmus/iriw-fences.fp"));
+}
+
+#[test]
+fn sc_accesses() {
+    let desk = Desk::with(
+        "global x, y;\n\
+         thread t {\n  local r;\n  x.store(1, sc);\n  r = y.load(sc);\n}\n\
+         thread u {\n  local r;\n  y.store(1, sc);\n  r = x.load(sc);\n}\n",
+    );
+    golden!(desk.run("check t.fp").all());
+}
+
+/// Two threads that wait for each other are worth a warning, and `--all` shows how they got there.
+#[test]
+fn stuck_threads() {
+    let desk = Desk::with(
+        "global x, y;\n\
+         thread t {\n  BCAS(x, 0, 1, acq, rel);\n  wait(y, 1, acq);\n}\n\
+         thread u {\n  BCAS(x, 0, 2, acq, rel);\n  y.store(1, rel);\n}\n",
+    );
+    golden!(format!("{}\n{}", desk.run("check t.fp").all(), desk.run("check --all t.fp").all()));
+}
+
+/// Nothing colourful goes to a file, and nothing but the report to standard output.
+#[test]
+fn no_colours_without_a_terminal() {
+    let run = run_at_root("check corpus/litmus/sb-rlx.fp");
+    assert!(!run.all().contains('\u{1b}'));
+    assert_eq!(run.stderr, "");
+}
