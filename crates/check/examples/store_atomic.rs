@@ -5,7 +5,7 @@
 //! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--witness`; `--fix` places
 //! fences instead of checking. Exit codes: 0 holds, 1 violated, 2 bad input, 3 undecided.
 
-use check::fix::fences::{Weights, insert, place};
+use check::fix::fences::{Aim, Weights, insert, place};
 use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check};
 use std::process::ExitCode;
 
@@ -83,8 +83,13 @@ fn read(file: &str) -> Option<lang::Source> {
 }
 
 fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings, show: bool) -> u8 {
-    let placement = match place(&source.program, &[machine], Weights::default(), settings, &|_| {})
-    {
+    let placement = match place(
+        &source.program,
+        &[Aim::Robust(machine)],
+        Weights::default(),
+        settings,
+        &|_| {},
+    ) {
         Ok(placement) => placement,
         Err(why) => {
             println!("{{\"file\":{file:?},\"error\":\"{why}\"}}");

@@ -5,7 +5,7 @@
 //! implemented, in partial-order reduction, in pruning and in packing. `FENCEPOST_ORACLE_PROGRAMS`
 //! sets how many programs per machine.
 
-use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check, compile};
+use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check, compile, trf};
 use model::memory::store_buffer::trace::Trace;
 use model::memory::store_buffer::{self, Move, Seen, State};
 use model::random::{Allow, Config, program};
@@ -13,7 +13,7 @@ use model::{Instr, Program, Tid};
 use std::collections::HashSet;
 
 /// Programs whose computations are more than this many (up to equivalence) are left out.
-const TOO_MANY: usize = 60_000;
+const TOO_MANY: usize = 20_000;
 
 #[derive(Clone)]
 struct Node {
@@ -54,11 +54,12 @@ fn has_cycle(program: &Program) -> Option<bool> {
             }
             children.push(child);
         }
+        // What is done stays done: a cycle shows at the latest when nothing is left to do.
+        if children.is_empty() && node.trace.cycle().is_some() {
+            return Some(true);
+        }
         for child in children {
             if seen.insert(key(program, &child)) {
-                if child.trace.cycle().is_some() {
-                    return Some(true);
-                }
                 if seen.len() > TOO_MANY {
                     return None;
                 }
@@ -165,6 +166,12 @@ fn agree(machine: Machine, blocks: bool) {
             continue;
         };
         judged += 1;
+        if machine == Machine::Tso {
+            // Triangular race freedom is sufficient.
+            let (freedom, _) =
+                trf::check(&one, &Settings::default(), &|_| {}).expect("can be checked");
+            assert!(!(cyclic && freedom == trf::Freedom::Free), "seed {seed}: no triangular race");
+        }
         violated += u64::from(cyclic);
         for (method, reduce) in [
             (Method::Auto, true),
@@ -190,9 +197,11 @@ fn agree(machine: Machine, blocks: bool) {
             );
         }
     }
+    // Blocks order so much that few programs with them are not robust.
+    let seldom = if blocks { 30 } else { 10 };
     eprintln!("{machine}: {judged} programs, {violated} not robust, {skipped} too large");
     assert!(
-        violated * 10 > judged && violated * 10 < 9 * judged,
+        violated * seldom > judged && violated * 10 < 9 * judged,
         "the programs are too much alike"
     );
 }

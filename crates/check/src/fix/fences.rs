@@ -10,7 +10,8 @@
 //! of an automaton share a site.
 
 use super::{Answer, Failure, Repair, Violations, repair};
-use crate::robustness::store_atomic::model::{AttackSearch, Finding};
+use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
+use crate::robustness::store_atomic::trf::race;
 use crate::robustness::store_atomic::{
     Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
 };
@@ -29,6 +30,26 @@ pub struct Site {
     pub origin: Origin,
     /// Where that is in each thread.
     pub places: Vec<(Tid, Pc)>,
+}
+
+/// What fences are for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Aim {
+    /// Robustness against a machine.
+    Robust(Machine),
+    /// Freedom of triangular races, which is sufficient for robustness against TSO and cheaper to
+    /// check, but may take more fences.
+    TriangularRaceFree,
+}
+
+impl Aim {
+    /// The machine it is about.
+    pub fn machine(self) -> Machine {
+        match self {
+            Aim::Robust(machine) => machine,
+            Aim::TriangularRaceFree => Machine::Tso,
+        }
+    }
 }
 
 /// What a fence costs.
@@ -66,7 +87,7 @@ pub enum NoPlacement {
     /// The program cannot be checked.
     Refused(Refusal),
     /// A check along the way had no answer.
-    Undecided(Machine, Why),
+    Undecided(Aim, Why),
     /// A violation that no fence prevents. This is a bug in Fencepost.
     Hopeless,
 }
@@ -75,7 +96,9 @@ impl std::fmt::Display for NoPlacement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NoPlacement::Refused(refusal) => refusal.fmt(f),
-            NoPlacement::Undecided(machine, why) => write!(f, "undecided against {machine}: {why}"),
+            NoPlacement::Undecided(aim, why) => {
+                write!(f, "undecided against {}: {why}", aim.machine())
+            }
             NoPlacement::Hopeless => f.write_str("no fence helps, which is a bug in fencepost"),
         }
     }
@@ -104,10 +127,10 @@ pub fn sites(program: &Program) -> Vec<Site> {
     sites
 }
 
-/// The cheapest full fences that make `program` robust against all `machines`.
+/// The cheapest full fences that reach all aims.
 pub fn place(
     program: &Program,
-    machines: &[Machine],
+    aims: &[Aim],
     weights: Weights,
     settings: &Settings,
     observe: &(dyn Fn(&Progress) + Sync),
@@ -126,11 +149,17 @@ pub fn place(
         point.extend(site.places.iter().map(|&place| (place, k)));
     }
     let mut targets = Vec::new();
-    for &machine in machines {
+    for &aim in aims {
+        let machine = aim.machine();
         let compiled =
             compile(program, machine).map_err(|u| NoPlacement::Refused(Refusal::Unsupported(u)))?;
-        let method = choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?;
-        targets.push((machine, compiled, method == Method::Singularity));
+        let method = match aim {
+            Aim::Robust(_) => {
+                choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?
+            }
+            Aim::TriangularRaceFree => Method::Locality,
+        };
+        targets.push((aim, compiled, method == Method::Singularity));
     }
     let mut asked =
         Asked { targets, sites: &sites, point, settings, observe, begun, cost: Cost::default() };
@@ -147,7 +176,7 @@ pub fn place(
             Ok(Placement { sites, minimum, rounds, cost })
         }
         Err(Failure::Hopeless) => Err(NoPlacement::Hopeless),
-        Err(Failure::Undecided((machine, why))) => Err(NoPlacement::Undecided(machine, why)),
+        Err(Failure::Undecided((aim, why))) => Err(NoPlacement::Undecided(aim, why)),
     }
 }
 
@@ -192,7 +221,7 @@ fn in_loop(program: &Program, tid: Tid, pc: Pc) -> bool {
 }
 
 struct Asked<'a> {
-    targets: Vec<(Machine, Compiled, bool)>,
+    targets: Vec<(Aim, Compiled, bool)>,
     sites: &'a [Site],
     point: HashMap<(Tid, Pc), usize>,
     settings: &'a Settings,
@@ -202,23 +231,26 @@ struct Asked<'a> {
 }
 
 impl Violations for Asked<'_> {
-    type Undecided = (Machine, Why);
+    type Undecided = (Aim, Why);
 
-    fn remaining(&mut self, chosen: &[usize]) -> Answer<(Machine, Why)> {
+    fn remaining(&mut self, chosen: &[usize]) -> Answer<(Aim, Why)> {
         let mut wrong = Vec::new();
-        for (machine, compiled, singular) in &self.targets {
+        for (aim, compiled, singular) in &self.targets {
+            let machine = aim.machine();
             let program = &compiled.program;
             let mut fences: Vec<Vec<bool>> =
                 program.threads.iter().map(|thread| vec![false; thread.code.len()]).collect();
             for &(tid, pc) in chosen.iter().flat_map(|&point| &self.sites[point].places) {
                 fences[tid.index()][pc.index()] = true;
             }
-            let mut search = AttackSearch::with_fences(program, *machine, *singular, &fences, true);
+            let mut search = AttackSearch::with_fences(program, machine, *singular, &fences, true);
             if !self.settings.reduce {
                 search = search.without_reduction();
             }
-            if search.hope.hopeful == 0 {
-                continue;
+            match aim {
+                Aim::Robust(_) if search.hope.hopeful == 0 => continue,
+                Aim::Robust(_) => {}
+                Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
             }
             let mut limits = self.settings.limits;
             limits.time = limits.time.map(|time| time.saturating_sub(self.begun.elapsed()));
@@ -237,12 +269,20 @@ impl Violations for Asked<'_> {
                     Finding::Fault { tid, pc, fault } => {
                         faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
                     }
-                    Finding::Cycle { .. } => {
-                        match witness(&search, compiled, *machine, &found.path, found.finding) {
-                            Some(witness) => {
-                                wrong.push(self.points(witness.attacker, &witness.between))
+                    Finding::Cycle { attacker, .. } => {
+                        let between = match aim {
+                            Aim::Robust(_) => {
+                                witness(&search, compiled, machine, &found.path, found.finding)
+                                    .map(|witness| witness.between)
                             }
-                            None => return Answer::Undecided((*machine, Why::Rejected)),
+                            Aim::TriangularRaceFree => {
+                                race(&search, compiled, &found.path, found.finding)
+                                    .map(|race| race.between)
+                            }
+                        };
+                        match between {
+                            Some(between) => wrong.push(self.points(attacker, &between)),
+                            None => return Answer::Undecided((*aim, Why::Rejected)),
                         }
                     }
                 }
@@ -250,7 +290,7 @@ impl Violations for Asked<'_> {
             if wrong.len() == before {
                 let why = report.limit.map(Why::Limit).or(faulty.map(Why::Faulty));
                 if let Some(why) = why {
-                    return Answer::Undecided((*machine, why));
+                    return Answer::Undecided((*aim, why));
                 }
             }
         }

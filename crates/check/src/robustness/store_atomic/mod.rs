@@ -26,14 +26,16 @@
 pub mod hope;
 pub mod judge;
 pub mod model;
+mod moves;
 pub mod settle;
 pub mod state;
+pub mod trf;
 
 pub use self::judge::{Event, Happening, OnCycle};
 pub use ::model::memory::store_atomic::{Compiled, Machine, Unsupported, compile};
 
 use self::judge::judge;
-use self::model::{AttackSearch, Buffers, Finding, Label, Receiver};
+use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use self::state::State;
 use crate::verdict::Cost;
 use ::model::{Fault, Loc, Pc, Program, Tid};
@@ -309,35 +311,45 @@ pub(crate) fn witness(
     let Finding::Cycle { attacker, target, .. } = finding else { return None };
     let steps = labels(search, path, finding)?;
     let accepted = judge(compiled, machine, &steps)?;
-    let own: Vec<&Label> = steps.iter().filter(|step| step.tid == attacker).collect();
-    let first = own.iter().position(|step| matches!(step.act, self::model::Act::Delay(..)))?;
-    let mut between = Vec::new();
-    for (k, step) in own.iter().enumerate().skip(first) {
-        if k > first {
-            between.push(step.pc);
-        }
-        between.extend(&step.local);
-    }
-    let last = own.last()?.pc;
-    // What stands behind the last access is not between; neither is a step listed twice in a row.
-    let end = between.iter().rposition(|&pc| pc == last)?;
-    between.truncate(end + 1);
-    let source = |pc: Pc| compiled.source(attacker, pc);
-    let mut between: Vec<Pc> = between.into_iter().map(source).collect();
-    between.dedup();
+    let first = steps.iter().position(|step| matches!(step.act, Act::Delay(..)))?;
+    let own: Vec<&Label> = steps[first..].iter().filter(|step| step.tid == attacker).collect();
+    let between = between(&own, compiled)?;
+    let source = |label: &Label| compiled.source(attacker, label.pc);
     Some(Witness {
         attacker,
         target,
-        start: source(own[first].pc),
-        last: source(last),
+        start: source(own.first()?),
+        last: source(own.last()?),
         between,
         computation: accepted.computation,
         cycle: accepted.cycle,
     })
 }
 
+/// The steps of a thread from the first (not included) to the last access.
+pub(crate) fn between(own: &[&Label], compiled: &Compiled) -> Option<Vec<Pc>> {
+    let last = own.last()?;
+    let mut between = Vec::new();
+    for (k, step) in own.iter().enumerate() {
+        if k > 0 {
+            between.push(step.pc);
+        }
+        if k + 1 < own.len() {
+            between.extend(&step.local);
+        }
+    }
+    let mut between: Vec<Pc> =
+        between.into_iter().map(|pc| compiled.source(last.tid, pc)).collect();
+    between.dedup();
+    Some(between)
+}
+
 /// The steps along a path, the one that closes the cycle included.
-fn labels(search: &AttackSearch<'_>, path: &[Box<[u8]>], finding: Finding) -> Option<Vec<Label>> {
+pub(crate) fn labels(
+    search: &AttackSearch<'_>,
+    path: &[Box<[u8]>],
+    finding: Finding,
+) -> Option<Vec<Label>> {
     struct Look<'l, 'a> {
         search: &'l AttackSearch<'a>,
         state: Option<&'l [u8]>,

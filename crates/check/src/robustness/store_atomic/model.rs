@@ -8,13 +8,14 @@
 //! do, only that thread moves (a persistent set). This includes the steps that start or end an attack:
 //! they are worthwhile only if somebody conflicts.
 
-use super::hope::{Hope, needs_empty_buffers};
+use super::hope::Hope;
+use super::moves::Mover;
 use super::settle::{Regs, Rest, is_local, settle};
 use super::state::{Layout, State};
 use model::expr::Notes;
 use model::memory::store_atomic::{Attack, Machine, Mark, Phase};
-use model::thread::{Action, destination, next_action};
-use model::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
+use model::thread::{destination, next_action};
+use model::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
 use search::{Model, Sink};
 use smallvec::SmallVec;
 
@@ -81,6 +82,15 @@ pub struct Label {
     pub rest: Option<Pc>,
 }
 
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// Attacks that succeed.
+    Cycle,
+    /// Triangular races, see [`super::trf`].
+    TriangularRace,
+}
+
 /// Where successors go.
 pub trait Receiver {
     /// A successor; says whether it is new.
@@ -91,14 +101,15 @@ pub trait Receiver {
 
 /// The search.
 pub struct AttackSearch<'a> {
-    program: &'a Program,
-    machine: Machine,
-    singular: bool,
+    pub(super) program: &'a Program,
+    pub(super) machine: Machine,
+    pub(super) goal: Goal,
+    pub(super) singular: bool,
     reduce: bool,
-    tell_apart: bool,
+    pub(super) tell_apart: bool,
     /// What is known from the text.
     pub hope: Hope,
-    layout: Layout,
+    pub(super) layout: Layout,
 }
 
 impl<'a> AttackSearch<'a> {
@@ -117,12 +128,27 @@ impl<'a> AttackSearch<'a> {
     ) -> Self {
         let hope = Hope::new(program, machine, fences);
         let layout = Layout::new(program, &hope, singular, tell_apart);
-        AttackSearch { program, machine, singular, reduce: true, tell_apart, hope, layout }
+        AttackSearch {
+            program,
+            machine,
+            goal: Goal::Cycle,
+            singular,
+            reduce: true,
+            tell_apart,
+            hope,
+            layout,
+        }
     }
 
     /// The same without partial-order reduction.
     pub fn without_reduction(mut self) -> Self {
         self.reduce = false;
+        self
+    }
+
+    /// The same, looking for something else. Triangular races are a matter of locality.
+    pub fn looking_for(mut self, goal: Goal) -> Self {
+        self.goal = goal;
         self
     }
 
@@ -151,12 +177,12 @@ impl<'a> AttackSearch<'a> {
         Box::from(&bytemuck::cast_slice(&words)[..self.layout.bytes()])
     }
 
-    fn regs<'s>(&self, state: &'s State, tid: Tid) -> &'s [Value] {
+    pub(super) fn regs<'s>(&self, state: &'s State, tid: Tid) -> &'s [Value] {
         let first = &self.layout.first_reg;
         &state.regs[first[tid.index()]..first[tid.index() + 1]]
     }
 
-    fn is_done(&self, state: &State, tid: Tid) -> bool {
+    pub(super) fn is_done(&self, state: &State, tid: Tid) -> bool {
         state.pcs[tid.index()] as usize == self.program.threads[tid.index()].code.len()
     }
 
@@ -244,12 +270,15 @@ impl<'a> AttackSearch<'a> {
         };
         let mut mover = Mover { search: self, state, tid, pc, instr, s, out, new: false };
         match (attacking, state.attack.phase) {
+            (true, _) if self.goal == Goal::TriangularRace => mover.race(&action),
             (true, _) => mover.attack(&action),
             (false, Phase::Closing) => mover.help(&action),
             (false, _) => {
                 mover.run(&action);
-                if state.attack.phase == Phase::Calm {
-                    mover.start(&action);
+                match (state.attack.phase, self.goal) {
+                    (Phase::Calm, Goal::Cycle) => mover.start(&action),
+                    (Phase::Calm, Goal::TriangularRace) => mover.start_race(&action),
+                    _ => {}
                 }
             }
         }
@@ -258,7 +287,7 @@ impl<'a> AttackSearch<'a> {
 
     /// Lets the thread of `label` run on to its next access in `s.next`, from `pc` with `read` in the
     /// register that the access reads to.
-    fn arrive(
+    pub(super) fn arrive(
         &self,
         mut label: Label,
         pc: Pc,
@@ -311,9 +340,10 @@ impl<'a> AttackSearch<'a> {
 
     /// Can no helper come to the target any more? One may have been there already, in the block in
     /// which it is about to join.
-    fn is_hopeless(&self, state: &State) -> bool {
+    pub(super) fn is_hopeless(&self, state: &State) -> bool {
         let attack = &state.attack;
         attack.phase != Phase::Calm
+            && self.goal == Goal::Cycle
             && attack.noted[attack.target.index()] == Mark::None
             && self.program.tids().all(|tid| {
                 let future =
@@ -325,7 +355,7 @@ impl<'a> AttackSearch<'a> {
 
 /// Buffers for making successors.
 pub struct Buffers {
-    next: State,
+    pub(super) next: State,
     rests: Vec<Rest>,
     work: Vec<Rest>,
 }
@@ -334,246 +364,6 @@ impl Buffers {
     /// Buffers for a search.
     pub fn new(search: &AttackSearch<'_>) -> Self {
         Buffers { next: search.start(), rests: Vec::new(), work: Vec::new() }
-    }
-}
-
-/// One thread's next access, in all the ways it can be made.
-struct Mover<'m, 'a, R> {
-    search: &'m AttackSearch<'a>,
-    state: &'m State,
-    tid: Tid,
-    pc: Pc,
-    instr: &'m Instr,
-    s: &'m mut Buffers,
-    out: &'m mut R,
-    new: bool,
-}
-
-impl<R: Receiver> Mover<'_, '_, R> {
-    fn label(&self, act: Act) -> Label {
-        Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new(), rest: None }
-    }
-
-    /// The step is made in `s.next`; go on behind it.
-    fn arrive(&mut self, act: Act, read: Option<Value>) {
-        let next = self.search.program.step(self.tid, self.pc).next;
-        let label = self.label(act);
-        self.new |= self.search.arrive(label, next, read, self.s, self.out);
-    }
-
-    /// Makes the access in `s.next.attack.memory`; `None` if it blocks.
-    fn perform(&mut self, action: &Action) -> Option<(Act, Option<Value>)> {
-        let memory = &mut self.s.next.attack.memory;
-        Some(match action {
-            Action::Read { loc, .. } => {
-                let value = memory[loc.index()];
-                (Act::Read(*loc, value), Some(value))
-            }
-            Action::Wait { loc, values, .. } => {
-                let value = memory[loc.index()];
-                if !values.contains(&value) {
-                    return None;
-                }
-                (Act::Read(*loc, value), Some(value))
-            }
-            Action::Write { loc, value, .. } => {
-                memory[loc.index()] = *value;
-                (Act::Write(*loc, *value), None)
-            }
-            Action::Update { loc, change, .. } => {
-                let old = memory[loc.index()];
-                let domain = self.search.program.domain;
-                match change.apply(old, domain, &mut Notes::default()) {
-                    Ok(new) => {
-                        memory[loc.index()] = new;
-                        (Act::Update(*loc, old, new), Some(old))
-                    }
-                    Err(fault) => {
-                        let finding = Finding::Fault { tid: self.tid, pc: self.pc, fault };
-                        self.out.found(&self.label(Act::Local), finding);
-                        return None;
-                    }
-                }
-            }
-            Action::Cas { loc, expected, desired, .. } => {
-                let old = memory[loc.index()];
-                if old == *expected {
-                    memory[loc.index()] = *desired;
-                    (Act::Update(*loc, old, *desired), Some(old))
-                } else {
-                    (Act::Read(*loc, old), Some(old))
-                }
-            }
-            Action::BlockingCas { loc, expected, desired, .. } => {
-                let old = memory[loc.index()];
-                if old != *expected {
-                    return None;
-                }
-                memory[loc.index()] = *desired;
-                (Act::Update(*loc, old, *desired), Some(old))
-            }
-            Action::BusLock => {
-                if self.s.next.attack.owner.is_some() {
-                    return None;
-                }
-                self.s.next.attack.owner = Some(self.tid);
-                (Act::Lock, None)
-            }
-            Action::BusUnlock => {
-                if self.s.next.attack.owner != Some(self.tid) {
-                    return None;
-                }
-                self.s.next.attack.owner = None;
-                (Act::Unlock, None)
-            }
-            _ => return None,
-        })
-    }
-
-    /// Under SC.
-    fn run(&mut self, action: &Action) {
-        self.s.next.copy_from(self.state);
-        if let Some((act, read)) = self.perform(action) {
-            self.arrive(act, read);
-        }
-    }
-
-    /// The store that starts an attack.
-    fn start(&mut self, action: &Action) {
-        let Action::Write { loc, value, .. } = *action else { return };
-        let hope = &self.search.hope;
-        if !hope.threads[self.tid.index()].start[self.pc.index()]
-            || !hope.shared[loc.index()]
-            || self.state.attack.owner.is_some()
-        {
-            return;
-        }
-        self.s.next.copy_from(self.state);
-        self.s.next.attack.start(self.tid, loc, value);
-        if self.search.tell_apart {
-            self.s.next.start = self.pc;
-        }
-        self.arrive(Act::Delay(loc, value), None);
-    }
-
-    /// A step of the attacker in phase 2.
-    fn attack(&mut self, action: &Action) {
-        if needs_empty_buffers(self.instr) {
-            return;
-        }
-        self.s.next.copy_from(self.state);
-        let attack = &self.state.attack;
-        match action {
-            Action::Read { loc, .. } | Action::Wait { loc, .. } => {
-                if let Some(value) = attack.delayed[loc.index()] {
-                    if !matches!(action, Action::Wait { values, .. } if !values.contains(&value)) {
-                        self.arrive(Act::ReadDelayed(*loc, value), Some(value));
-                    }
-                } else if let Some((act, read)) = self.perform(action) {
-                    self.arrive(act, read);
-                    self.close(*loc, Mark::Load, act);
-                }
-            }
-            Action::Write { loc, value, .. } => {
-                let private = !self.search.hope.shared[loc.index()];
-                let must_wait = attack.fence_delayed
-                    || attack.delayed[loc.index()].is_some()
-                    || self.search.machine == Machine::Tso;
-                if (private || !must_wait)
-                    && let Some((act, _)) = self.perform(action)
-                {
-                    self.arrive(act, None);
-                    if !private {
-                        self.close(*loc, Mark::Store, act);
-                    }
-                }
-                if !private && !self.search.singular {
-                    self.s.next.copy_from(self.state);
-                    self.s.next.attack.delayed[loc.index()] = Some(*value);
-                    self.arrive(Act::Delay(*loc, *value), None);
-                }
-            }
-            Action::LightFence(locs) => {
-                let waits = attack.fence_delayed
-                    || locs.iter().any(|loc| attack.delayed[loc.index()].is_some());
-                self.s.next.attack.fence_delayed = waits;
-                self.arrive(Act::LightFence(waits), None);
-            }
-            Action::Fence(FenceMode::Rel) => {
-                self.s.next.attack.fence_delayed = true;
-                self.arrive(Act::LightFence(true), None);
-            }
-            _ => {}
-        }
-    }
-
-    /// The attacker makes its last access.
-    fn close(&mut self, loc: Loc, kind: Mark, act: Act) {
-        let (search, state) = (self.search, self.state);
-        if !search.hope.threads[self.tid.index()].last[self.pc.index()] {
-            return;
-        }
-        let worthwhile = search.program.tids().any(|tid| {
-            let future = &search.hope.threads[tid.index()].future[state.pcs[tid.index()] as usize];
-            let meets = if kind == Mark::Store { &future.accesses } else { &future.stores };
-            tid != self.tid && meets.contains(loc)
-        });
-        if !worthwhile {
-            return;
-        }
-        let next = &mut self.s.next;
-        next.copy_from(state);
-        if let Act::Write(loc, value) = act {
-            next.attack.memory[loc.index()] = value;
-        }
-        next.attack.close(loc, kind);
-        let first = &search.layout.first_reg;
-        next.regs[first[self.tid.index()]..first[self.tid.index() + 1]].fill(0);
-        next.pcs[self.tid.index()] = search.program.threads[self.tid.index()].code.len() as u32;
-        if search.tell_apart {
-            next.last = self.pc;
-        }
-        if !search.is_hopeless(next) {
-            let label =
-                Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new(), rest: None };
-            self.new |= self.out.state(&label, &self.s.next);
-        }
-    }
-
-    /// A step of a helper in phase 3.
-    fn help(&mut self, action: &Action) {
-        self.s.next.copy_from(self.state);
-        let attack = &self.state.attack;
-        if matches!(action, Action::BusUnlock) && !attack.has_joined(self.tid) {
-            return;
-        }
-        let Some((act, read)) = self.perform(action) else { return };
-        let (loc, kind) = match act {
-            Act::Read(loc, _) => (loc, Mark::Load),
-            Act::Write(loc, _) | Act::Update(loc, ..) => (loc, Mark::Store),
-            _ => return self.arrive(act, read),
-        };
-        if !self.search.hope.shared[loc.index()] {
-            if attack.has_joined(self.tid) || attack.owner == Some(self.tid) {
-                self.arrive(act, read);
-            }
-            return;
-        }
-        if !attack.may_help(self.tid, loc, kind) {
-            return;
-        }
-        if self.s.next.attack.help(self.tid, loc, kind) {
-            let attacker = attack.attacker;
-            let finding = Finding::Cycle {
-                attacker,
-                target: attack.target,
-                start: self.state.start,
-                last: self.state.last,
-            };
-            self.out.found(&self.label(act), finding);
-            return;
-        }
-        self.arrive(act, read);
     }
 }
 

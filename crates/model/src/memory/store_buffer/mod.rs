@@ -18,6 +18,7 @@
 //! nothing with them but the program, and is far too slow for anything but small programs. Between
 //! `lock` and `unlock` no other thread moves. A thread whose assertion or assumption fails stops.
 
+pub mod outcomes;
 pub mod trace;
 
 use crate::expr::{Fault, Notes};

@@ -1,0 +1,127 @@
+//! Triangular race freedom (Owens, *Reasoning about the Implementation of Concurrency Abstractions on
+//! x86-TSO*, ECOOP 2010): a cheaper condition that is sufficient for robustness against TSO.
+//!
+//! A *triangular race* is a thread that stores, passes no full fence, and loads another address from
+//! memory just when another thread is about to store there. It shows in plain interleavings, without
+//! any delayed store; a program that has none behaves on TSO as it does under SC. The converse is
+//! false: a race alone closes no cycle.
+
+use super::model::{AttackSearch, Finding, Goal, Label};
+use super::{Faulty, Machine, Refusal, Settings, Why, between, compile, labels};
+use crate::verdict::Cost;
+use ::model::memory::store_atomic::Compiled;
+use ::model::{Loc, Pc, Program, Tid};
+use search::{Options, Progress, Stop};
+use std::time::Instant;
+
+/// A triangular race. Program counters are those of the program as given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// The thread that stores and then loads.
+    pub tid: Tid,
+    /// Its store.
+    pub store: Pc,
+    /// What it stores to.
+    pub stored: Loc,
+    /// Its load.
+    pub load: Pc,
+    /// Its steps between the two, the load included.
+    pub between: Vec<Pc>,
+    /// The threads and steps of the interleaving that leads there, accesses only.
+    pub run: Vec<(Tid, Pc)>,
+}
+
+/// The answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Freedom {
+    /// There are no triangular races, so the program is robust against TSO.
+    Free,
+    /// There is one. The program may be robust all the same.
+    Race(Box<Race>),
+    /// Nobody knows, because of this.
+    Undecided(Why),
+}
+
+impl Freedom {
+    /// `holds`, `violated` or `undecided`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Freedom::Free => "holds",
+            Freedom::Race(_) => "violated",
+            Freedom::Undecided(_) => "undecided",
+        }
+    }
+}
+
+/// Is `program` free of triangular races?
+pub fn check(
+    program: &Program,
+    settings: &Settings,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Result<(Freedom, Cost), Refusal> {
+    let begun = Instant::now();
+    let compiled = compile(program, Machine::Tso).map_err(Refusal::Unsupported)?;
+    let mut search = AttackSearch::with_fences(&compiled.program, Machine::Tso, false, &[], true)
+        .looking_for(Goal::TriangularRace);
+    if !settings.reduce {
+        search = search.without_reduction();
+    }
+    let options = Options {
+        order: settings.order,
+        stop: Stop::AtFirst,
+        limits: settings.limits,
+        jobs: settings.jobs,
+    };
+    let report = search::explore(&search, &options, observe);
+    let mut cost = Cost::default();
+    cost.add(&report.progress);
+    let mut faulty = None;
+    let mut found_race = None;
+    for found in &report.findings {
+        match found.finding {
+            Finding::Fault { tid, pc, fault } => {
+                faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
+            }
+            Finding::Cycle { .. } if found_race.is_none() => {
+                found_race = race(&search, &compiled, &found.path, found.finding);
+            }
+            Finding::Cycle { .. } => {}
+        }
+    }
+    cost.elapsed = begun.elapsed();
+    let freedom = match (found_race, report.limit, faulty) {
+        (Some(race), _, _) => Freedom::Race(Box::new(race)),
+        (None, Some(limit), _) => Freedom::Undecided(Why::Limit(limit)),
+        (None, None, Some(faulty)) => Freedom::Undecided(Why::Faulty(faulty)),
+        (None, None, None) => Freedom::Free,
+    };
+    Ok((freedom, cost))
+}
+
+/// The race that a path through the search stands for.
+pub(crate) fn race(
+    search: &AttackSearch<'_>,
+    compiled: &Compiled,
+    path: &[Box<[u8]>],
+    finding: Finding,
+) -> Option<Race> {
+    let Finding::Cycle { attacker, target, start, last } = finding else { return None };
+    let steps = labels(search, path, finding)?;
+    // The store is the last step of the thread made before the search began to watch it.
+    let calm = path.iter().rposition(|bytes| {
+        search.unpack(bytes).attack.phase == ::model::memory::store_atomic::Phase::Calm
+    })?;
+    let own: Vec<&Label> = steps[calm..].iter().filter(|step| step.tid == attacker).collect();
+    Some(Race {
+        tid: attacker,
+        store: compiled.source(attacker, start),
+        stored: target,
+        load: compiled.source(attacker, last),
+        between: between(&own, compiled)?,
+        run: steps
+            .iter()
+            .filter(|step| step.act != super::model::Act::Local)
+            .map(|step| (step.tid, compiled.source(step.tid, step.pc)))
+            .collect(),
+    })
+}

@@ -1,0 +1,230 @@
+//! Final states of a program on the machine, and which of them SC forbids.
+//!
+//! Every state is visited. A program that stores in a loop can fill its buffers without end, so their
+//! length is limited; when the limit mattered, the answer says that it is bounded.
+
+use super::{Entry, Move, State, apply, candidates, initial};
+use crate::graph::outcome::ThreadEnd;
+use crate::graph::{FinalState, Outcome, Outcomes, Status};
+use crate::ids::{Loc, Tid};
+use crate::memory::store_atomic::{Compiled, Machine, Unsupported, compile};
+use crate::program::{Instr, Program};
+use std::collections::{HashMap, HashSet};
+
+/// How far to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many states may be visited.
+    pub states: usize,
+    /// How many stores and fences may wait in a thread's buffers.
+    pub buffer: usize,
+}
+
+impl Default for Limits {
+    /// A litmus test fits into memory.
+    fn default() -> Self {
+        Limits { states: 1_000_000, buffer: 8 }
+    }
+}
+
+/// The final states of `program` on `machine`, and which of them SC allows.
+pub fn outcomes(
+    program: &Program,
+    machine: Machine,
+    limits: &Limits,
+) -> Result<Outcomes, Unsupported> {
+    let compiled = compile(program, machine)?;
+    let compiled = match machine {
+        Machine::Tso => compiled.with_stores_in_order(),
+        Machine::Pso | Machine::Pgas => compiled,
+    };
+    let (sc, sc_bounded) = explore(&compiled, true, limits);
+    let (weak, bounded) = explore(&compiled, false, limits);
+    let mut found: HashMap<FinalState, bool> =
+        weak.into_iter().map(|state| (state, false)).collect();
+    found.extend(sc.into_iter().map(|state| (state, true)));
+    let mut outcomes: Vec<Outcome> =
+        found.into_iter().map(|(state, under_sc)| Outcome { state, under_sc }).collect();
+    outcomes.sort_by_cached_key(|outcome| {
+        let threads = &outcome.state.threads;
+        let registers: Vec<_> = threads.iter().map(|thread| thread.registers.clone()).collect();
+        let places: Vec<_> = threads.iter().map(|thread| thread.pc).collect();
+        (registers, outcome.state.memory.clone(), places)
+    });
+    Ok(Outcomes { outcomes, bounded: bounded || sc_bounded })
+}
+
+/// All final states, and whether something was cut off. Under SC, stores reach memory at once.
+fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalState>, bool) {
+    let program = &compiled.program;
+    let start = initial(program);
+    let mut seen = HashSet::from([start.clone()]);
+    let mut stack = vec![start];
+    let mut finals = HashSet::new();
+    let mut bounded = false;
+    while let Some(state) = stack.pop() {
+        let mut stuck = true;
+        for step in candidates(program, &state) {
+            let mut next = state.clone();
+            let Ok(Some(_)) = apply(program, &mut next, step) else { continue };
+            stuck = false;
+            let tid = match step {
+                Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid) => tid,
+            };
+            if sc {
+                drain(program, &mut next, tid);
+            }
+            let buffers = &next.threads[tid.index()].buffers;
+            let waiting = buffers.all.len() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
+            if waiting > limits.buffer || seen.len() >= limits.states {
+                bounded = true;
+                continue;
+            }
+            forget_numbers(&mut next);
+            if seen.insert(next.clone()) {
+                stack.push(next);
+            }
+        }
+        if stuck {
+            finals.insert(end(compiled, &state));
+        }
+    }
+    (finals, bounded)
+}
+
+fn drain(program: &Program, state: &mut State, tid: Tid) {
+    let locations = state.memory.len();
+    let mut step = |step| matches!(apply(program, state, step), Ok(Some(_)));
+    for loc in 0..locations {
+        while step(Move::Advance(tid, Loc::from(loc))) {}
+    }
+    while step(Move::Commit(tid)) {}
+}
+
+/// Which store a value comes from does not matter here.
+fn forget_numbers(state: &mut State) {
+    for thread in &mut state.threads {
+        thread.issued = 0;
+        for (_, number) in thread.buffers.of.iter_mut().flatten() {
+            *number = 0;
+        }
+        for entry in &mut thread.buffers.all {
+            if let Entry::Store(_, _, number) = entry {
+                *number = 0;
+            }
+        }
+    }
+    for (_, from) in &mut state.memory {
+        *from = None;
+    }
+}
+
+fn end(compiled: &Compiled, state: &State) -> FinalState {
+    let program = &compiled.program;
+    let status = |tid: Tid| {
+        let thread = &state.threads[tid.index()];
+        let step = program.step(tid, thread.pc);
+        let fault = step
+            .successors()
+            .find_map(|next| apply(program, &mut state.clone(), Move::Step(tid, next)).err());
+        match (&step.instr, fault) {
+            (_, Some(fault)) => Status::Faulted(fault),
+            (Instr::Halt, _) => Status::Halted,
+            (Instr::Assume(_), _) => Status::Ended,
+            (Instr::Assert(_), _) => Status::Failed,
+            _ => Status::Blocked,
+        }
+    };
+    FinalState {
+        threads: program
+            .tids()
+            .map(|tid| ThreadEnd {
+                pc: compiled.source(tid, state.threads[tid.index()].pc),
+                registers: state.threads[tid.index()].regs.clone(),
+                status: status(tid),
+            })
+            .collect(),
+        memory: state.memory.iter().map(|(value, _)| *value).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Domain, Expr, Location, LocationKind, Pc, Place, ReadMode, Reg, Step, Thread, Value,
+    };
+    use crate::{FenceMode, Origin, WriteMode};
+
+    fn store(loc: u32) -> Instr {
+        let place = Place::location(Loc(loc));
+        Instr::Store { place, value: Expr::Const(1), mode: WriteMode::Rlx }
+    }
+
+    fn load(reg: u32, loc: u32) -> Instr {
+        Instr::Load { dst: Reg(reg), place: Place::location(Loc(loc)), mode: ReadMode::Rlx }
+    }
+
+    fn program(threads: &[Vec<Instr>]) -> Program {
+        let thread = |(t, instrs): (usize, &Vec<Instr>)| {
+            let halt = instrs.len();
+            let steps = instrs.iter().cloned().chain([Instr::Halt]).enumerate();
+            Thread {
+                name: format!("t{t}"),
+                replica: None,
+                registers: vec!["a".into(), "b".into()],
+                entry: Pc(0),
+                code: steps
+                    .map(|(pc, instr)| Step {
+                        instr,
+                        next: Pc::from((pc + 1).min(halt)),
+                        origin: Origin(0),
+                    })
+                    .collect(),
+            }
+        };
+        let location = |name: &str| Location {
+            name: name.into(),
+            element: None,
+            initial: 0,
+            kind: LocationKind::Atomic,
+        };
+        Program {
+            domain: Domain::modulo(1),
+            locations: vec![location("x"), location("y")],
+            threads: threads.iter().enumerate().map(thread).collect(),
+        }
+    }
+
+    /// The registers of the outcomes that SC forbids.
+    fn forbidden(program: &Program, machine: Machine) -> Vec<Vec<Vec<Value>>> {
+        let all = outcomes(program, machine, &Limits::default()).expect("no transactions");
+        assert!(!all.bounded);
+        let weak = all.outcomes.into_iter().filter(|outcome| !outcome.under_sc);
+        weak.map(|o| o.state.threads.into_iter().map(|t| t.registers).collect()).collect()
+    }
+
+    /// Store buffering shows everywhere, unless fenced; message passing breaks where stores overtake
+    /// stores.
+    #[test]
+    fn litmus_tests_end_as_the_manuals_say() {
+        let sb = program(&[vec![store(0), load(0, 1)], vec![store(1), load(0, 0)]]);
+        let mp = program(&[vec![store(0), store(1)], vec![load(0, 1), load(1, 0)]]);
+        let fence = Instr::Fence(FenceMode::Sc);
+        let fenced = program(&[
+            vec![store(0), fence.clone(), load(0, 1)],
+            vec![store(1), fence, load(0, 0)],
+        ]);
+        let ordered = program(&[
+            vec![store(0), Instr::LightFence(vec![Place::location(Loc(0))]), store(1)],
+            vec![load(0, 1), load(1, 0)],
+        ]);
+        for machine in Machine::ALL {
+            assert_eq!(forbidden(&sb, machine), [[[0, 0], [0, 0]]], "{machine}");
+            assert!(forbidden(&fenced, machine).is_empty(), "{machine}");
+            assert!(forbidden(&ordered, machine).is_empty(), "{machine}");
+            let broken = forbidden(&mp, machine) == [[[0, 0], [1, 0]]];
+            assert_eq!(broken, machine != Machine::Tso, "{machine}");
+        }
+    }
+}
