@@ -140,6 +140,14 @@ impl Job<'_> {
                 self.out.write_all(text::file(report, source, detail, &self.look).as_bytes())?;
             }
             Face::Table { names } => {
+                for fault in report.faults.iter().filter(|_| !details) {
+                    let shown = fault.diagnostic();
+                    terminal::complain(&shown.render(
+                        &report.file,
+                        &source.text,
+                        self.errors.color,
+                    ));
+                }
                 self.out.write_all(text::line(report, names, &self.look).as_bytes())?;
                 if details && report.findings().next().is_some() {
                     let story = text::file(report, source, Detail::Stories, &self.look);
@@ -161,7 +169,7 @@ impl Job<'_> {
             );
         }
         for warning in warnings {
-            eprintln!("{}", warning.render(&report.file, &source.text, self.errors.color));
+            terminal::complain(&warning.render(&report.file, &source.text, self.errors.color));
         }
     }
 
@@ -170,7 +178,7 @@ impl Job<'_> {
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
         for diagnostic in why {
-            eprintln!("{}", diagnostic.render(name, text, self.errors.color));
+            terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }
         match self.face {
             Face::Json => {

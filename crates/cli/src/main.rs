@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     exit.unwrap_or_else(|error| {
         // Whoever reads our output has seen enough.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
-            eprintln!("error: cannot write the report: {error}");
+            terminal::complain(&format!("error: cannot write the report: {error}"));
         }
         Exit::BadInput
     })

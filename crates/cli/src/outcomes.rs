@@ -30,7 +30,7 @@ pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
         Ok(source) => source,
         Err(Unusable { name, text, why }) => {
             let color = terminal::errors().color;
-            why.iter().for_each(|error| eprintln!("{}", error.render(&name, &text, color)));
+            why.iter().for_each(|error| terminal::complain(&error.render(&name, &text, color)));
             if args.json {
                 let line = report::json::error(&name, &text, model, &why);
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;

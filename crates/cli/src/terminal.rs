@@ -1,7 +1,7 @@
 //! What the terminal can do.
 
 use report::text::Look;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 /// How wide text is where there is no terminal to ask.
 const WIDTH: usize = 100;
@@ -29,4 +29,9 @@ fn width() -> usize {
         .map(|(width, _)| usize::from(width.0));
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal.or_else(told).unwrap_or(WIDTH).clamp(40, 200)
+}
+
+/// Writes to standard error. If nobody listens there, there is nobody to tell.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }

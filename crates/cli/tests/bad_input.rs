@@ -131,7 +131,7 @@ fn file_without_read_permission() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::with(GOOD);
     let path = desk.path().join("t.fp");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).expect("permissions");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).expect("permissions");
     if std::fs::read(&path).is_ok() {
         return; // the superuser may read everything
     }
@@ -152,9 +152,11 @@ fn deep_nesting() {
         "(".repeat(100_000),
         ")".repeat(100_000)
     );
+    assert_eq!(Desk::with(&program).run("check t.fp").code, Some(0));
+    let program =
+        format!("global x; thread t {{ {} {}", "if (1) {".repeat(100_000), "}".repeat(100_001));
     let run = Desk::with(&program).run("check t.fp");
-    assert_eq!(run.code, Some(2));
-    assert!(run.stderr.starts_with("error["), "{}", &run.stderr[..200.min(run.stderr.len())]);
+    assert!(matches!(run.code, Some(0 | 2)), "{:?} {:.300}", run.code, run.stderr);
 }
 
 /// Text in a file cannot repaint the terminal.

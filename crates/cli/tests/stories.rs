@@ -68,7 +68,7 @@ fn assertion() {
 
 #[test]
 fn all_findings() {
-    golden!(corpus("check --all --model ra corpus/litmus/sb-ra.fp"));
+    golden!(corpus("check --all corpus/litmus/lock-forgotten.fp"));
 }
 
 #[test]
@@ -79,6 +79,14 @@ fn quiet() {
 #[test]
 fn many_files() {
     golden!(corpus("check corpus/litmus/mp-na.fp corpus/litmus/sb-*s.fp corpus/litmus/mp-rlx.fp"));
+}
+
+/// Of many files, warnings are counted and run-time errors shown.
+#[test]
+fn many_files_with_warnings() {
+    let desk = Desk::with("max_value 1; global x;\nthread t { FADD(x, 1); FADD(x, 1); }\n")
+        .and("div.fp", "global x;\nthread t { local r;\n  r = 1 / r;\n}\n");
+    golden!(desk.run("check .").all());
 }
 
 #[test]

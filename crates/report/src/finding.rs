@@ -172,7 +172,7 @@ impl Finding {
                 labels.push((access, may(access, other)));
                 if let Some(newest) = proof.newest {
                     let newest = &proof.events[newest];
-                    labels.push((newest, format!("{} first", writes(newest))));
+                    labels.push((newest, format!("writes {} before that", binding(newest))));
                 }
                 if let Some(used_by) = proof.used_by {
                     labels.push((&proof.events[used_by], "depends on that value".to_string()));
@@ -237,11 +237,6 @@ pub fn binding(event: &Event) -> String {
         Some(value) => format!("{location} = {value}"),
         None => location.to_string(),
     }
-}
-
-/// `writes x = 1`
-fn writes(event: &Event) -> String {
-    format!("writes {}", binding(event))
 }
 
 /// What an access does, as a verb with its object.

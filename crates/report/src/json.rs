@@ -8,7 +8,7 @@
 //! | `property` | what was asked; null in objects about the file as a whole |
 //! | `verdict` | `holds`, `violated`, `undecided` or, if the file cannot be checked, `error` |
 //! | `states`, `transitions`, `seconds`, `peak_bytes` | what checking the file cost |
-//! | `witness` | the [`Finding`](crate::Finding), if there is one |
+//! | `witness` | the [`Finding`], if there is one |
 //! | `error` | why there is no answer, with the place |
 //!
 //! A property for which all findings were asked gets an object for each.

@@ -50,13 +50,18 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
         return out;
     }
     let stuck = report.stuck.iter().filter(|_| report.extent == check::Extent::All);
+    let mut told = false;
     for finding in report.findings().chain(stuck) {
+        told = true;
         out.push('\n');
         out.push_str(&finding.diagnostic().render(&report.file, &source.text, look.color));
         out.push('\n');
         out.push_str(&story(finding, look));
     }
     if let Some(conclusion) = conclusion(report) {
+        if told {
+            out.push('\n');
+        }
         out.push_str(&look.paint(Ink::Good, &conclusion));
         out.push('\n');
     }
@@ -119,22 +124,23 @@ pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
     } else {
         look.paint(Ink::Bad, &pad("error", VERDICTS))
     };
-    let answers: Vec<String> = report
+    let mut notes: Vec<String> = report
         .answers
         .iter()
         .filter(|answer| answer.ruling == overall && overall != Ruling::Holds)
         .map(|answer| answer.property.to_string())
         .collect();
+    match (report.warnings.len() + report.stuck.len()) as u64 {
+        0 => {}
+        warnings => notes.push(amount::plural(warnings, "warning")),
+    }
     let cost = format!(
         "{:>10} states  {:>8}",
         amount::count(report.cost.states),
         amount::time(report.cost.elapsed)
     );
-    let line = format!(
-        "{}  {verdict}  {cost}  {}",
-        pad(&visible(&report.file), names),
-        answers.join(", ")
-    );
+    let line =
+        format!("{}  {verdict}  {cost}  {}", pad(&visible(&report.file), names), notes.join(", "));
     format!("{}\n", line.trim_end())
 }
 
