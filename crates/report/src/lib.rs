@@ -13,7 +13,7 @@
 //! let outcome = check::check(&source.program, &settings, &|_, _| {});
 //! let report = report::FileReport::new(&source, &settings, &outcome);
 //! assert_eq!(report.answers[0].ruling.name(), "violated");
-//! assert_eq!(report.answers[0].findings[0].thread, "left");
+//! assert_eq!(report.answers[0].findings[0].code, "FP0001");
 //! ```
 
 pub mod advice;
