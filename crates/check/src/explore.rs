@@ -16,7 +16,7 @@ use std::time::Instant;
 /// programs are explored to the end and show all that is wrong with them.
 const LINGER: u64 = 50_000;
 /// How many states of plain SC may be explored to learn which values locations really take.
-const VALUES_STATES: u64 = 500_000;
+const VALUES_STATES: u64 = 8_000_000;
 /// How many ways to get stuck are kept; each is only a warning.
 const KEPT_STUCK: usize = 3;
 

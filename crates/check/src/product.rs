@@ -6,6 +6,9 @@
 //!
 //! * *local steps*: assignments, jumps and fences that only their thread can notice are taken at
 //!   once, with the access before them, so threads always rest before an access;
+//! * *late choices*: a thread that comes to a `oneof` rests before it and chooses when it makes the
+//!   access it leads to, so that states do not multiply with choices that nobody can see yet. What
+//!   a memory could object to behind the choice is looked at on arrival;
 //! * *partial order*: accesses of different threads commute unless they touch the same location and
 //!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;
@@ -16,7 +19,7 @@
 //!   ([`model::analysis::symmetry`]).
 
 use crate::reduce::Reductions;
-use model::analysis::access::{Future, futures};
+use model::analysis::access::{Future, futures, next_accesses};
 use model::analysis::liveness::live_registers;
 use model::analysis::symmetry::{Automorphism, Symmetries};
 use model::analysis::values::PossibleValues;
@@ -253,6 +256,10 @@ pub struct Product<'p, M: Memory> {
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
     futures: Vec<Vec<Future>>,
+    /// Per thread and program counter: what may be accessed first from there on.
+    next_accesses: Vec<Vec<Future>>,
+    /// Per thread and program counter: does the thread rest there because of a choice?
+    choice_points: Vec<Vec<bool>>,
     orbits: Vec<Orbit>,
     uses_bus: bool,
     wrapped: Vec<Vec<AtomicBool>>,
@@ -310,6 +317,18 @@ impl<'p, M: Memory> Product<'p, M> {
             first_reg,
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            next_accesses: program.threads.iter().map(|t| next_accesses(t, fence)).collect(),
+            choice_points: program
+                .threads
+                .iter()
+                .map(|thread| {
+                    let is_choice = |instr: &Instr| {
+                        matches!(instr, Instr::Jump { targets, .. } if targets.len() > 1)
+                    };
+                    let late = reductions.late_choices && reductions.local_steps;
+                    thread.code.iter().map(|step| late && is_choice(&step.instr)).collect()
+                })
+                .collect(),
             orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,
             wrapped: program
@@ -497,22 +516,92 @@ impl<'p, M: Memory> Product<'p, M> {
         let mut budget = LOCAL_STEPS;
         scratch.forks.clear();
         loop {
-            let came = loop {
+            new |= self.settle_branch(scratch, tid, &mut budget, follow);
+            if !next_choice(scratch) {
+                return new;
+            }
+        }
+    }
+
+    /// Follows `tid` in `scratch.next` to where it comes to rest, leaving alternatives alone. Says
+    /// whether that state is new.
+    fn settle_branch(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        budget: &mut u32,
+        follow: &mut impl Follow<M>,
+    ) -> bool {
+        loop {
+            let pc = scratch.next.pcs[tid.index()];
+            if self.choice_points[tid.index()][pc.index()] {
+                self.forget_if_dead(scratch, tid, pc);
+                self.look_ahead(scratch, tid, pc, follow);
+                return follow.rests(self, scratch);
+            }
+            match self.settle_once(scratch, tid, budget, follow) {
+                Came::Further => {}
+                Came::ToRest => return follow.rests(self, scratch),
+                Came::Around => {
+                    follow.dropped();
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Does `tid` rest at `pc` because it has a choice there?
+    pub(crate) fn rests_before_choice(&self, tid: Tid, pc: Pc) -> bool {
+        self.choice_points[tid.index()][pc.index()]
+    }
+
+    /// Lets the memory look at the accesses behind the choice at `pc`, to which `tid` has come.
+    fn look_ahead(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        pc: Pc,
+        follow: &mut impl Follow<M>,
+    ) {
+        let accesses = &self.next_accesses[tid.index()][pc.index()];
+        if !M::OBJECTS || !self.memory.may_object(&scratch.next.memory, tid, accesses) {
+            return;
+        }
+        let here = scratch.next.clone();
+        let waiting = std::mem::take(&mut scratch.choices);
+        follow.forked(1);
+        self.through_choices(scratch, tid, follow, |_, _, follow| follow.dropped());
+        scratch.choices = waiting;
+        scratch.next = here;
+    }
+
+    /// Follows `tid` from a choice in `scratch.next` through all alternatives up to the first
+    /// access of each, where `arrived` takes over.
+    fn through_choices<W: Follow<M>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut W,
+        mut arrived: impl FnMut(&Self, &mut Scratch<M::State>, &mut W),
+    ) {
+        let mut budget = LOCAL_STEPS;
+        scratch.forks.clear();
+        loop {
+            loop {
                 match self.settle_once(scratch, tid, &mut budget, follow) {
                     Came::Further => {}
-                    came => break came,
+                    Came::ToRest => {
+                        arrived(self, scratch, follow);
+                        break;
+                    }
+                    Came::Around => {
+                        follow.dropped();
+                        break;
+                    }
                 }
-            };
-            match came {
-                Came::Around => follow.dropped(),
-                _ => new |= follow.rests(self, scratch),
             }
-            match scratch.choices.pop() {
-                Some(other) => {
-                    let used = std::mem::replace(&mut scratch.next, other);
-                    scratch.pool.push(used);
-                }
-                None => return new,
+            if !next_choice(scratch) {
+                return;
             }
         }
     }
@@ -526,12 +615,9 @@ impl<'p, M: Memory> Product<'p, M> {
         budget: &mut u32,
         follow: &mut impl Follow<M>,
     ) -> Came {
+        let pc = scratch.next.pcs[tid.index()];
+        self.forget_if_dead(scratch, tid, pc);
         let world = &mut scratch.next;
-        let pc = world.pcs[tid.index()];
-        // Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
-        if self.reductions.dead_registers || !self.renamings.is_empty() {
-            self.forget_dead(world, tid, pc);
-        }
         let instr = &self.program.step(tid, pc).instr;
         let private = self.reductions.local_steps && *budget > 0 && self.is_private(instr);
         if !M::OBJECTS && !private {
@@ -563,6 +649,14 @@ impl<'p, M: Memory> Product<'p, M> {
         }
     }
 
+    /// Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
+    #[inline(always)]
+    fn forget_if_dead(&self, scratch: &mut Scratch<M::State>, tid: Tid, pc: Pc) {
+        if self.reductions.dead_registers || !self.renamings.is_empty() {
+            self.forget_dead(&mut scratch.next, tid, pc);
+        }
+    }
+
     #[inline]
     fn forget_dead(&self, world: &mut World<M::State>, tid: Tid, pc: Pc) {
         let live = self.live[tid.index()][pc.index()];
@@ -589,10 +683,53 @@ impl<'p, M: Memory> Product<'p, M> {
         if scratch.world.bus.is_some_and(|holder| holder != tid) {
             return Moved::default();
         }
+        let pc = scratch.world.pcs[tid.index()];
         scratch.next.clone_from(&scratch.world);
+        if self.choice_points[tid.index()][pc.index()] {
+            return self.fire_choice(scratch, tid, follow);
+        }
         let (choices, pool) = (&mut scratch.choices, &mut scratch.pool);
         let enabled = self.step(&mut scratch.next, tid, action, choices, pool, follow);
         Moved { enabled, new: enabled && self.settle(scratch, tid, follow) }
+    }
+
+    /// Moves `tid`, which rests before a choice in `scratch.next`: every alternative that leads to
+    /// an access which the memory allows.
+    fn fire_choice<W: Follow<M>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut W,
+    ) -> Moved {
+        let mut moved = Moved::default();
+        self.through_choices(scratch, tid, follow, |product, scratch, follow| {
+            let pending = product.pending(&scratch.next, tid, |finding| follow.finding(finding));
+            let stays = match &pending {
+                // Behind the choice the thread is done, or runs on without an access: it can rest.
+                Pending::Done => true,
+                Pending::Faulty => false,
+                Pending::Wants(action) => {
+                    let Scratch { next, choices, pool, .. } = scratch;
+                    if product.is_private(&product.program.step(tid, next.pcs[tid.index()]).instr) {
+                        true
+                    } else if product.step(next, tid, action, choices, pool, follow) {
+                        let mut budget = LOCAL_STEPS;
+                        moved.enabled = true;
+                        moved.new |= product.settle_branch(scratch, tid, &mut budget, follow);
+                        return;
+                    } else {
+                        false
+                    }
+                }
+            };
+            if stays {
+                moved.enabled = true;
+                moved.new |= follow.rests(product, scratch);
+            } else {
+                follow.dropped();
+            }
+        });
+        moved
     }
 
     /// Moves `tid` from `world`.
@@ -632,13 +769,19 @@ impl<'p, M: Memory> Product<'p, M> {
                 let tid = Tid(open.trailing_zeros());
                 open &= open - 1;
                 let Pending::Wants(action) = &scratch.pending[tid.index()] else { continue };
-                let Some((loc, writes)) = self.footprint(action) else { continue };
+                let pc = scratch.world.pcs[tid.index()];
+                let at_choice = self.choice_points[tid.index()][pc.index()];
+                let footprint = self.footprint(action);
                 for other in threads(movable & !set) {
-                    let pc = scratch.world.pcs[other.index()];
-                    let future = &self.futures[other.index()][pc.index()];
-                    let conflict = match writes {
-                        true => future.accesses.contains(loc),
-                        false => future.writes.contains(loc),
+                    let other_pc = scratch.world.pcs[other.index()];
+                    let future = &self.futures[other.index()][other_pc.index()];
+                    let conflict = match footprint {
+                        _ if at_choice => {
+                            self.next_accesses[tid.index()][pc.index()].conflicts(future)
+                        }
+                        Some((loc, true)) => future.accesses.contains(loc),
+                        Some((loc, false)) => future.writes.contains(loc),
+                        None => false,
                     };
                     if conflict {
                         set |= 1 << other.0;
@@ -800,6 +943,18 @@ impl<'p, M: Memory> Product<'p, M> {
     }
 }
 
+/// Takes the last alternative not yet followed; says whether there was one.
+fn next_choice<S>(scratch: &mut Scratch<S>) -> bool {
+    match scratch.choices.pop() {
+        Some(other) => {
+            let used = std::mem::replace(&mut scratch.next, other);
+            scratch.pool.push(used);
+            true
+        }
+        None => false,
+    }
+}
+
 fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
@@ -846,17 +1001,13 @@ impl<M: Memory> search::Model for Product<'_, M> {
     }
 
     fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
-        let mut start = |world: &World<M::State>, scratch: &mut Scratch<M::State>| {
-            scratch.next.clone_from(world);
+        let (begun, findings) = crate::replay::beginnings(self, scratch);
+        for begun in begun {
+            scratch.next.clone_from(&begun.world);
             sink.state(self.packed(scratch));
-        };
-        let mut findings = Vec::new();
-        for begun in crate::replay::beginnings(self, scratch) {
-            start(&begun.world, scratch);
-            findings.extend(begun.findings.into_iter().map(|noted| noted.finding));
         }
-        for finding in findings {
-            sink.finding(finding);
+        for noted in findings {
+            sink.finding(noted.finding);
         }
     }
 
@@ -912,10 +1063,12 @@ impl<M: Memory> Product<'_, M> {
     ) {
         let waiting: Vec<_> = threads(movable)
             .filter(|tid| {
-                matches!(
-                    scratch.pending[tid.index()],
-                    Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
-                )
+                let pc = scratch.world.pcs[tid.index()];
+                self.rests_before_choice(*tid, pc)
+                    || matches!(
+                        scratch.pending[tid.index()],
+                        Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
+                    )
             })
             .map(|tid| (tid, scratch.world.pcs[tid.index()]))
             .collect();

@@ -8,6 +8,8 @@ use std::str::FromStr;
 pub struct Reductions {
     /// Private steps are taken at once.
     pub local_steps: bool,
+    /// Nondeterministic choices are made only together with the access they lead to.
+    pub late_choices: bool,
     /// Commuting accesses are tried in one order only.
     pub partial_order: bool,
     /// Of states that differ by an automorphism of the program, one is kept.
@@ -22,6 +24,7 @@ impl Reductions {
     /// All of them.
     pub const ALL: Reductions = Reductions {
         local_steps: true,
+        late_choices: true,
         partial_order: true,
         symmetry: true,
         subsumption: true,
@@ -30,6 +33,7 @@ impl Reductions {
     /// None of them.
     pub const NONE: Reductions = Reductions {
         local_steps: false,
+        late_choices: false,
         partial_order: false,
         symmetry: false,
         subsumption: false,
@@ -53,13 +57,14 @@ impl FromStr for Reductions {
                 "all" => reductions = Reductions::ALL,
                 "none" => reductions = Reductions::NONE,
                 "local" => reductions.local_steps = true,
+                "choice" => reductions.late_choices = true,
                 "por" => reductions.partial_order = true,
                 "symmetry" => reductions.symmetry = true,
                 "subsume" => reductions.subsumption = true,
                 "dead" => reductions.dead_registers = true,
                 other => {
                     return Err(format!(
-                        "`{other}` is no reduction; there are local, por, symmetry, subsume, dead, all, none"
+                        "`{other}` is no reduction; there are local, choice, por, symmetry, subsume, dead, all, none"
                     ));
                 }
             }
@@ -72,6 +77,7 @@ impl fmt::Display for Reductions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = [
             (self.local_steps, "local"),
+            (self.late_choices, "choice"),
             (self.partial_order, "por"),
             (self.symmetry, "symmetry"),
             (self.subsumption, "subsume"),

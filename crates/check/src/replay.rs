@@ -34,36 +34,32 @@ pub struct Run<V> {
     pub finding: Finding<V>,
 }
 
-/// A way for the threads to move from one resting state to the next.
+/// A way for a thread to move from one resting state to the next.
 pub(crate) struct Move<M: Memory> {
     pub world: World<M::State>,
     pub packed: Vec<u8>,
     pub steps: Vec<RunStep>,
-    pub findings: Vec<Noted<M::Violation>>,
 }
 
-/// A finding, and how many steps had been taken then.
-#[derive(Clone)]
+/// A finding, and the steps that led to it.
 pub(crate) struct Noted<V> {
     pub finding: Finding<V>,
-    steps: usize,
+    pub steps: Vec<RunStep>,
 }
 
-/// Follows a thread and keeps all the ways it went.
+/// Follows a thread and keeps all the ways it went and all that was found on any of them.
 struct Recorder<M: Memory> {
     moves: Vec<Move<M>>,
-    steps: Vec<RunStep>,
     findings: Vec<Noted<M::Violation>>,
+    steps: Vec<RunStep>,
     /// What led to each alternative not yet followed.
-    #[allow(clippy::type_complexity)]
-    forks: Vec<(Vec<RunStep>, Vec<Noted<M::Violation>>)>,
+    forks: Vec<Vec<RunStep>>,
 }
 
 impl<M: Memory> Recorder<M> {
-    fn new(steps: Vec<RunStep>, findings: Vec<Noted<M::Violation>>) -> Self {
-        Recorder { moves: Vec::new(), steps, findings, forks: Vec::new() }
+    fn new(steps: Vec<RunStep>) -> Self {
+        Recorder { moves: Vec::new(), findings: Vec::new(), steps, forks: Vec::new() }
     }
-
 }
 
 impl<M: Memory> Follow<M> for Recorder<M> {
@@ -73,53 +69,46 @@ impl<M: Memory> Follow<M> for Recorder<M> {
 
     fn forked(&mut self, alternatives: usize) {
         for _ in 0..alternatives {
-            self.forks.push((self.steps.clone(), self.findings.clone()));
+            self.forks.push(self.steps.clone());
         }
     }
 
     fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
-        self.moves.push(Move {
-            packed: product.packed(scratch).to_vec(),
-            world: scratch.next.clone(),
-            steps: std::mem::take(&mut self.steps),
-            findings: std::mem::take(&mut self.findings),
-        });
-        (self.steps, self.findings) = self.forks.pop().unwrap_or_default();
+        let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
+        let packed = product.packed(scratch).to_vec();
+        self.moves.push(Move { packed, world: scratch.next.clone(), steps });
         true
     }
 
     fn dropped(&mut self) {
-        (self.steps, self.findings) = self.forks.pop().unwrap_or_default();
+        self.steps = self.forks.pop().unwrap_or_default();
     }
 
     fn finding(&mut self, finding: Finding<M::Violation>) {
-        self.findings.push(Noted { finding, steps: self.steps.len() });
+        self.findings.push(Noted { finding, steps: self.steps.clone() });
     }
 }
 
-/// The states in which all threads have come to rest for the first time.
+/// The states in which all threads have come to rest for the first time, and what was found on the
+/// way there.
 pub(crate) fn beginnings<M: Memory>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
-) -> Vec<Move<M>> {
-    let start = Move {
-        world: product.initial_world(),
-        packed: Vec::new(),
-        steps: Vec::new(),
-        findings: Vec::new(),
-    };
-    let mut begun = vec![start];
+) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
+    let mut begun =
+        vec![Move { world: product.initial_world(), packed: Vec::new(), steps: Vec::new() }];
+    let mut findings = Vec::new();
     for tid in product.program.tids() {
-        begun = begun
-            .into_iter()
-            .flat_map(|before| {
-                let mut recorder = Recorder::new(before.steps, before.findings);
-                product.settle_from(scratch, &before.world, tid, &mut recorder);
-                recorder.moves
-            })
-            .collect();
+        let mut further = Vec::new();
+        for before in begun {
+            let mut recorder = Recorder::new(before.steps);
+            product.settle_from(scratch, &before.world, tid, &mut recorder);
+            further.append(&mut recorder.moves);
+            findings.append(&mut recorder.findings);
+        }
+        begun = further;
     }
-    begun
+    (begun, findings)
 }
 
 /// The run along `path` to `finding`; `None` if there is none, which would be a bug.
@@ -129,13 +118,12 @@ pub fn replay<M: Memory>(
     finding: &Finding<M::Violation>,
 ) -> Option<Run<M::Violation>> {
     let mut scratch = product.scratch();
-    let begun = beginnings(product, &mut scratch);
+    let (begun, found_first) = beginnings(product, &mut scratch);
+    let is_wanted =
+        |noted: &Noted<M::Violation>| is_image(product, &noted.finding, finding);
     let Some((first, rest)) = path.split_first() else {
-        return begun.into_iter().find_map(|begun| {
-            let noted = begun.findings.iter().find(|f| is_image(product, &f.finding, finding))?;
-            let steps = begun.steps[..noted.steps].to_vec();
-            Some(Run { steps, finding: noted.finding.clone() })
-        });
+        let Noted { finding, steps } = found_first.into_iter().find(is_wanted)?;
+        return Some(Run { steps, finding });
     };
     let here = begun.into_iter().find(|begun| begun.packed[..] == first[..])?;
     let (mut world, mut steps) = (here.world, here.steps);
@@ -145,46 +133,38 @@ pub fn replay<M: Memory>(
         steps.extend(found.steps);
         world = found.world;
     }
-    let (moves, unrested) = moves(product, &mut scratch, &world);
-    if let Some(noted) = unrested.iter().find(|f| is_image(product, &f.finding, finding)) {
-        return Some(Run { steps, finding: noted.finding.clone() });
-    }
-    for found in moves {
-        if let Some(noted) = found.findings.iter().find(|f| is_image(product, &f.finding, finding)) {
-            steps.extend_from_slice(&found.steps[..noted.steps]);
-            return Some(Run { steps, finding: noted.finding.clone() });
-        }
+    let (_, findings) = moves(product, &mut scratch, &world);
+    if let Some(noted) = findings.into_iter().find(is_wanted) {
+        steps.extend(noted.steps);
+        return Some(Run { steps, finding: noted.finding });
     }
     // A deadlock is found in a state, not on the way from it.
     matches!(finding, Finding::Deadlock { .. }).then(|| {
-        let waiting = product
-            .program
-            .tids()
-            .filter(|tid| {
-                product.program.step(*tid, world.pcs[tid.index()]).instr.place().is_some()
-            })
-            .map(|tid| (tid, world.pcs[tid.index()]))
-            .collect();
+        let waits = |tid: &Tid| {
+            let instr = &product.program.step(*tid, world.pcs[tid.index()]).instr;
+            instr.place().is_some() || product.rests_before_choice(*tid, world.pcs[tid.index()])
+        };
+        let waiting = product.program.tids().filter(waits);
+        let waiting = waiting.map(|tid| (tid, world.pcs[tid.index()])).collect();
         Run { steps, finding: Finding::Deadlock { waiting } }
     })
 }
 
-/// All moves of all threads, and findings of threads that did not come to rest.
+/// All moves of all threads from `world`, and all that is found on the way.
 #[allow(clippy::type_complexity)]
 fn moves<M: Memory>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
-    let mut all = Vec::new();
-    let mut unrested = Vec::new();
+    let (mut all, mut findings) = (Vec::new(), Vec::new());
     for tid in product.program.tids() {
-        let mut recorder = Recorder::new(Vec::new(), Vec::new());
+        let mut recorder = Recorder::new(Vec::new());
         product.fire_from(scratch, world, tid, &mut recorder);
-        all.extend(recorder.moves);
-        unrested.extend(recorder.findings);
+        all.append(&mut recorder.moves);
+        findings.append(&mut recorder.findings);
     }
-    (all, unrested)
+    (all, findings)
 }
 
 /// Is `wanted` the image of `finding` under some automorphism?

@@ -20,7 +20,7 @@ fn variants() -> Vec<(&'static str, Settings)> {
         ..Settings::default()
     };
     let mut variants: Vec<(&str, Settings)> =
-        ["none", "local", "por", "symmetry", "subsume", "dead", "all", "local,por", "symmetry,por"]
+        ["none", "local", "local,choice", "por", "symmetry", "subsume", "dead", "all", "local,por"]
             .into_iter()
             .map(|names| (names, with(names)))
             .collect();

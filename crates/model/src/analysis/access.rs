@@ -23,6 +23,12 @@ impl LocSet {
         self.0[loc.index() / 64 % 4] >> (loc.0 % 64) & 1 == 1
     }
 
+    /// May the sets have a member in common?
+    #[inline(always)]
+    pub fn intersects(&self, other: &LocSet) -> bool {
+        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
+    }
+
     fn absorb(&mut self, other: &LocSet) -> bool {
         let before = self.0;
         for (word, more) in self.0.iter_mut().zip(other.0) {
@@ -41,10 +47,31 @@ pub struct Future {
     pub writes: LocSet,
 }
 
+impl Future {
+    /// May an access of the one conflict with an access of the other: same location, one writes?
+    #[inline(always)]
+    pub fn conflicts(&self, other: &Future) -> bool {
+        self.writes.intersects(&other.accesses) || self.accesses.intersects(&other.writes)
+    }
+}
+
 /// For every program counter, what the thread may access from there on. `fence` is the hidden
 /// location that updating fences access, in memories that have one.
 pub fn futures(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
-    let mut futures: Vec<Future> = thread
+    spread(thread, own_accesses(thread, fence), |_| true)
+}
+
+/// For every program counter, what the thread may access *first* from there on, after steps that
+/// access nothing.
+pub fn next_accesses(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
+    let own = own_accesses(thread, fence);
+    let silent: Vec<bool> = own.iter().map(|own| *own == Future::default()).collect();
+    spread(thread, own, |pc| silent[pc])
+}
+
+/// What each step itself accesses.
+fn own_accesses(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
+    thread
         .code
         .iter()
         .map(|step| {
@@ -63,10 +90,18 @@ pub fn futures(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
             }
             own
         })
-        .collect();
+        .collect()
+}
+
+/// Adds to each step's accesses those of its successors, where `passes` lets them through.
+fn spread(
+    thread: &Thread,
+    mut futures: Vec<Future>,
+    passes: impl Fn(usize) -> bool,
+) -> Vec<Future> {
     loop {
         let mut changed = false;
-        for (pc, step) in thread.code.iter().enumerate().rev() {
+        for (pc, step) in thread.code.iter().enumerate().rev().filter(|(pc, _)| passes(*pc)) {
             for next in step.successors() {
                 let after = futures[next.index()];
                 changed |= futures[pc].accesses.absorb(&after.accesses);

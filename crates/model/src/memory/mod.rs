@@ -10,6 +10,7 @@ pub mod sc;
 pub mod store_atomic;
 pub mod store_buffer;
 
+use crate::analysis::access::Future;
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::bits::{BitReader, BitWriter};
@@ -60,6 +61,13 @@ pub trait Memory: Sync {
     ) -> Option<Self::Violation> {
         let _ = (state, tid, instr, action);
         None
+    }
+
+    /// Could it object to the arrival at one of these accesses in this state?
+    #[inline(always)]
+    fn may_object(&self, state: &Self::State, tid: Tid, accesses: &Future) -> bool {
+        let _ = (state, tid, accesses);
+        Self::OBJECTS
     }
 
     /// Performs `action` of thread `tid` at `instr`.

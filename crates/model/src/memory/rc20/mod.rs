@@ -29,6 +29,7 @@ pub mod views;
 
 use super::sc::{Store, StoreRenaming};
 use super::{Effect, Memory};
+use crate::analysis::access::Future;
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
@@ -70,6 +71,8 @@ pub struct Rc20 {
     precede: Precede,
     reading: Views,
     overwriting: Views,
+    /// Atomic locations at which something could go wrong.
+    watched: Vec<Loc>,
     fence: Loc,
     has_sc_fences: bool,
     atomic: Vec<bool>,
@@ -149,6 +152,8 @@ impl Rc20 {
                 *atomic && (reading.columns.tracks(loc) || overwriting.columns.tracks(loc))
             })
             .collect();
+        let watched =
+            (0..needs_column.len()).filter(|x| needs_column[*x]).map(Loc::from).collect();
         let mut accessed = vec![false; program.locations.len()];
         for (_, _, step) in program.steps() {
             for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
@@ -163,6 +168,7 @@ impl Rc20 {
             precede: Precede::new(program.threads.len(), &needs_column, rows),
             reading,
             overwriting,
+            watched,
             fence,
             has_sc_fences,
             atomic,
@@ -286,6 +292,14 @@ impl Memory for Rc20 {
             _ => false,
         };
         stale.then_some(Violation::Stale)
+    }
+
+    fn may_object(&self, state: &State, tid: Tid, accesses: &Future) -> bool {
+        !state.taint[tid.index()].is_empty()
+            || self.watched.iter().any(|loc| {
+                accesses.accesses.contains(*loc)
+                    && self.precede.must_follow(&state.precede, tid, *loc)
+            })
     }
 
     fn perform(
