@@ -25,8 +25,10 @@ const KEPT_STUCK: usize = 3;
 pub struct Task {
     /// The locations watched.
     pub focus: Vec<Loc>,
-    /// The length of a witness known already; longer ones are of no use.
+    /// The depth of a witness known already; deeper ones are of no use.
     pub depth: Option<usize>,
+    /// How many states it may take, if it is only a first look.
+    pub states: Option<u64>,
 }
 
 /// What one search showed.
@@ -49,6 +51,8 @@ pub(crate) struct Explorer<'a> {
     pub possible: PossibleValues,
     /// Has a search seen everything?
     pub exhausted: bool,
+    /// Was the last search a first look that did not see everything?
+    pub cut_by_quick_look: bool,
     cost: Cost,
     faults: Vec<Witness>,
     stuck: Vec<Witness>,
@@ -75,6 +79,7 @@ impl<'a> Explorer<'a> {
             symmetries,
             possible,
             exhausted: false,
+            cut_by_quick_look: false,
             cost: Cost::default(),
             faults: Vec::new(),
             stuck: Vec::new(),
@@ -138,6 +143,8 @@ impl<'a> Explorer<'a> {
             Extent::All => Stop::AtEnd,
         };
         let mut limits = self.settings.limits;
+        let quick = task.states.filter(|quick| limits.states.is_none_or(|most| *quick < most));
+        limits.states = quick.or(limits.states);
         limits.time = limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
         let depth = task.depth.filter(|_| self.settings.extent == Extent::First);
         limits.depth = depth.map(|depth| depth as u64);
@@ -165,7 +172,10 @@ impl<'a> Explorer<'a> {
                 _ => runs.push(run),
             }
         }
-        let cut = if report.exhausted {
+        self.cut_by_quick_look = quick.is_some()
+            && report.limit == Some(search::Limit::States)
+            && report.findings.iter().all(|found| !search::Model::stops(&product, &found.finding));
+        let cut = if report.exhausted || self.cut_by_quick_look {
             None
         } else if !self.faults.is_empty() {
             Some(Why::Faulty)

@@ -32,6 +32,8 @@ pub struct Run<V> {
     pub steps: Vec<RunStep>,
     /// What is found then, in terms of this run's threads.
     pub finding: Finding<V>,
+    /// How deep the search had to go for it.
+    pub depth: usize,
 }
 
 /// A way for a thread to move from one resting state to the next.
@@ -123,7 +125,7 @@ pub fn replay<M: Memory>(
         |noted: &Noted<M::Violation>| is_image(product, &noted.finding, finding);
     let Some((first, rest)) = path.split_first() else {
         let Noted { finding, steps } = found_first.into_iter().find(is_wanted)?;
-        return Some(Run { steps, finding });
+        return Some(Run { steps, finding, depth: 0 });
     };
     let here = begun.into_iter().find(|begun| begun.packed[..] == first[..])?;
     let (mut world, mut steps) = (here.world, here.steps);
@@ -136,7 +138,7 @@ pub fn replay<M: Memory>(
     let (_, findings) = moves(product, &mut scratch, &world);
     if let Some(noted) = findings.into_iter().find(is_wanted) {
         steps.extend(noted.steps);
-        return Some(Run { steps, finding: noted.finding });
+        return Some(Run { steps, finding: noted.finding, depth: path.len() });
     }
     // A deadlock is found in a state, not on the way from it.
     matches!(finding, Finding::Deadlock { .. }).then(|| {
@@ -146,7 +148,7 @@ pub fn replay<M: Memory>(
         };
         let waiting = product.program.tids().filter(waits);
         let waiting = waiting.map(|tid| (tid, world.pcs[tid.index()])).collect();
-        Run { steps, finding: Finding::Deadlock { waiting } }
+        Run { steps, finding: Finding::Deadlock { waiting }, depth: path.len() }
     })
 }
 

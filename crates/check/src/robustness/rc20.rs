@@ -19,6 +19,9 @@ use model::memory::rc20::{Rc20, Robustness, Violation};
 use model::{Loc, LocationKind, Program};
 use search::Progress;
 
+/// How many states a first look at a location may take.
+const QUICK: u64 = 20_000;
+
 /// Checks `program`, which must be [`Program::release_acquire`] for [`Model::Ra`].
 pub fn check(
     program: &Program,
@@ -43,6 +46,8 @@ pub fn check(
 #[derive(Default)]
 struct Witnesses {
     found: Vec<Witness>,
+    /// How deep the search that found one had to go.
+    depth: Option<usize>,
     /// A search that could have found one was cut short.
     cut: Option<Why>,
     /// The judge did not accept a certificate.
@@ -50,10 +55,6 @@ struct Witnesses {
 }
 
 impl Witnesses {
-    fn shortest(&self) -> Option<usize> {
-        self.found.iter().map(|witness| witness.run.len()).min()
-    }
-
     fn verdict(&mut self) -> Verdict {
         self.found.sort_by_key(|witness| witness.run.len());
         match (self.found.is_empty(), self.rejected, self.cut) {
@@ -86,27 +87,37 @@ impl Check<'_> {
             }
         }
         let mut searches = 0;
+        // A quick look at each location first: what is wrong usually shows early.
+        let mut large = Vec::new();
         for loc in atomic {
-            searches += u32::from(self.watch(&[loc], Robustness::Plain));
+            if self.watch(&[loc], Robustness::Plain, Some(QUICK)) {
+                searches += 1;
+                if self.explorer.cut_by_quick_look {
+                    large.push(loc);
+                }
+            }
+        }
+        for loc in large {
+            self.watch(&[loc], Robustness::Plain, None);
         }
         if self.settings.observational && !self.stale.found.is_empty() {
             // A tainted load teaches its thread nothing, so races depend on taint as well.
             let all: Vec<Loc> = (0..self.program.locations.len()).map(Loc::from).collect();
             self.stale = Witnesses::default();
-            self.watch(&all, Robustness::Observational);
+            self.watch(&all, Robustness::Observational, None);
         } else if self.settings.races {
             for loc in plain {
-                searches += u32::from(self.watch(&[loc], Robustness::Plain));
+                searches += u32::from(self.watch(&[loc], Robustness::Plain, None));
             }
         }
         if searches == 0 {
             // Nothing can go wrong in memory, but assertions still can.
-            self.explore(&[], Robustness::Plain);
+            self.explore(&[], Robustness::Plain, None);
         }
     }
 
     /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.
-    fn watch(&mut self, focus: &[Loc], robustness: Robustness) -> bool {
+    fn watch(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) -> bool {
         let watched: Vec<Loc> = {
             let memory = self.memory(focus, robustness);
             focus.iter().copied().filter(|loc| memory.watches(*loc)).collect()
@@ -114,7 +125,7 @@ impl Check<'_> {
         if watched.is_empty() {
             return false;
         }
-        self.explore(&watched, robustness);
+        self.explore(&watched, robustness, most);
         true
     }
 
@@ -123,14 +134,14 @@ impl Check<'_> {
         Rc20::new(self.program, possible, robustness, self.settings.track, focus)
     }
 
-    fn explore(&mut self, focus: &[Loc], robustness: Robustness) {
+    fn explore(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) {
         let memory = self.memory(focus, robustness);
         let is = |kind| {
             focus.iter().any(|loc| self.program.locations[loc.index()].kind == kind)
         };
         let (atomic, non_atomic) = (is(LocationKind::Atomic), is(LocationKind::NonAtomic));
         let own = if atomic { &self.stale } else { &self.races };
-        let task = Task { focus: focus.to_vec(), depth: own.shortest() };
+        let task = Task { focus: focus.to_vec(), depth: own.depth, states: most };
         let report = self.explorer.explore(memory, &task);
         let cut = report.cut;
         for run in report.runs {
@@ -183,6 +194,8 @@ impl Check<'_> {
                 certificate => certificate,
             },
         };
+        let depth = witnesses.depth.map_or(run.depth, |depth| depth.min(run.depth));
+        witnesses.depth = Some(depth);
         witnesses.found.push(Witness { run: run.steps, tid, pc, problem, certificate });
     }
 
@@ -204,7 +217,9 @@ impl Check<'_> {
         };
         // Without robustness, SC runs show some of what can happen, but not all.
         let with_robustness = |verdict: Verdict| match (verdict, &robust) {
-            (Verdict::Holds, Verdict::Violated(_)) => Verdict::Undecided(Why::NotRobust),
+            (Verdict::Holds | Verdict::Undecided(_), Verdict::Violated(_)) => {
+                Verdict::Undecided(Why::NotRobust)
+            }
             (Verdict::Holds, Verdict::Undecided(why)) => Verdict::Undecided(*why),
             (verdict, _) => verdict,
         };
