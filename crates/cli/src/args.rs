@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and the help that teaches it.
 
 use crate::{help, quantity};
+use check::robustness::store_atomic::{self, Machine, Method};
 use check::{Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use model::memory::rc20::columns::Track;
@@ -29,6 +30,15 @@ pub enum Command {
     /// The final states that a model allows, and which of them SC forbids
     #[command(long_about = help::OUTCOMES, after_long_help = help::OUTCOMES_EXAMPLES)]
     Outcomes(Outcomes),
+    /// The cheapest fences that make a program robust against TSO, PSO or PGAS
+    #[command(long_about = help::FIX, after_long_help = help::FIX_EXAMPLES)]
+    Fix(Fix),
+    /// Was a recorded run of transactions atomic under TSO?
+    #[command(long_about = help::SERIAL, after_long_help = help::SERIAL_EXAMPLES)]
+    Serial(Serial),
+    /// Write a program in another tool's language
+    #[command(long_about = help::EXPORT)]
+    Export(Export),
 }
 
 /// Arguments of `check`.
@@ -38,8 +48,17 @@ pub struct Check {
     #[arg(required = true, value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
     /// The memory model to check against
-    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
-    pub model: ModelName,
+    #[arg(long, value_enum, default_value_t = CheckModel::Rc20, value_name = "MODEL")]
+    pub model: CheckModel,
+    /// For tso, pso and pgas: the theorem to rely on
+    #[arg(long, value_enum, default_value_t = MethodName::Auto, value_name = "METHOD")]
+    pub method: MethodName,
+    /// For tso: check for triangular races instead, which is cheaper and sufficient, not necessary
+    #[arg(long)]
+    pub trf: bool,
+    /// The language of the files; without it, their content tells
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub input: Option<InputName>,
     /// Let stale values be read as long as nothing depends on them
     #[arg(long)]
     pub observational: bool,
@@ -77,7 +96,8 @@ pub struct SearchArgs {
     /// Breadth first finds the shortest witnesses, depth first gets to deep states early
     #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
     pub search: SearchName,
-    /// Reductions to use, separated by commas: local, por, symmetry, subsume, dead, all, none
+    /// Reductions to use, separated by commas: local, choice, por, symmetry,
+    /// subsume, dead, all, none
     #[arg(long, value_name = "LIST", default_value = "all")]
     pub reduce: Reductions,
     /// Stale values to tell apart
@@ -129,8 +149,166 @@ pub struct Outcomes {
     pub json: bool,
 }
 
+/// Arguments of `fix`.
+#[derive(Arguments, Debug)]
+pub struct Fix {
+    /// The program; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    /// The machines to be robust against, separated by commas: one placement serves all
+    #[arg(long, value_enum, default_value = "tso", value_delimiter = ',', value_name = "MODELS")]
+    pub model: Vec<MachineName>,
+    /// Make the program free of triangular races (tso) instead
+    #[arg(long)]
+    pub trf: bool,
+    /// What a fence in a loop costs more than one outside
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub loop_weight: u64,
+    /// Write the patched program to this file
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Print the patch as a diff
+    #[arg(long)]
+    pub diff: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `serial`.
+#[derive(Arguments, Debug)]
+pub struct Serial {
+    /// The recording, one event a line; - reads standard input
+    #[arg(value_name = "FILE", required_unless_present = "random")]
+    pub input: Option<PathBuf>,
+    /// Read it as an execution, which shows commits, or a trace, which does not
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    pub reading: Option<ReadingName>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print the cycle that violates TSO-serializability as a graph for Graphviz
+    #[arg(long, conflicts_with = "json")]
+    pub dot: bool,
+    /// Write a random recording instead of judging one
+    #[arg(long, conflicts_with = "input")]
+    pub random: bool,
+    /// Threads of a random recording
+    #[arg(long, value_name = "K", default_value_t = 3)]
+    pub threads: usize,
+    /// Events of a random recording
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub events: usize,
+    /// Variables of a random recording
+    #[arg(long, value_name = "M", default_value_t = 3)]
+    pub vars: usize,
+    /// The seed of a random recording; the same seed gives the same recording
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Show commits in a random recording, which makes it an execution
+    #[arg(long)]
+    pub commits: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Arguments, Debug)]
+pub struct Export {
+    /// The program; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    /// The language to write
+    #[arg(long, value_enum, default_value_t = Target::Promela, value_name = "LANGUAGE")]
+    pub to: Target,
+}
+
 fn entries(text: &str) -> Result<usize, String> {
     quantity::count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// Memory models that `check` knows, by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckModel {
+    /// C11's relaxed and release/acquire accesses and fences
+    Rc20,
+    /// Release/acquire: every read acquires, every write releases
+    Ra,
+    /// Sequential consistency: interleavings only
+    Sc,
+    /// Total store order: x86
+    Tso,
+    /// Partial store order: stores to different addresses overtake each other
+    Pso,
+    /// Partial store order with lightweight fences
+    Pgas,
+}
+
+impl CheckModel {
+    /// The machine with store buffers, if it is one.
+    pub fn machine(self) -> Option<Machine> {
+        match self {
+            CheckModel::Tso => Some(Machine::Tso),
+            CheckModel::Pso => Some(Machine::Pso),
+            CheckModel::Pgas => Some(Machine::Pgas),
+            CheckModel::Rc20 | CheckModel::Ra | CheckModel::Sc => None,
+        }
+    }
+}
+
+/// Machines with store buffers, by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MachineName {
+    /// Total store order: x86
+    Tso,
+    /// Partial store order
+    Pso,
+    /// Partial store order with lightweight fences
+    Pgas,
+}
+
+impl From<MachineName> for Machine {
+    fn from(name: MachineName) -> Machine {
+        match name {
+            MachineName::Tso => Machine::Tso,
+            MachineName::Pso => Machine::Pso,
+            MachineName::Pgas => Machine::Pgas,
+        }
+    }
+}
+
+/// Theorems by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MethodName {
+    /// Singularity where it is complete, else locality
+    Auto,
+    /// One thread delays stores
+    Locality,
+    /// One store is delayed
+    Singularity,
+}
+
+/// Languages of programs by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InputName {
+    /// The Fencepost language, of which TPL is a part
+    Fp,
+    /// Trencher's automata
+    Trencher,
+}
+
+/// Kinds of recordings by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadingName {
+    /// It shows when writes reach memory
+    Execution,
+    /// It does not
+    Trace,
+}
+
+/// Languages to export to.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// Spin's
+    Promela,
 }
 
 /// Memory models by name.
@@ -173,10 +351,33 @@ impl From<ModelName> for Model {
 }
 
 impl Check {
+    /// The settings for machines with store buffers.
+    pub fn store_atomic_settings(&self) -> store_atomic::Settings {
+        let Settings { order, limits, jobs, .. } = self.settings();
+        store_atomic::Settings {
+            method: match self.method {
+                MethodName::Auto => Method::Auto,
+                MethodName::Locality => Method::Locality,
+                MethodName::Singularity => Method::Singularity,
+            },
+            reduce: self.search.reduce.partial_order,
+            order,
+            limits,
+            jobs,
+        }
+    }
+
     /// The settings that the arguments stand for.
     pub fn settings(&self) -> Settings {
         Settings {
-            model: self.model.into(),
+            model: match self.model {
+                CheckModel::Ra => Model::Ra,
+                CheckModel::Sc => Model::Sc,
+                // The machines with store buffers have settings of their own.
+                CheckModel::Rc20 | CheckModel::Tso | CheckModel::Pso | CheckModel::Pgas => {
+                    Model::Rc20
+                }
+            },
             observational: self.observational,
             races: !self.no_races,
             extent: if self.all { Extent::All } else { Extent::First },
@@ -200,6 +401,7 @@ impl Check {
     }
 }
 
-fn all_cores() -> usize {
+/// How many cores there are.
+pub fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -4,10 +4,12 @@ use crate::args;
 use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
 use crate::progress::Watch;
+use crate::store_atomic;
 use crate::terminal;
 use check::{Extent, Settings};
 use lang::{Diagnostic, Source};
 use model::Edge;
+use model::analysis::symmetry;
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
 use report::{By, FileReport, Ruling, json};
@@ -17,6 +19,9 @@ use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Check) -> io::Result<Exit> {
+    if let Some(machine) = args.model.machine() {
+        return store_atomic::run(args, machine);
+    }
     let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
     let look = terminal::output();
@@ -102,11 +107,15 @@ impl Job<'_> {
         let output = &self.args.output;
         let title = match self.total {
             1 => visible(&source.name),
-            total => format!("[{}/{total}] {}", index + 1, visible(&source.name)),
+            total => format!("{} of {total}, {}", index + 1, visible(&source.name)),
         };
         let watched = !output.quiet && !output.no_progress;
         let watch = Watch::new(&source.program, title, watched);
-        let outcome = check::check(&source.program, &self.settings, &|task, progress| {
+        let mut settings = self.settings;
+        if settings.extent == Extent::All && symmetry_hides_lines(source) {
+            settings.reductions.symmetry = false;
+        }
+        let outcome = check::check(&source.program, &settings, &|task, progress| {
             watch.observe(task, progress);
         });
         drop(watch);
@@ -201,4 +210,17 @@ impl Job<'_> {
         self.out.flush()?;
         Ok(self.exit)
     }
+}
+
+/// Does symmetry exchange threads that stand in different lines? Then a search that makes use of it
+/// reports only some of the lines where things go wrong.
+fn symmetry_hides_lines(source: &Source) -> bool {
+    let program = &source.program;
+    symmetry::find(program).elements.iter().any(|alpha| {
+        program.steps().any(|(tid, pc, step)| {
+            let image = alpha.threads[tid.index()];
+            let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);
+            source.span(image.origin) != source.span(step.origin)
+        })
+    })
 }

@@ -84,3 +84,48 @@ Examples:
 
 Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or usage,
 3 a limit was reached, so there may be more.";
+
+/// `fix --help`.
+pub const FIX: &str = "\
+Finds the cheapest set of full fences that makes a program robust against machines with store \
+buffers. The set is checked to be enough and to be irreducible, and the patched program is checked \
+again.";
+
+/// Examples of `fix`.
+pub const FIX_EXAMPLES: &str = "\
+Examples:
+  fencepost fix peterson.fp                  where fences must go on x86
+  fencepost fix --model tso,pso peterson.fp  one placement for both
+  fencepost fix --diff peterson.fp           as a patch
+  fencepost fix --write fixed.fp peterson.fp
+
+Exit codes: 0 fixed (or robust already), 2 bad input, 3 undecided.";
+
+/// `serial --help`.
+pub const SERIAL: &str = "\
+Says whether a recorded run was atomic: TSO-serializable, SC-serializable and SC-equivalent, and if \
+not, shows the cycle of transactions. A recording has one event a line:
+
+  T1 begin deposit
+  T1 rd balance @bank.c:7
+  T1 wr balance
+  T1 end
+  T1 commit balance
+
+Also `T1 fence` and `#` comments. With commits it is an execution, judged as it streams by; without, \
+a trace, judged for every order in which its writes may reach memory.";
+
+/// Examples of `serial`.
+pub const SERIAL_EXAMPLES: &str = "\
+Examples:
+  fencepost serial run.txt
+  fencepost serial --random --threads 4 --events 50 --commits --seed 7 | fencepost serial -
+
+Exit codes: 0 TSO-serializable, 1 not, 2 bad input.";
+
+/// `export --help`.
+pub const EXPORT: &str = "\
+Writes a program, under sequential consistency, in another tool's language. For Promela:
+
+  fencepost export lock.fp > lock.pml
+  spin -a lock.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -E";

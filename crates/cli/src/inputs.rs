@@ -1,5 +1,6 @@
 //! Which files the arguments mean, and what is in them.
 
+use crate::args::InputName;
 use lang::{Diagnostic, Source};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -109,10 +110,23 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The program in a file, or on standard input for `-`.
+/// The program in a file, or on standard input for `-`; its content tells the language.
 pub fn load(path: &Path) -> Result<Source, Unusable> {
+    load_as(path, None)
+}
+
+/// The program in a file, in this language.
+pub fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
     let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
-    lang::parse_bytes(&name(path), &bytes).map_err(|why| {
+    let automata = match language {
+        Some(language) => language == InputName::Trencher,
+        None => std::str::from_utf8(&bytes).is_ok_and(lang::trencher::looks_like),
+    };
+    let parsed = match std::str::from_utf8(&bytes) {
+        Ok(text) if automata => lang::trencher::parse(&name(path), text),
+        _ => lang::parse_bytes(&name(path), &bytes),
+    };
+    parsed.map_err(|why| {
         let text = String::from_utf8(bytes).unwrap_or_default();
         Unusable::new(path, text, why)
     })

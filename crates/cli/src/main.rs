@@ -3,12 +3,16 @@
 mod args;
 mod check;
 mod exit;
+mod export;
+mod fix;
 mod help;
 mod inputs;
 mod interleavings;
 mod outcomes;
 mod progress;
 mod quantity;
+mod serial;
+mod store_atomic;
 mod terminal;
 
 use clap::Parser;
@@ -20,6 +24,9 @@ fn main() -> ExitCode {
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
         args::Command::Outcomes(args) => outcomes::run(args),
+        args::Command::Fix(args) => fix::run(args),
+        args::Command::Serial(args) => serial::run(args),
+        args::Command::Export(args) => export::run(args),
     };
     exit.unwrap_or_else(|error| {
         // Whoever reads our output has seen enough.

@@ -63,12 +63,12 @@ impl<'a> Watch<'a> {
             }
         };
         format!(
-            "{}: {} states, {}/s, depth {}, {}{watched}",
-            self.title,
+            "{} states, {}/s, depth {}, {}{watched}; {}",
             amount::count(progress.states),
             amount::count((progress.states as f64 / seconds) as u64),
             progress.depth,
             amount::bytes(progress.bytes),
+            self.title,
         )
     }
 

@@ -1,5 +1,7 @@
 //! What the terminal can do.
 
+use crate::exit::Exit;
+use crate::inputs::Unusable;
 use report::text::Look;
 use std::io::{self, IsTerminal, Write};
 
@@ -34,4 +36,13 @@ fn width() -> usize {
 /// Writes to standard error. If nobody listens there, there is nobody to tell.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says what is wrong with an input.
+pub fn refuse(unusable: &Unusable) -> Exit {
+    let color = errors().color;
+    for error in &unusable.why {
+        complain(&error.render(&unusable.name, &unusable.text, color));
+    }
+    Exit::BadInput
 }

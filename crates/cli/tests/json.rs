@@ -135,12 +135,14 @@ fn limits() {
     assert!(objects(&run).iter().all(|o| o["verdict"] == "undecided"));
 }
 
-/// With `--all` every pair of lines gets an object.
+/// With `--all` every pair of lines gets an object, in threads that do the same, too.
 #[test]
 fn all() {
-    let run = run_at_root("check --json --all corpus/litmus/lock-forgotten.fp");
-    let violated = objects(&run).iter().filter(|o| o["verdict"] == "violated").count();
-    assert_eq!(violated, 2);
+    for file in ["lock-forgotten", "sb-rlx"] {
+        let run = run_at_root(&format!("check --json --all corpus/litmus/{file}.fp"));
+        let violated = objects(&run).iter().filter(|o| o["verdict"] == "violated").count();
+        assert_eq!(violated, 2, "{file}");
+    }
 }
 
 /// A certain violation outranks what is undecided; bad input outranks both.

@@ -1,0 +1,28 @@
+//! `fencepost export`: a program in another tool's language.
+
+use crate::args::{self, Target};
+use crate::exit::Exit;
+use crate::inputs;
+use crate::terminal;
+use std::io::{self, Write};
+
+/// Runs the command.
+pub fn run(args: &args::Export) -> io::Result<Exit> {
+    let source = match inputs::load(&args.input) {
+        Ok(source) => source,
+        Err(unusable) => return Ok(terminal::refuse(&unusable)),
+    };
+    let exported = match args.to {
+        Target::Promela => ::export::promela(&source.program),
+    };
+    match exported {
+        Ok(text) => {
+            io::stdout().lock().write_all(text.as_bytes())?;
+            Ok(Exit::Holds)
+        }
+        Err(error) => {
+            terminal::complain(&format!("error: {}: {error}", source.name));
+            Ok(Exit::BadInput)
+        }
+    }
+}

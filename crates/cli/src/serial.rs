@@ -1,0 +1,85 @@
+//! `fencepost serial`: was a recorded run atomic?
+
+use crate::args::{self, ReadingName};
+use crate::exit::Exit;
+use crate::inputs;
+use crate::terminal;
+use ::serial::choose::{self, Reading};
+use ::serial::execution::Question;
+use ::serial::random::{Shape, Style};
+use ::serial::report;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+
+/// How much of a recording is read at once.
+const BUFFER: usize = 1 << 16;
+/// How many events a transaction of a random recording has.
+const TRANSACTION: usize = 5;
+
+/// Runs the command.
+pub fn run(args: &args::Serial) -> io::Result<Exit> {
+    let Some(input) = &args.input else { return random(args) };
+    let reading = match args.reading {
+        None => Reading::Auto,
+        Some(ReadingName::Execution) => Reading::Execution,
+        Some(ReadingName::Trace) => Reading::Trace,
+    };
+    let name = inputs::name(input);
+    let judged = match input.to_str() {
+        Some("-") => choose::judge(io::stdin().lock(), reading),
+        _ => match File::open(input) {
+            Ok(file) => choose::judge(BufReader::with_capacity(BUFFER, file), reading),
+            Err(error) => {
+                terminal::complain(&format!("error: {name}: cannot read the file: {error}"));
+                return Ok(Exit::BadInput);
+            }
+        },
+    };
+    let judged = match judged {
+        Ok(judged) => judged,
+        Err(bad) => {
+            terminal::complain(&format!("error: {name}: {bad}"));
+            return Ok(Exit::BadInput);
+        }
+    };
+    let mut out = io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", report::to_json(&judged))?;
+    } else if args.dot {
+        let answer = judged.answer(Question::TsoSerializable);
+        if let Some(violation) = answer.and_then(|answer| answer.violation.as_ref()) {
+            out.write_all(report::to_dot(violation, &judged.names).as_bytes())?;
+        }
+    } else {
+        out.write_all(report::text(&judged).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(if judged.serializable() { Exit::Holds } else { Exit::Violated })
+}
+
+/// Writes a random recording.
+fn random(args: &args::Serial) -> io::Result<Exit> {
+    if args.threads == 0 || args.vars == 0 {
+        terminal::complain("error: a recording has at least one thread and one variable");
+        return Ok(Exit::BadInput);
+    }
+    let shape = Shape {
+        threads: args.threads,
+        vars: args.vars,
+        events: args.events,
+        transaction: TRANSACTION,
+        commits: args.commits,
+        style: Style::Free,
+        seed: args.seed,
+    };
+    let names = shape.names();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut written = Ok(());
+    shape.generate(|event| {
+        if written.is_ok() {
+            written = writeln!(out, "{}", names.show_line(&event));
+        }
+    });
+    written.and_then(|()| out.flush())?;
+    Ok(Exit::Holds)
+}
