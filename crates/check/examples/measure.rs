@@ -24,7 +24,13 @@ fn main() {
         let text = std::fs::read_to_string(file).expect("a readable file");
         let source = lang::parse(file, &text).unwrap_or_else(|errors| panic!("{errors:?}"));
         let outcome = check::check(&source.program, &settings, &|task, p| {
-            eprint!("\r{:?} {} states, depth {}, {} MB   ", task.focus, p.states, p.depth, p.bytes >> 20);
+            eprint!(
+                "\r{:?} {} states, depth {}, {} MB   ",
+                task.focus,
+                p.states,
+                p.depth,
+                p.bytes >> 20
+            );
         });
         let cost = outcome.cost;
         let verdicts: Vec<String> = outcome

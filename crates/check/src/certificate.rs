@@ -66,9 +66,14 @@ fn weigh(
         _ => judgement.sc_cycle.clone(),
     };
     let other = stale.1?;
-    judgement
-        .refutes_robustness()
-        .then_some(Certificate { graph, access, other, cycle, used_by, conclusive })
+    judgement.refutes_robustness().then_some(Certificate {
+        graph,
+        access,
+        other,
+        cycle,
+        used_by,
+        conclusive,
+    })
 }
 
 /// The ways to go on at the end of a run: an access takes a stale write, the most recent first
@@ -101,7 +106,8 @@ fn observational(
     end: (Tid, Pc),
     problem: Problem,
 ) -> Option<Certificate> {
-    let is_load = |k: &usize| matches!(program.step(run[*k].tid, run[*k].pc).instr, Instr::Load { .. });
+    let is_load =
+        |k: &usize| matches!(program.step(run[*k].tid, run[*k].pc).instr, Instr::Load { .. });
     // The thread's own loads are the likelier ones, and of these the last.
     let mut loads: Vec<usize> = (0..run.len()).rev().filter(is_load).collect();
     loads.sort_by_key(|&k| run[k].tid != end.0);
@@ -148,11 +154,9 @@ fn observational(
         loads.iter().find_map(|&k| {
             let end = (run[k].tid, run[k].pc);
             let before = replay(program, &run[..k], end, &[])?.execution;
-            continuations(program, &before, end.0, Problem::Stale)
-                .into_iter()
-                .find_map(|(graph, write)| {
-                    weigh(program, graph, (None, write), Robustness::Observational)
-                })
+            continuations(program, &before, end.0, Problem::Stale).into_iter().find_map(
+                |(graph, write)| weigh(program, graph, (None, write), Robustness::Observational),
+            )
         })
     })
 }
@@ -178,9 +182,9 @@ fn race(
     };
     certificate(&[]).or_else(|| {
         // A stale load that went unnoticed may be why the thread knows too little.
-        let stale = (0..run.len()).rev().flat_map(|position| {
-            (1..=AGES).map(move |age| [Stale { position, age }])
-        });
+        let stale = (0..run.len())
+            .rev()
+            .flat_map(|position| (1..=AGES).map(move |age| [Stale { position, age }]));
         stale
             .filter(|_| robustness == Robustness::Observational)
             .take(TRIES)
@@ -207,12 +211,7 @@ struct Replayed {
 
 /// Repeats `run` on graphs, up to `end`, where that thread will be, with some loads reading stale
 /// values. `None` if the program then does something else.
-fn replay(
-    program: &Program,
-    run: &[RunStep],
-    end: (Tid, Pc),
-    stale: &[Stale],
-) -> Option<Replayed> {
+fn replay(program: &Program, run: &[RunStep], end: (Tid, Pc), stale: &[Stale]) -> Option<Replayed> {
     let mut execution = Execution::initial(program);
     let mut read_stale = None;
     for (position, step) in run.iter().enumerate() {

@@ -96,7 +96,8 @@ impl<'a> Explorer<'a> {
         self.settings.model != crate::settings::Model::Sc
             && self.program.steps().any(|(tid, pc, step)| {
                 use model::Instr::{BlockingCas, Cas, Wait};
-                let many = |e| self.possible.expr(self.program, tid.index(), pc, e).members().is_none();
+                let many =
+                    |e| self.possible.expr(self.program, tid.index(), pc, e).members().is_none();
                 match &step.instr {
                     Cas { expected, .. } | BlockingCas { expected, .. } => many(expected),
                     Wait { values, .. } => values.iter().any(many),

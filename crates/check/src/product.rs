@@ -394,11 +394,9 @@ impl<'p, M: Memory> Product<'p, M> {
     /// The location an action touches and whether it may write; none if it is private.
     fn footprint(&self, action: &Action) -> Option<(Loc, bool)> {
         match action {
-            Action::Fence(mode) => self
-                .memory
-                .fence_location()
-                .filter(|_| mode.updates())
-                .map(|fence| (fence, true)),
+            Action::Fence(mode) => {
+                self.memory.fence_location().filter(|_| mode.updates()).map(|fence| (fence, true))
+            }
             _ => action.loc().map(|loc| (loc, action.may_write())),
         }
     }
@@ -456,8 +454,7 @@ impl<'p, M: Memory> Product<'p, M> {
                 return false;
             }
         };
-        let effect =
-            self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
+        let effect = self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
         self.note(tid, pc, notes);
         let read = match effect {
             Ok(Effect::Done(read)) => read,
@@ -741,8 +738,7 @@ impl<'p, M: Memory> Product<'p, M> {
         follow: &mut impl Follow<M>,
     ) {
         scratch.world.clone_from(world);
-        scratch.pending[tid.index()] =
-            self.pending(world, tid, |finding| follow.finding(finding));
+        scratch.pending[tid.index()] = self.pending(world, tid, |finding| follow.finding(finding));
         self.fire(scratch, tid, follow);
     }
 
@@ -875,7 +871,11 @@ impl<'p, M: Memory> Product<'p, M> {
         }
         let images = &last[..keys.len()];
         images.iter().enumerate().all(|(k, (orbit, key))| {
-            images[..k].iter().rev().find(|(o, _)| o == orbit).is_none_or(|(_, before)| before <= key)
+            images[..k]
+                .iter()
+                .rev()
+                .find(|(o, _)| o == orbit)
+                .is_none_or(|(_, before)| before <= key)
         })
     }
 

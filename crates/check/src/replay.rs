@@ -121,8 +121,7 @@ pub fn replay<M: Memory>(
 ) -> Option<Run<M::Violation>> {
     let mut scratch = product.scratch();
     let (begun, found_first) = beginnings(product, &mut scratch);
-    let is_wanted =
-        |noted: &Noted<M::Violation>| is_image(product, &noted.finding, finding);
+    let is_wanted = |noted: &Noted<M::Violation>| is_image(product, &noted.finding, finding);
     let Some((first, rest)) = path.split_first() else {
         let Noted { finding, steps } = found_first.into_iter().find(is_wanted)?;
         return Some(Run { steps, finding, depth: 0 });
@@ -176,9 +175,8 @@ fn is_image<M: Memory>(
     wanted: &Finding<M::Violation>,
 ) -> bool {
     product.symmetries.elements.iter().any(|alpha| {
-        let place = |tid: &Tid, pc: &Pc| {
-            (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()])
-        };
+        let place =
+            |tid: &Tid, pc: &Pc| (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()]);
         match (finding, wanted) {
             (
                 Finding::Violation { tid, pc, violation },

@@ -97,7 +97,9 @@ impl fmt::Display for Why {
             Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
             Why::Racy => f.write_str("the program has a data race, so anything may happen"),
             Why::Faulty => f.write_str("a run-time error stopped the search"),
-            Why::Rejected => f.write_str("the certificate was rejected, which is a bug in fencepost"),
+            Why::Rejected => {
+                f.write_str("the certificate was rejected, which is a bug in fencepost")
+            }
         }
     }
 }

@@ -48,7 +48,8 @@ fn compare(program: &Program, name: &str) {
             let found = violations(&outcome);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert_eq!(
-                found, *expected,
+                found,
+                *expected,
                 "{name}: {} observational={observational}, {variant}\n{}",
                 model.name(),
                 model::print::program(program)

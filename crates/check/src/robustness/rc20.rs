@@ -136,9 +136,7 @@ impl Check<'_> {
 
     fn explore(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) {
         let memory = self.memory(focus, robustness);
-        let is = |kind| {
-            focus.iter().any(|loc| self.program.locations[loc.index()].kind == kind)
-        };
+        let is = |kind| focus.iter().any(|loc| self.program.locations[loc.index()].kind == kind);
         let (atomic, non_atomic) = (is(LocationKind::Atomic), is(LocationKind::NonAtomic));
         let own = if atomic { &self.stale } else { &self.races };
         let task = Task { focus: focus.to_vec(), depth: own.depth, states: most };
@@ -226,8 +224,8 @@ impl Check<'_> {
         let mut answers = Vec::new();
         let has_non_atomics =
             self.program.locations.iter().any(|loc| loc.kind == LocationKind::NonAtomic);
-        let races = (self.settings.races && has_non_atomics)
-            .then(|| with_robustness(self.races.verdict()));
+        let races =
+            (self.settings.races && has_non_atomics).then(|| with_robustness(self.races.verdict()));
         let assertions = with_robustness(self.assertions.verdict());
         answers.push((robustness, robust));
         answers.extend(races.map(|races| (Property::Races, races)));
@@ -240,7 +238,9 @@ impl Check<'_> {
                     (Property::Races, self.races.found),
                     (Property::Assertions, self.assertions.found),
                 ];
-                all.into_iter().flat_map(|(p, found)| found.into_iter().map(move |w| (p, w))).collect()
+                all.into_iter()
+                    .flat_map(|(p, found)| found.into_iter().map(move |w| (p, w)))
+                    .collect()
             }
         };
         self.explorer.outcome(answers, more)

@@ -129,7 +129,7 @@ impl Layout {
         let threads = self.pcs.iter().sum::<u32>() + self.regs.iter().map(|f| f.width).sum::<u32>();
         let memory = self.memory.iter().map(|f| f.width).sum::<u32>();
         let delayed = match self.singular {
-            true => self.shared.iter().map(|&loc| self.memory[loc].width).max().unwrap_or(0),
+            true => 1 + self.shared.iter().map(|&loc| self.memory[loc].width).max().unwrap_or(0),
             false => 1 + self.shared.iter().map(|&loc| 1 + self.memory[loc].width).sum::<u32>(),
         };
         let marks = 2 * self.shared.len() as u32 * if self.blocks { 2 } else { 1 };
@@ -166,6 +166,7 @@ impl Layout {
         match attack.phase {
             Phase::Calm => {}
             Phase::Delaying if self.singular => {
+                out.push(u64::from(attack.fence_delayed), 1);
                 let target = attack.target.index();
                 let value = attack.delayed[target].unwrap_or(0);
                 self.memory[target].put(value, &mut out);
@@ -228,6 +229,7 @@ impl Layout {
         match attack.phase {
             Phase::Calm => {}
             Phase::Delaying if self.singular => {
+                attack.fence_delayed = from.take(1) == 1;
                 let target = attack.target.index();
                 attack.delayed[target] = Some(self.memory[target].get(&mut from));
             }
