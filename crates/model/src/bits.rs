@@ -100,7 +100,8 @@ mod tests {
     /// Catches fields that straddle words, zero widths and full words.
     #[test]
     fn what_is_written_is_read() {
-        let fields = [(5, 3), (0, 0), (u64::MAX, 64), (1, 1), ((1 << 40) - 7, 40), (77, 63), (1, 1)];
+        let fields =
+            [(5, 3), (0, 0), (u64::MAX, 64), (1, 1), ((1 << 40) - 7, 40), (77, 63), (1, 1)];
         let mut words = Vec::new();
         let mut writer = BitWriter::new(&mut words);
         for (value, width) in fields {

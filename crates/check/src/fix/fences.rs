@@ -106,6 +106,9 @@ impl std::fmt::Display for NoPlacement {
 
 impl std::error::Error for NoPlacement {}
 
+/// A fence's weight is multiplied by this, so that preferences among equals never add up to a fence.
+const TIE: u64 = 1024;
+
 /// All sites of a program.
 pub fn sites(program: &Program) -> Vec<Site> {
     let mut sites: Vec<Site> = Vec::new();
@@ -141,7 +144,11 @@ pub fn place(
         .iter()
         .map(|site| {
             let looped = site.places.iter().any(|&(tid, pc)| in_loop(program, tid, pc));
-            weights.fence + if looped { weights.in_loop } else { 0 }
+            let weight = weights.fence + if looped { weights.in_loop } else { 0 };
+            // Of equally good places, one in front of an access is the easiest to point at.
+            let access =
+                site.places.iter().all(|&(tid, pc)| program.step(tid, pc).instr.place().is_some());
+            weight * TIE + u64::from(!access)
         })
         .collect();
     let mut point: HashMap<(Tid, Pc), usize> = HashMap::new();

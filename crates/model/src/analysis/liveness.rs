@@ -12,9 +12,8 @@ pub fn live_registers(thread: &Thread) -> Vec<RegSet> {
     loop {
         let mut changed = false;
         for (pc, step) in thread.code.iter().enumerate().rev() {
-            let after = step
-                .successors()
-                .fold(RegSet::EMPTY, |set, next| set.union(live[next.index()]));
+            let after =
+                step.successors().fold(RegSet::EMPTY, |set, next| set.union(live[next.index()]));
             let killed = step.instr.output().map_or(RegSet::EMPTY, RegSet::one);
             let before = after.minus(killed).union(step.instr.inputs());
             changed |= before != live[pc];

@@ -43,7 +43,11 @@ impl Automorphism {
     fn identity(program: &Program, types: &Types) -> Self {
         Automorphism {
             threads: program.tids().collect(),
-            pcs: program.threads.iter().map(|t| (0..t.code.len()).map(Pc::from).collect()).collect(),
+            pcs: program
+                .threads
+                .iter()
+                .map(|t| (0..t.code.len()).map(Pc::from).collect())
+                .collect(),
             registers: program
                 .threads
                 .iter()
@@ -65,9 +69,11 @@ impl Automorphism {
         })) {
             let image = self.classes[class as usize];
             let touched = self.renamed.get(&class).into_iter().flat_map(|m| m.keys().copied());
-            let behind = other.renamed.get(&image).into_iter().flat_map(|m| {
-                m.keys().map(|&value| self.value_before(class, value))
-            });
+            let behind = other
+                .renamed
+                .get(&image)
+                .into_iter()
+                .flat_map(|m| m.keys().map(|&value| self.value_before(class, value)));
             let map = touched
                 .chain(behind)
                 .map(|value| (value, other.value(image, self.value(class, value))))
@@ -103,9 +109,7 @@ impl Automorphism {
     fn value_before(&self, class: Class, image: Value) -> Value {
         match self.renamed.get(&class) {
             None => image,
-            Some(map) => {
-                map.iter().find(|(_, to)| **to == image).map_or(image, |(from, _)| *from)
-            }
+            Some(map) => map.iter().find(|(_, to)| **to == image).map_or(image, |(from, _)| *from),
         }
     }
 
@@ -171,8 +175,7 @@ impl Symmetries {
                     for r in 0..thread.registers.len() {
                         let class = self.types.register(Tid::from(t), Pc::from(pc), Reg::from(r));
                         let values = image(&original.registers[t][pc][r], alpha, class);
-                        to[alpha.pcs[t][pc].index()][alpha.registers[t][r].index()]
-                            .absorb(&values);
+                        to[alpha.pcs[t][pc].index()][alpha.registers[t][r].index()].absorb(&values);
                     }
                 }
             }
@@ -343,7 +346,8 @@ impl Matcher<'_> {
                         classes.is_some_and(|(c, d)| self.class(c, d) && self.value(c, *v, d, *w))
                     }
                     (Op::Reg(v), Op::Reg(w)) => {
-                        let classes = (self.types.register(s, p, *v), self.types.register(t, q, *w));
+                        let classes =
+                            (self.types.register(s, p, *v), self.types.register(t, q, *w));
                         self.register(s, *v, *w) && self.class(classes.0, classes.1)
                     }
                     (v, w) => v == w,
@@ -492,11 +496,14 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
         all = all
             .into_iter()
             .flat_map(|prefix: Vec<usize>| {
-                (0..n).filter(|k| !prefix.contains(k)).map(|k| {
-                    let mut longer = prefix.clone();
-                    longer.push(k);
-                    longer
-                }).collect::<Vec<_>>()
+                (0..n)
+                    .filter(|k| !prefix.contains(k))
+                    .map(|k| {
+                        let mut longer = prefix.clone();
+                        longer.push(k);
+                        longer
+                    })
+                    .collect::<Vec<_>>()
             })
             .collect();
     }

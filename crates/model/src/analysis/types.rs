@@ -248,7 +248,7 @@ impl Types {
                 }
                 if let Some(dst) = dst {
                     let result = result(self, *dst);
-                self.unify(class, result);
+                    self.unify(class, result);
                 }
             }
             Instr::Cas { place, expected, desired, .. }
@@ -271,7 +271,7 @@ impl Types {
                 }
                 if let Some(dst) = dst {
                     let result = result(self, *dst);
-                self.unify(class, result);
+                    self.unify(class, result);
                 }
             }
             Instr::LightFence(places) => {

@@ -102,7 +102,9 @@ impl Values {
         match (self, other) {
             (Values::Few(a), Values::Few(b)) if a.len() * b.len() <= COMBINATIONS => {
                 Values::of_members(
-                    a.iter().flat_map(|&x| b.iter().map(move |&y| (x, y))).filter_map(|(x, y)| combine(x, y)),
+                    a.iter()
+                        .flat_map(|&x| b.iter().map(move |&y| (x, y)))
+                        .filter_map(|(x, y)| combine(x, y)),
                 )
             }
             _ => Values::Any,
@@ -152,7 +154,8 @@ impl PossibleValues {
                 .threads
                 .iter()
                 .map(|thread| {
-                    let mut at = vec![vec![Values::NONE; thread.registers.len()]; thread.code.len()];
+                    let mut at =
+                        vec![vec![Values::NONE; thread.registers.len()]; thread.code.len()];
                     at[thread.entry.index()] = vec![Values::one(0); thread.registers.len()];
                     at
                 })
@@ -200,7 +203,13 @@ impl PossibleValues {
         changed
     }
 
-    fn write(&mut self, place: &Place, registers: &[Values], domain: Domain, values: &Values) -> bool {
+    fn write(
+        &mut self,
+        place: &Place,
+        registers: &[Values],
+        domain: Domain,
+        values: &Values,
+    ) -> bool {
         let mut changed = false;
         if !self.fixed {
             for loc in possible_locations(place, registers, domain) {

@@ -215,7 +215,8 @@ impl Memory for Sc {
         Ok(match self.store.access(state, action, notes)? {
             None => Effect::Blocked,
             Some(access) => {
-                if let (Some(written), Some(loc), true) = (&self.written, action.loc(), access.wrote)
+                if let (Some(written), Some(loc), true) =
+                    (&self.written, action.loc(), access.wrote)
                 {
                     let value = state[loc.index()] - self.store.domain.min;
                     written[loc.index()][value as usize].store(true, Relaxed);

@@ -152,8 +152,7 @@ impl Rc20 {
                 *atomic && (reading.columns.tracks(loc) || overwriting.columns.tracks(loc))
             })
             .collect();
-        let watched =
-            (0..needs_column.len()).filter(|x| needs_column[*x]).map(Loc::from).collect();
+        let watched = (0..needs_column.len()).filter(|x| needs_column[*x]).map(Loc::from).collect();
         let mut accessed = vec![false; program.locations.len()];
         for (_, _, step) in program.steps() {
             for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
@@ -248,13 +247,7 @@ impl Memory for Rc20 {
         &state.values
     }
 
-    fn arrive(
-        &self,
-        state: &State,
-        tid: Tid,
-        instr: &Instr,
-        action: &Action,
-    ) -> Option<Violation> {
+    fn arrive(&self, state: &State, tid: Tid, instr: &Instr, action: &Action) -> Option<Violation> {
         let taint = state.taint[tid.index()];
         if !taint.is_empty() && !matches!(instr, Instr::Assign { .. }) {
             let used = match action {

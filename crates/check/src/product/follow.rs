@@ -1,0 +1,342 @@
+//! Following one thread: from a step through its private steps to where it rests.
+//!
+//! With late choices a thread rests before a `oneof` and takes it together with the access behind
+//! it; what the memory could object to there is looked at on arrival.
+
+use super::{Finding, Pending, Product, Scratch, World};
+use model::memory::Memory;
+use model::thread::Action;
+use model::{Instr, Pc, Reg, Tid, Value};
+use search::Sink;
+
+/// Local steps taken in one go. A thread that has not come to an access by then rests where it is,
+/// so that a loop of local steps does not hold up the search.
+const LOCAL_STEPS: u32 = 1000;
+
+/// Who watches a thread being followed: a search, or [`crate::replay`].
+pub(crate) trait Follow<M: Memory> {
+    /// The thread took a step, having read this.
+    #[inline(always)]
+    fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
+        let _ = (tid, pc, action, read);
+    }
+
+    /// The step just taken could have led to this many other places, which are followed later.
+    #[inline(always)]
+    fn forked(&mut self, alternatives: usize) {
+        let _ = alternatives;
+    }
+
+    /// The thread has come to rest in `scratch.next`; says whether that state is new. If there are
+    /// alternatives left, the last one is followed next.
+    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool;
+
+    /// The thread came to where it has been before; what follows is known. If there are
+    /// alternatives left, the last one is followed next.
+    #[inline(always)]
+    fn dropped(&mut self) {}
+
+    /// Something is worth reporting.
+    fn finding(&mut self, finding: Finding<M::Violation>);
+}
+
+/// A search that follows a thread.
+pub(super) struct Searching<'a, K>(pub &'a mut K);
+
+impl<M: Memory, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
+    #[inline(always)]
+    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
+        self.0.state(product.packed(scratch))
+    }
+
+    fn finding(&mut self, finding: Finding<M::Violation>) {
+        self.0.finding(finding);
+    }
+}
+
+/// What became of a thread that was told to move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Moved {
+    /// It could.
+    pub enabled: bool,
+    /// It reached a state not seen before.
+    pub new: bool,
+}
+
+/// Where a thread being followed came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Came {
+    /// Through a private step.
+    Further,
+    /// To where it rests.
+    ToRest,
+    /// To a choice it has been at before, which is being followed already.
+    Around,
+}
+
+impl<M: Memory> Product<'_, M> {
+    /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
+    /// private steps to where it comes to rest.
+    fn settle(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) -> bool {
+        let mut new = false;
+        let mut budget = LOCAL_STEPS;
+        scratch.forks.clear();
+        loop {
+            new |= self.settle_branch(scratch, tid, &mut budget, follow);
+            if !next_choice(scratch) {
+                return new;
+            }
+        }
+    }
+
+    /// Follows `tid` in `scratch.next` to where it comes to rest, leaving alternatives alone. Says
+    /// whether that state is new.
+    fn settle_branch(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        budget: &mut u32,
+        follow: &mut impl Follow<M>,
+    ) -> bool {
+        loop {
+            let pc = scratch.next.pcs[tid.index()];
+            if self.choice_points[tid.index()][pc.index()] {
+                self.forget_if_dead(scratch, tid, pc);
+                self.look_ahead(scratch, tid, pc, follow);
+                return follow.rests(self, scratch);
+            }
+            match self.settle_once(scratch, tid, budget, follow) {
+                Came::Further => {}
+                Came::ToRest => return follow.rests(self, scratch),
+                Came::Around => {
+                    follow.dropped();
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Does `tid` rest at `pc` because it has a choice there?
+    pub(crate) fn rests_before_choice(&self, tid: Tid, pc: Pc) -> bool {
+        self.choice_points[tid.index()][pc.index()]
+    }
+
+    /// Lets the memory look at the accesses behind the choice at `pc`, to which `tid` has come.
+    fn look_ahead(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        pc: Pc,
+        follow: &mut impl Follow<M>,
+    ) {
+        let accesses = &self.next_accesses[tid.index()][pc.index()];
+        if !M::OBJECTS || !self.memory.may_object(&scratch.next.memory, tid, accesses) {
+            return;
+        }
+        let here = scratch.next.clone();
+        let waiting = std::mem::take(&mut scratch.choices);
+        follow.forked(1);
+        self.through_choices(scratch, tid, follow, |_, _, follow| follow.dropped());
+        scratch.choices = waiting;
+        scratch.next = here;
+    }
+
+    /// Follows `tid` from a choice in `scratch.next` through all alternatives up to the first
+    /// access of each, where `arrived` takes over.
+    fn through_choices<W: Follow<M>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut W,
+        mut arrived: impl FnMut(&Self, &mut Scratch<M::State>, &mut W),
+    ) {
+        let mut budget = LOCAL_STEPS;
+        scratch.forks.clear();
+        loop {
+            loop {
+                match self.settle_once(scratch, tid, &mut budget, follow) {
+                    Came::Further => {}
+                    Came::ToRest => {
+                        arrived(self, scratch, follow);
+                        break;
+                    }
+                    Came::Around => {
+                        follow.dropped();
+                        break;
+                    }
+                }
+            }
+            if !next_choice(scratch) {
+                return;
+            }
+        }
+    }
+
+    /// Looks at where `tid` has arrived and, if the step there is private, takes it.
+    #[inline(always)]
+    fn settle_once(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        budget: &mut u32,
+        follow: &mut impl Follow<M>,
+    ) -> Came {
+        let pc = scratch.next.pcs[tid.index()];
+        self.forget_if_dead(scratch, tid, pc);
+        let world = &mut scratch.next;
+        let instr = &self.program.step(tid, pc).instr;
+        let private = self.reductions.local_steps && *budget > 0 && self.is_private(instr);
+        if !M::OBJECTS && !private {
+            return Came::ToRest;
+        }
+        let pending = self.pending(world, tid, |finding| follow.finding(finding));
+        let Pending::Wants(action) = &pending else { return Came::ToRest };
+        if M::OBJECTS
+            && let Some(violation) = self.memory.arrive(&world.memory, tid, instr, action)
+        {
+            follow.finding(Finding::Violation { tid, pc, violation });
+        }
+        if !private {
+            return Came::ToRest;
+        }
+        *budget -= 1;
+        if matches!(instr, Instr::Jump { targets, .. } if targets.len() > 1) {
+            // A loop of choices without an access would be followed again and again.
+            let mut packed = Vec::new();
+            self.pack(world, &mut packed);
+            if scratch.forks.contains(&packed) {
+                return Came::Around;
+            }
+            scratch.forks.push(packed);
+        }
+        match self.step(world, tid, action, &mut scratch.choices, &mut scratch.pool, follow) {
+            true => Came::Further,
+            false => Came::ToRest,
+        }
+    }
+
+    /// Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
+    #[inline(always)]
+    fn forget_if_dead(&self, scratch: &mut Scratch<M::State>, tid: Tid, pc: Pc) {
+        if self.reductions.dead_registers || !self.renamings.is_empty() {
+            self.forget_dead(&mut scratch.next, tid, pc);
+        }
+    }
+
+    #[inline]
+    fn forget_dead(&self, world: &mut World<M::State>, tid: Tid, pc: Pc) {
+        let live = self.live[tid.index()][pc.index()];
+        let first = self.first_reg[tid.index()];
+        let count = self.first_reg[tid.index() + 1] - first;
+        for (r, value) in world.regs[first..first + count].iter_mut().enumerate() {
+            if !live.contains(Reg(r as u32)) {
+                *value = 0;
+            }
+        }
+        self.memory.forget_dead(&mut world.memory, tid, live);
+    }
+
+    /// Moves `tid` from `scratch.world`, where it wants what `scratch.pending` says.
+    pub(super) fn fire(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) -> Moved {
+        let Pending::Wants(action) = &scratch.pending[tid.index()] else {
+            return Moved::default();
+        };
+        if scratch.world.bus.is_some_and(|holder| holder != tid) {
+            return Moved::default();
+        }
+        let pc = scratch.world.pcs[tid.index()];
+        scratch.next.clone_from(&scratch.world);
+        if self.choice_points[tid.index()][pc.index()] {
+            return self.fire_choice(scratch, tid, follow);
+        }
+        let (choices, pool) = (&mut scratch.choices, &mut scratch.pool);
+        let enabled = self.step(&mut scratch.next, tid, action, choices, pool, follow);
+        Moved { enabled, new: enabled && self.settle(scratch, tid, follow) }
+    }
+
+    /// Moves `tid`, which rests before a choice in `scratch.next`: every alternative that leads to
+    /// an access which the memory allows.
+    fn fire_choice<W: Follow<M>>(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        tid: Tid,
+        follow: &mut W,
+    ) -> Moved {
+        let mut moved = Moved::default();
+        self.through_choices(scratch, tid, follow, |product, scratch, follow| {
+            let pending = product.pending(&scratch.next, tid, |finding| follow.finding(finding));
+            let stays = match &pending {
+                // Behind the choice the thread is done, or runs on without an access: it can rest.
+                Pending::Done => true,
+                Pending::Faulty => false,
+                Pending::Wants(action) => {
+                    let Scratch { next, choices, pool, .. } = scratch;
+                    if product.is_private(&product.program.step(tid, next.pcs[tid.index()]).instr) {
+                        true
+                    } else if product.step(next, tid, action, choices, pool, follow) {
+                        let mut budget = LOCAL_STEPS;
+                        moved.enabled = true;
+                        moved.new |= product.settle_branch(scratch, tid, &mut budget, follow);
+                        return;
+                    } else {
+                        false
+                    }
+                }
+            };
+            if stays {
+                moved.enabled = true;
+                moved.new |= follow.rests(product, scratch);
+            } else {
+                follow.dropped();
+            }
+        });
+        moved
+    }
+
+    /// Moves `tid` from `world`.
+    pub(crate) fn fire_from(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        world: &World<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) {
+        scratch.world.clone_from(world);
+        scratch.pending[tid.index()] = self.pending(world, tid, |finding| follow.finding(finding));
+        self.fire(scratch, tid, follow);
+    }
+
+    /// Lets `tid` come to rest from `world`, in which it has not moved yet.
+    pub(crate) fn settle_from(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        world: &World<M::State>,
+        tid: Tid,
+        follow: &mut impl Follow<M>,
+    ) {
+        scratch.next.clone_from(world);
+        self.settle(scratch, tid, follow);
+    }
+}
+
+/// Takes the last alternative not yet followed; says whether there was one.
+fn next_choice<S>(scratch: &mut Scratch<S>) -> bool {
+    match scratch.choices.pop() {
+        Some(other) => {
+            let used = std::mem::replace(&mut scratch.next, other);
+            scratch.pool.push(used);
+            true
+        }
+        None => false,
+    }
+}

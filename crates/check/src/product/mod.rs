@@ -1,0 +1,517 @@
+//! A program and a memory, explored together.
+//!
+//! [`Product`] is the bridge between `model` and `search`: it packs the threads' program counters
+//! and registers and the memory's state into one fixed-width state and generates successors. The
+//! reductions live here, because each is an argument about programs:
+//!
+//! * *local steps*: assignments, jumps and fences that only their thread can notice are taken at
+//!   once, with the access before them, so threads always rest before an access;
+//! * *late choices*: a thread that comes to a `oneof` rests before it and chooses when it makes the
+//!   access it leads to, so that states do not multiply with choices that nobody can see yet. What
+//!   a memory could object to behind the choice is looked at on arrival;
+//! * *partial order*: accesses of different threads commute unless they touch the same location and
+//!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
+//!   those threads need to move now (a persistent set), provided one of them reaches a new state;
+//! * *subsumption*: monitors only remember more and object more; of two states that differ only in
+//!   them, the one whose monitors remember more stands for the other ([`Memory::monitor_bits`]);
+//! * *dead registers* are zeroed, so that states differing only in them become one;
+//! * *symmetry*: of states that differ by an automorphism of the program, one is kept
+//!   ([`model::analysis::symmetry`]).
+
+mod follow;
+mod orbit;
+mod pack;
+mod persistent;
+
+pub(crate) use follow::Follow;
+
+use crate::reduce::Reductions;
+use follow::Searching;
+use model::analysis::access::{Future, futures, next_accesses};
+use model::analysis::liveness::live_registers;
+use model::analysis::symmetry::Symmetries;
+use model::analysis::values::PossibleValues;
+use model::bits::width_for;
+use model::memory::{Effect, Memory, is_private_fence};
+use model::thread::{self, Action};
+use model::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use orbit::Orbit;
+use pack::Layout;
+use search::Sink;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Something a search reports about a program on a memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Finding<V> {
+    /// The memory objects to the thread being here, or to what it did here.
+    Violation {
+        /// Who.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// Why.
+        violation: V,
+    },
+    /// An assertion failed.
+    Assertion {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+    },
+    /// An expression has no value.
+    Fault {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// Why.
+        fault: Fault,
+    },
+    /// Nobody can move, and these threads are not done.
+    Deadlock {
+        /// The threads that wait, and where.
+        waiting: Vec<(Tid, Pc)>,
+    },
+}
+
+/// A program state in working form.
+#[derive(Debug)]
+pub struct World<S> {
+    /// Program counters.
+    pub pcs: Vec<Pc>,
+    /// Registers of all threads, one thread after the other.
+    pub regs: Vec<Value>,
+    /// The thread inside an uninterrupted block, if any.
+    pub bus: Option<Tid>,
+    /// The memory.
+    pub memory: S,
+}
+
+impl<S: Clone> Clone for World<S> {
+    fn clone(&self) -> Self {
+        World {
+            pcs: self.pcs.clone(),
+            regs: self.regs.clone(),
+            bus: self.bus,
+            memory: self.memory.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.pcs.clone_from(&other.pcs);
+        self.regs.clone_from(&other.regs);
+        self.bus = other.bus;
+        self.memory.clone_from(&other.memory);
+    }
+}
+
+/// What a thread can do in a state.
+#[derive(Clone, Debug)]
+enum Pending {
+    /// Nothing, ever again.
+    Done,
+    /// Nothing: evaluating its next instruction fails.
+    Faulty,
+    /// This, if the memory allows it.
+    Wants(Action),
+}
+
+/// One worker's working memory.
+pub struct Scratch<S> {
+    world: World<S>,
+    pub(crate) next: World<S>,
+    /// Worlds of nondeterministic choices not yet followed.
+    choices: Vec<World<S>>,
+    pool: Vec<World<S>>,
+    /// Choice points the thread being followed has come to, packed.
+    forks: Vec<Vec<u64>>,
+    pending: Vec<Pending>,
+    words: Vec<u64>,
+    /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
+    image: World<S>,
+    smallest: Vec<u64>,
+    keys: Vec<u64>,
+}
+
+/// The product of a program and a memory.
+pub struct Product<'p, M: Memory> {
+    /// The program.
+    pub program: &'p Program,
+    /// The memory.
+    pub memory: M,
+    reductions: Reductions,
+    pub(crate) symmetries: Symmetries,
+    renamings: Vec<M::Renaming>,
+    layout: Layout,
+    first_reg: Vec<usize>,
+    live: Vec<Vec<RegSet>>,
+    futures: Vec<Vec<Future>>,
+    /// Per thread and program counter: what may be accessed first from there on.
+    next_accesses: Vec<Vec<Future>>,
+    /// Per thread and program counter: does the thread rest there because of a choice?
+    choice_points: Vec<Vec<bool>>,
+    orbits: Vec<Orbit>,
+    uses_bus: bool,
+    wrapped: Vec<Vec<AtomicBool>>,
+}
+
+impl<'p, M: Memory> Product<'p, M> {
+    /// The product of `program` and `memory`, which must have been made for it. `symmetries` are
+    /// those to use, and `possible` must be closed under them.
+    pub fn new(
+        program: &'p Program,
+        possible: &PossibleValues,
+        symmetries: Symmetries,
+        memory: M,
+        reductions: Reductions,
+    ) -> Self {
+        let mut first_reg = Vec::new();
+        let mut regs = Vec::new();
+        for (t, thread) in program.threads.iter().enumerate() {
+            first_reg.push(regs.len());
+            for r in 0..thread.registers.len() {
+                let (min, max) = possible
+                    .register(t, Reg::from(r))
+                    .bounds(program.domain)
+                    .expect("a register starts at 0");
+                regs.push((min, width_for((i64::from(max) - i64::from(min) + 1) as u64)));
+            }
+        }
+        first_reg.push(regs.len());
+        let uses_bus = program.steps().any(|(_, _, step)| step.instr == Instr::BusLock);
+        let pcs: Vec<u32> =
+            program.threads.iter().map(|thread| width_for(thread.code.len() as u64)).collect();
+        let bus = if uses_bus { width_for(program.threads.len() as u64 + 1) } else { 0 };
+        let bits = pcs.iter().sum::<u32>()
+            + regs.iter().map(|(_, width)| width).sum::<u32>()
+            + bus
+            + memory.bits();
+        let core_bytes = bits.div_ceil(8).max(1);
+        let layout = Layout {
+            pcs,
+            regs,
+            bus,
+            core_padding: 8 * core_bytes - bits,
+            core_bytes: core_bytes as usize,
+            bytes: (core_bytes + memory.monitor_bits().div_ceil(8)) as usize,
+        };
+        let fence = memory.fence_location();
+        Product {
+            program,
+            reductions,
+            renamings: symmetries.elements[1..]
+                .iter()
+                .map(|alpha| memory.renaming(alpha, &symmetries.types))
+                .collect(),
+            layout,
+            first_reg,
+            live: program.threads.iter().map(live_registers).collect(),
+            futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            next_accesses: program.threads.iter().map(|t| next_accesses(t, fence)).collect(),
+            choice_points: program
+                .threads
+                .iter()
+                .map(|thread| {
+                    let is_choice = |instr: &Instr| {
+                        matches!(instr, Instr::Jump { targets, .. } if targets.len() > 1)
+                    };
+                    let late = reductions.late_choices && reductions.local_steps;
+                    thread.code.iter().map(|step| late && is_choice(&step.instr)).collect()
+                })
+                .collect(),
+            orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
+            uses_bus,
+            wrapped: program
+                .threads
+                .iter()
+                .map(|thread| thread.code.iter().map(|_| AtomicBool::new(false)).collect())
+                .collect(),
+            memory,
+            symmetries,
+        }
+    }
+
+    /// Where results wrapped around during the exploration.
+    pub fn wrapped(&self) -> Vec<(Tid, Pc)> {
+        let mut places = Vec::new();
+        for (t, thread) in self.wrapped.iter().enumerate() {
+            for (pc, wrapped) in thread.iter().enumerate() {
+                if wrapped.load(Ordering::Relaxed) {
+                    places.push((Tid::from(t), Pc::from(pc)));
+                }
+            }
+        }
+        places
+    }
+
+    /// The state in which nothing has happened.
+    pub fn initial_world(&self) -> World<M::State> {
+        World {
+            pcs: self.program.threads.iter().map(|thread| thread.entry).collect(),
+            regs: vec![0; self.layout.regs.len()],
+            bus: None,
+            memory: self.memory.initial(),
+        }
+    }
+
+    /// Thread `tid`'s registers in `world`.
+    #[inline(always)]
+    pub fn regs<'w>(&self, world: &'w World<M::State>, tid: Tid) -> &'w [Value] {
+        &world.regs[self.first_reg[tid.index()]..self.first_reg[tid.index() + 1]]
+    }
+
+    #[inline(always)]
+    fn set(&self, world: &mut World<M::State>, tid: Tid, reg: Reg, value: Value) {
+        world.regs[self.first_reg[tid.index()] + reg.index()] = value;
+    }
+
+    fn note(&self, tid: Tid, pc: Pc, notes: Notes) {
+        if notes.wrapped {
+            self.wrapped[tid.index()][pc.index()].store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Can only its own thread notice the step?
+    fn is_private(&self, instr: &Instr) -> bool {
+        match instr {
+            Instr::Fence(mode) => is_private_fence(*mode, self.memory.fence_location()),
+            Instr::Begin | Instr::End | Instr::LightFence(_) => true,
+            Instr::Halt => false,
+            other => other.is_local(),
+        }
+    }
+
+    /// The location an action touches and whether it may write; none if it is private.
+    fn footprint(&self, action: &Action) -> Option<(Loc, bool)> {
+        match action {
+            Action::Fence(mode) => {
+                self.memory.fence_location().filter(|_| mode.updates()).map(|fence| (fence, true))
+            }
+            _ => action.loc().map(|loc| (loc, action.may_write())),
+        }
+    }
+
+    fn pending<F: FnMut(Finding<M::Violation>)>(
+        &self,
+        world: &World<M::State>,
+        tid: Tid,
+        mut report: F,
+    ) -> Pending {
+        let pc = world.pcs[tid.index()];
+        let mut notes = Notes::default();
+        let instr = &self.program.step(tid, pc).instr;
+        let action =
+            thread::next_action(instr, self.regs(world, tid), self.program.domain, &mut notes);
+        self.note(tid, pc, notes);
+        match action {
+            Ok(Action::Halt) => Pending::Done,
+            Ok(action) => Pending::Wants(action),
+            Err(fault) => {
+                report(Finding::Fault { tid, pc, fault });
+                Pending::Faulty
+            }
+        }
+    }
+
+    /// Takes one step of `tid` in `world`, where it wants `action`. Alternatives of a
+    /// nondeterministic jump go to `choices`. Says whether it could.
+    #[inline]
+    fn step(
+        &self,
+        world: &mut World<M::State>,
+        tid: Tid,
+        action: &Action,
+        choices: &mut Vec<World<M::State>>,
+        pool: &mut Vec<World<M::State>>,
+        follow: &mut impl Follow<M>,
+    ) -> bool {
+        let pc = world.pcs[tid.index()];
+        let step = self.program.step(tid, pc);
+        let domain = self.program.domain;
+        let mut notes = Notes::default();
+        let mut next = step.next;
+        let evaluated = match &step.instr {
+            Instr::Assign { value, .. } => value.eval(self.regs(world, tid), domain, &mut notes),
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
+                cond.eval(self.regs(world, tid), domain, &mut notes)
+            }
+            _ => Ok(0),
+        };
+        let value = match evaluated {
+            Ok(value) => value,
+            Err(fault) => {
+                follow.finding(Finding::Fault { tid, pc, fault });
+                return false;
+            }
+        };
+        let effect = self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
+        self.note(tid, pc, notes);
+        let read = match effect {
+            Ok(Effect::Done(read)) => read,
+            Ok(Effect::Wrong(violation, read)) => {
+                follow.finding(Finding::Violation { tid, pc, violation });
+                read
+            }
+            Ok(Effect::Blocked) => return false,
+            Err(fault) => {
+                follow.finding(Finding::Fault { tid, pc, fault });
+                return false;
+            }
+        };
+        if !matches!(&step.instr, Instr::Assert(_) | Instr::Assume(_) if value == 0) {
+            follow.took(tid, pc, action, read);
+        }
+        match &step.instr {
+            Instr::Assign { dst, .. } => self.set(world, tid, *dst, value),
+            Instr::Jump { targets, .. } if value != 0 => {
+                let Some((&first, others)) = targets.split_first() else { return false };
+                for &target in others {
+                    let mut other = pool.pop().unwrap_or_else(|| world.clone());
+                    other.clone_from(world);
+                    other.pcs[tid.index()] = target;
+                    choices.push(other);
+                }
+                follow.forked(others.len());
+                next = first;
+            }
+            Instr::Assert(_) if value == 0 => {
+                follow.finding(Finding::Assertion { tid, pc });
+                return false;
+            }
+            Instr::Assume(_) if value == 0 => return false,
+            Instr::BusLock => world.bus = Some(tid),
+            Instr::BusUnlock => world.bus = None,
+            instr => {
+                if let (Some(dst), Some(value)) = (thread::destination(instr), read) {
+                    self.set(world, tid, dst, value);
+                }
+            }
+        }
+        world.pcs[tid.index()] = next;
+        true
+    }
+}
+
+fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let tid = Tid(set.trailing_zeros());
+            set &= set - 1;
+            tid
+        })
+    })
+}
+
+impl<M: Memory> search::Model for Product<'_, M> {
+    type Scratch = Scratch<M::State>;
+    type Finding = Finding<M::Violation>;
+
+    fn state_bytes(&self) -> usize {
+        self.layout.bytes
+    }
+
+    fn core_bytes(&self) -> usize {
+        match self.reductions.subsumption {
+            true => self.layout.core_bytes,
+            false => self.layout.bytes,
+        }
+    }
+
+    fn scratch(&self) -> Self::Scratch {
+        Scratch {
+            world: self.initial_world(),
+            next: self.initial_world(),
+            choices: Vec::new(),
+            pool: Vec::new(),
+            forks: Vec::new(),
+            pending: vec![Pending::Done; self.program.threads.len()],
+            words: Vec::new(),
+            image: self.initial_world(),
+            smallest: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// A deadlock is worth a warning; it does not make the program wrong.
+    fn stops(&self, finding: &Self::Finding) -> bool {
+        !matches!(finding, Finding::Deadlock { .. })
+    }
+
+    fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
+        let (begun, findings) = crate::replay::beginnings(self, scratch);
+        for begun in begun {
+            scratch.next.clone_from(&begun.world);
+            sink.state(self.packed(scratch));
+        }
+        for noted in findings {
+            sink.finding(noted.finding);
+        }
+    }
+
+    fn expand<K: Sink<Self::Finding>>(
+        &self,
+        state: &[u8],
+        scratch: &mut Self::Scratch,
+        sink: &mut K,
+    ) {
+        self.unpack(state, &mut scratch.words, &mut scratch.world);
+        let mut movable = 0u32;
+        for tid in self.program.tids() {
+            let pending = self.pending(&scratch.world, tid, |finding| sink.finding(finding));
+            if !matches!(pending, Pending::Done) {
+                movable |= 1 << tid.0;
+            }
+            scratch.pending[tid.index()] = pending;
+        }
+        let mut follow = Searching(sink);
+        let mut enabled = false;
+        let mut rest = movable;
+        if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
+            let first = self.persistent_set(scratch, movable);
+            if first != movable {
+                let mut new = false;
+                for tid in threads(first) {
+                    let moved = self.fire(scratch, tid, &mut follow);
+                    enabled |= moved.enabled;
+                    new |= moved.new;
+                }
+                if new {
+                    return;
+                }
+                rest &= !first;
+            }
+        }
+        for tid in threads(rest) {
+            enabled |= self.fire(scratch, tid, &mut follow).enabled;
+        }
+        if !enabled {
+            self.report_deadlock(scratch, movable, sink);
+        }
+    }
+}
+
+impl<M: Memory> Product<'_, M> {
+    /// Nobody moved. Threads stopped by a failed assertion or assumption or a fault are not waiting.
+    fn report_deadlock<K: Sink<Finding<M::Violation>>>(
+        &self,
+        scratch: &Scratch<M::State>,
+        movable: u32,
+        sink: &mut K,
+    ) {
+        let waiting: Vec<_> = threads(movable)
+            .filter(|tid| {
+                let pc = scratch.world.pcs[tid.index()];
+                self.rests_before_choice(*tid, pc)
+                    || matches!(
+                        scratch.pending[tid.index()],
+                        Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
+                    )
+            })
+            .map(|tid| (tid, scratch.world.pcs[tid.index()]))
+            .collect();
+        if !waiting.is_empty() {
+            sink.finding(Finding::Deadlock { waiting });
+        }
+    }
+}
