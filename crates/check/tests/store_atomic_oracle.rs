@@ -7,7 +7,7 @@
 
 use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check, compile, trf};
 use model::memory::store_buffer::trace::Trace;
-use model::memory::store_buffer::{self, Move, Seen, State};
+use model::memory::store_buffer::{self, Move, Seen, State, StoreId};
 use model::random::{Allow, Config, program};
 use model::{Instr, Program, Tid};
 use std::collections::HashSet;
@@ -70,11 +70,10 @@ fn has_cycle(program: &Program) -> Option<bool> {
     Some(false)
 }
 
+type Accesses = Vec<(u32, u32, Option<StoreId>)>;
+
 /// Two computations with equal keys have equal states and equal traces.
-fn key(
-    program: &Program,
-    node: &Node,
-) -> (State, Vec<Vec<(u32, u32, Option<Option<(Tid, u32)>>)>>, Vec<Vec<(Tid, u32)>>) {
+fn key(program: &Program, node: &Node) -> (State, Vec<Accesses>, Vec<Vec<(Tid, u32)>>) {
     let threads = program
         .tids()
         .map(|tid| {
@@ -198,7 +197,7 @@ fn agree(machine: Machine, blocks: bool) {
         }
     }
     // Blocks order so much that few programs with them are not robust.
-    let seldom = if blocks { 30 } else { 10 };
+    let seldom = if blocks { 30 } else { 15 };
     eprintln!("{machine}: {judged} programs, {violated} not robust, {skipped} too large");
     assert!(
         violated * seldom > judged && violated * 10 < 9 * judged,

@@ -58,6 +58,7 @@ pub fn settle(
     let done = thread.code.len() as u32;
     let mut notes = Notes::default();
     let mut dead: Option<Rest> = None;
+    let mut chosen: SmallVec<[(u32, Regs); 2]> = SmallVec::new();
     work.clear();
     work.push(from);
     while let Some(mut at) = work.pop() {
@@ -96,6 +97,15 @@ pub fn settle(
                             stop(at, None);
                             break;
                         };
+                        if !rest.is_empty() {
+                            // Choices in a loop lead back to where they were made.
+                            let here = (at.pc, at.regs.clone());
+                            if chosen.contains(&here) {
+                                stop(at, None);
+                                break;
+                            }
+                            chosen.push(here);
+                        }
                         at.path.push(pc);
                         for other in rest {
                             work.push(Rest { pc: other.0, ..at.clone() });

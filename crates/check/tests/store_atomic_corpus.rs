@@ -1,0 +1,104 @@
+//! Every program of the corpus that says what it expects of a store-atomic machine.
+
+use check::robustness::store_atomic::model::AttackSearch;
+use check::robustness::store_atomic::{
+    Machine, Method, Refusal, Settings, Verdict, check, compile,
+};
+use search::Limits;
+use std::path::{Path, PathBuf};
+
+/// Larger programs are left to longer runs.
+const STATES: u64 = 10_000;
+
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+        let path = entry.expect("the corpus can be read").path();
+        match path.is_dir() {
+            true => programs(&path, found),
+            false if path.extension().is_some_and(|e| e == "fp") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// Verdicts are as expected, with singularity and locality where both apply, and singularity never
+/// visits more states.
+#[test]
+fn the_corpus_is_as_it_says() {
+    let mut files = Vec::new();
+    programs(&corpus(), &mut files);
+    files.sort();
+    let (mut decided, mut large, mut both) = (0, 0, 0);
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("the corpus can be read");
+        let name = file.display().to_string();
+        for machine in Machine::ALL {
+            let line = format!("// expect {machine} robustness: ");
+            let Some(expected) = text.lines().find_map(|l| l.strip_prefix(&line)) else { continue };
+            let source = lang::parse(&name, &text).expect("a good program");
+            let limits = Limits { states: Some(STATES), ..Limits::default() };
+            let run = |method| {
+                let settings = Settings { method, limits, ..Settings::default() };
+                check(&source.program, machine, &settings, &|_| {})
+            };
+            let outcome = run(Method::Locality).expect("locality is always complete");
+            if let Verdict::Undecided(_) = outcome.verdict {
+                large += 1;
+                continue;
+            }
+            assert_eq!(outcome.verdict.name(), expected.trim(), "{name} {machine}");
+            decided += 1;
+            match run(Method::Singularity) {
+                Ok(singular) => {
+                    assert_eq!(singular.verdict.name(), outcome.verdict.name(), "{name} {machine}");
+                    if singular.verdict == Verdict::Holds {
+                        assert!(singular.cost.states <= outcome.cost.states, "{name} {machine}");
+                    }
+                    both += 1;
+                }
+                Err(Refusal::Incomplete(..)) => {}
+                Err(other) => panic!("{name} {machine}: {other}"),
+            }
+        }
+    }
+    eprintln!("{decided} decided, {both} both ways, {large} too large");
+    assert!(decided > 200 && both > 20 && large < 120);
+}
+
+/// Singularity is refused where it would be wrong, and there it *is* wrong.
+#[test]
+fn singularity_is_refused_where_it_would_be_wrong() {
+    let file = corpus().join("litmus/light-fence-two-delays.fp");
+    let text = std::fs::read_to_string(file).expect("the corpus can be read");
+    let source = lang::parse("light-fence-two-delays.fp", &text).expect("a good program");
+    let settings = Settings { method: Method::Singularity, ..Settings::default() };
+    let refusal = check(&source.program, Machine::Pgas, &settings, &|_| {}).unwrap_err();
+    assert!(refusal.to_string().contains("lightweight fences"), "{refusal}");
+    let compiled = compile(&source.program, Machine::Pgas).expect("no transactions");
+    let findings = |singular| {
+        let search = AttackSearch::new(&compiled.program, Machine::Pgas, singular);
+        search::explore(&search, &search::Options::default(), &|_| {}).findings.len()
+    };
+    assert_eq!((findings(false), findings(true)), (1, 0));
+    let without = text.replace("fence(x);", "");
+    let source = lang::parse("no-fence.fp", &without).expect("a good program");
+    let outcome = check(&source.program, Machine::Pgas, &settings, &|_| {}).expect("complete");
+    assert_eq!(outcome.verdict.name(), "violated");
+}
+
+/// A value that grows without bound ends in a clean answer that names the place.
+#[test]
+fn runaway_values_are_undecided() {
+    let text = "thread a initial q transition q p read r 0 transition p q write + r 1 0 end
+                thread b initial q transition q p write 1 1 transition p s read r 2 end
+                thread c initial q transition q p read r 1 transition p s write 1 2 end";
+    let source = lang::trencher::parse("t.txt", text).expect("a good program");
+    let outcome = check(&source.program, Machine::Tso, &Settings::default(), &|_| {})
+        .expect("can be checked");
+    let Verdict::Undecided(why) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    assert!(why.to_string().contains("out of range"), "{why}");
+}
