@@ -20,6 +20,21 @@ fn outcomes() {
 }
 
 #[test]
+fn fix() {
+    golden!(Desk::new().run("fix --help").stdout);
+}
+
+#[test]
+fn serial() {
+    golden!(Desk::new().run("serial --help").stdout);
+}
+
+#[test]
+fn export() {
+    golden!(Desk::new().run("export --help").stdout);
+}
+
+#[test]
 fn summaries() {
     let desk = Desk::new();
     golden!(
