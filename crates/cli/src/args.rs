@@ -84,7 +84,8 @@ pub struct SearchArgs {
     /// Give up on a file after this many states, such as 200000 or 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub limit_states: Option<u64>,
-    /// Give up on a file when its states take this much memory, such as 512M or 2G
+    /// Give up on a file when its states take this much memory, such as 512M or 2G [default: four
+    /// fifths of what is free]
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
     pub limit_memory: Option<u64>,
     /// Give up on a file after this time, such as 30s, 5m or 2h
@@ -392,7 +393,7 @@ impl Check {
             },
             limits: Limits {
                 states: self.search.limit_states,
-                memory: self.search.limit_memory,
+                memory: self.search.limit_memory.or_else(quantity::spare_memory),
                 time: self.search.limit_time,
                 depth: None,
             },

@@ -189,7 +189,9 @@ impl<'a> Reply<'a> {
             let place = self.quoted(happening.tid, happening.pc);
             let _ = writeln!(out, "  {thread:<12} {place:<40} {what}{target}");
         }
-        out.push_str("\nNo interleaving does this: each of these would have to come before the next.\n");
+        out.push_str(
+            "\nNo interleaving does this: each of these would have to come before the next.\n",
+        );
         for on in &witness.cycle {
             let thread = self.thread(on.tid);
             let _ = writeln!(out, "  {thread:<12} {}", self.quoted(on.tid, on.pc));

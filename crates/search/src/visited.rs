@@ -459,10 +459,7 @@ impl Worker<'_> {
 fn covers(a: &[u8], b: &[u8]) -> bool {
     let (a_words, a_rest) = a.as_chunks::<8>();
     let (b_words, b_rest) = b.as_chunks::<8>();
-    a_words
-        .iter()
-        .zip(b_words)
-        .all(|(a, b)| u64::from_ne_bytes(*b) & !u64::from_ne_bytes(*a) == 0)
+    a_words.iter().zip(b_words).all(|(a, b)| u64::from_ne_bytes(*b) & !u64::from_ne_bytes(*a) == 0)
         && a_rest.iter().zip(b_rest).all(|(a, b)| b & !a == 0)
 }
 
