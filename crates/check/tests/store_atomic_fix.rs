@@ -153,3 +153,34 @@ fn fences_against_triangular_races_are_enough() {
     }
     assert!(more > 10, "the two are told apart too seldom: {more}");
 }
+
+/// Fences put into the text make the text robust: catches sites whose fence would land elsewhere.
+#[test]
+fn patched_texts_are_robust() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/algorithms/");
+    let names = [
+        "dekker-unfenced",
+        "lamport-fast-2-unfenced",
+        "bakery-2-unfenced",
+        "burns-2-unfenced",
+        "peterson-rlx",
+        "szymanski-unfenced",
+        "sleep-wake-lost",
+    ];
+    for name in names {
+        let text = std::fs::read_to_string(format!("{corpus}{name}.fp")).expect("it is there");
+        let source = lang::parse(name, &text).expect("a good program");
+        for machine in [Machine::Tso, Machine::Pso] {
+            let aims = [Aim::Robust(machine)];
+            let settings = Settings::default();
+            let placement = place(&source.program, &aims, Weights::default(), &settings, &|_| {})
+                .unwrap_or_else(|why| panic!("{name} {machine}: {why}"));
+            let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
+            let fixed = lang::insert_fences(&source, &origins);
+            let again =
+                lang::parse(name, &fixed).unwrap_or_else(|e| panic!("{name}: {e:?}\n{fixed}"));
+            assert!(is_robust(&again.program, &[machine]), "{name} {machine}\n{fixed}");
+            eprintln!("{name} {machine}: {} fences", placement.sites.len());
+        }
+    }
+}

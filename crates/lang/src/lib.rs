@@ -19,6 +19,7 @@
 
 pub mod codes;
 pub mod diagnostic;
+mod insert;
 mod lexer;
 mod lower;
 mod parser;
@@ -29,6 +30,7 @@ mod syntax;
 pub mod trencher;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use insert::insert_fences;
 pub use source::{Source, Span, Track};
 
 use diagnostic::Sink;
