@@ -71,9 +71,10 @@ fn has_cycle(program: &Program) -> Option<bool> {
 }
 
 type Accesses = Vec<(u32, u32, Option<StoreId>)>;
+type Key = (State, Vec<Accesses>, Vec<Vec<(Tid, u32)>>);
 
 /// Two computations with equal keys have equal states and equal traces.
-fn key(program: &Program, node: &Node) -> (State, Vec<Accesses>, Vec<Vec<(Tid, u32)>>) {
+fn key(program: &Program, node: &Node) -> Key {
     let threads = program
         .tids()
         .map(|tid| {
