@@ -3,7 +3,7 @@
 //!
 //! A program is robust if every computation of the machine with store buffers has the happens-before
 //! trace of some interleaving. Buffers are not explored: by locality, a violation shows in a search
-//! under SC with one attacker, see [`model::memory::store_atomic::Attack`]. Each module has one part:
+//! under SC with one attacker, see [`::model::memory::store_atomic::Attack`]. Each module has one part:
 //! [`hope`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
