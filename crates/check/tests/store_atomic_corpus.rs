@@ -72,7 +72,7 @@ fn the_corpus_is_as_it_says() {
 /// Singularity is refused where it would be wrong, and there it *is* wrong.
 #[test]
 fn singularity_is_refused_where_it_would_be_wrong() {
-    let file = corpus().join("litmus/light-fence-two-delays.fp");
+    let file = corpus().join("store-atomic/light-fence-two-delays.fp");
     let text = std::fs::read_to_string(file).expect("the corpus can be read");
     let source = lang::parse("light-fence-two-delays.fp", &text).expect("a good program");
     let settings = Settings { method: Method::Singularity, ..Settings::default() };

@@ -222,6 +222,9 @@ fn every_code_has_an_example() {
     for text in all_texts() {
         shown.extend(messages(&text).iter().map(|one| one.code));
     }
+    let automata = "thread t initial a initial q transition q r write x 1 end";
+    let source = fencepost_lang::trencher::parse("t.txt", automata).expect("a good program");
+    shown.extend(source.warnings.iter().map(|one| one.code));
     let missing: Vec<_> = codes::ALL.iter().filter(|(code, _)| !shown.contains(code)).collect();
     assert!(missing.is_empty(), "no example for {missing:?}");
 }

@@ -2,7 +2,7 @@
 //!
 //! An abstract interpretation over small sets of values: per thread and program counter for
 //! registers (a condition on a single register narrows it on both branches), per location over the
-//! whole program. Sets above [`FEW`] members become [`Values::Any`]. The answer over-approximates
+//! whole program. Sets with more than 64 members become [`Values::Any`]. The answer over-approximates
 //! every memory model in which a read returns some value written to the location or its initial one.
 //!
 //! It serves two ends: packed states get narrower fields, and the RC20 monitors learn which values
