@@ -209,12 +209,33 @@ struct Replayed {
     stale: Option<(EventId, EventId)>,
 }
 
+/// The execution graphs of an SC run that ends with `end` about to step: one before the run, and one
+/// after each step. They are what the monitors remember a little of.
+pub fn graphs(program: &Program, run: &[RunStep], end: (Tid, Pc)) -> Option<Vec<ExecutionGraph>> {
+    let mut graphs = Vec::with_capacity(run.len() + 1);
+    let after = replay_with(program, run, end, &[], &mut |before| graphs.push(before.clone()))?;
+    graphs.push(after.execution.graph);
+    Some(graphs)
+}
+
 /// Repeats `run` on graphs, up to `end`, where that thread will be, with some loads reading stale
 /// values. `None` if the program then does something else.
 fn replay(program: &Program, run: &[RunStep], end: (Tid, Pc), stale: &[Stale]) -> Option<Replayed> {
+    replay_with(program, run, end, stale, &mut |_| {})
+}
+
+/// The same, showing the graph before each step.
+fn replay_with(
+    program: &Program,
+    run: &[RunStep],
+    end: (Tid, Pc),
+    stale: &[Stale],
+    before: &mut dyn FnMut(&ExecutionGraph),
+) -> Option<Replayed> {
     let mut execution = Execution::initial(program);
     let mut read_stale = None;
     for (position, step) in run.iter().enumerate() {
+        before(&execution.graph);
         let tid = step.tid;
         if execution.threads[tid.index()].pc != step.pc {
             return None;

@@ -194,6 +194,13 @@ impl<'a> Explorer<'a> {
     ) -> Outcome {
         self.cost.elapsed = self.start.elapsed();
         self.wrapped.sort_unstable();
+        // Runs end at a run-time error, so what would have come after was not looked at.
+        let faulty = !self.faults.is_empty();
+        let known = |verdict| match verdict {
+            Verdict::Holds if faulty => Verdict::Undecided(Why::Faulty),
+            verdict => verdict,
+        };
+        let answers = answers.into_iter().map(|(asked, verdict)| (asked, known(verdict))).collect();
         Outcome {
             answers,
             more,

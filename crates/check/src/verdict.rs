@@ -83,7 +83,7 @@ pub enum Why {
     NotRobust,
     /// The program has a data race, which is undefined behaviour: nothing can be said of the rest.
     Racy,
-    /// A run-time error of the program stopped the search.
+    /// Runs of the program end in a run-time error, or one stopped the search.
     Faulty,
     /// The monitors objected, but the judge did not accept the execution they led to. This is a bug
     /// in Fencepost.
@@ -96,7 +96,9 @@ impl fmt::Display for Why {
             Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
             Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
             Why::Racy => f.write_str("the program has a data race, so anything may happen"),
-            Why::Faulty => f.write_str("a run-time error stopped the search"),
+            Why::Faulty => {
+                f.write_str("the program has run-time errors, and what comes after them is unknown")
+            }
             Why::Rejected => {
                 f.write_str("the certificate was rejected, which is a bug in fencepost")
             }

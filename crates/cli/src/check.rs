@@ -12,7 +12,7 @@ use model::Edge;
 use model::analysis::symmetry;
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
-use report::{By, FileReport, Ruling, json};
+use report::{By, FileReport, Ruling, Sheet, json};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -137,7 +137,7 @@ impl Job<'_> {
         }
         match self.face {
             Face::Json => {
-                for line in json::lines(report) {
+                for line in json::lines(&Sheet::of(report, source)) {
                     writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
                 }
             }
@@ -191,8 +191,10 @@ impl Job<'_> {
         }
         match self.face {
             Face::Json => {
-                let line = json::error(name, text, self.settings.model, why);
-                writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
+                let sheet = Sheet::refused(name, text, self.settings.model.name(), why);
+                for line in json::lines(&sheet) {
+                    writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
+                }
             }
             Face::Story => {}
             Face::Table { names } => {

@@ -6,7 +6,8 @@ use crate::inputs;
 use crate::terminal;
 use check::robustness::store_atomic::{self, Machine, Verdict, trf};
 use lang::Source;
-use report::store_atomic::{Answer, Reply};
+use report::json;
+use report::store_atomic::{Answer, sheet, text};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -62,16 +63,21 @@ fn print(
     answer: Answer,
     detailed: bool,
 ) -> io::Result<Exit> {
-    let reply = Reply::new(source, machine, answer);
+    let sheet = sheet(source, machine, &answer);
     let mut out = io::stdout().lock();
-    match args.output.json {
-        true => writeln!(out, "{}", serde_json::to_string(&reply.json())?)?,
-        false => out.write_all(reply.text(detailed && !args.output.quiet).as_bytes())?,
+    if args.output.json {
+        for line in json::lines(&sheet) {
+            writeln!(out, "{}", serde_json::to_string(&line)?)?;
+        }
+    } else {
+        let detailed = detailed && !args.output.quiet;
+        out.write_all(text(&sheet, detailed, &terminal::output()).as_bytes())?;
     }
     out.flush()?;
-    Ok(match reply.verdict() {
+    Ok(match sheet.verdict() {
         "holds" => Exit::Holds,
         "violated" => Exit::Violated,
+        "error" => Exit::BadInput,
         _ => Exit::Undecided,
     })
 }

@@ -6,7 +6,7 @@ use run::{Desk, Run, run_at_root};
 use serde_json::Value;
 
 /// The fields of every object, in order.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "file",
     "model",
     "property",
@@ -16,8 +16,12 @@ const FIELDS: [&str; 10] = [
     "seconds",
     "peak_bytes",
     "witness",
+    "warnings",
     "error",
 ];
+
+/// The fields that only answers about store buffers have.
+const FIELDS_OF_ATTACKS: [&str; 3] = ["attacks", "attacks_examined", "method"];
 
 fn objects(run: &Run) -> Vec<Value> {
     let parse = |line| serde_json::from_str(line).expect("a line is an object");
@@ -25,6 +29,7 @@ fn objects(run: &Run) -> Vec<Value> {
     for object in &objects {
         let map = object.as_object().expect("an object");
         let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
+        keys.retain(|key| !FIELDS_OF_ATTACKS.contains(key));
         let mut fields = FIELDS.to_vec();
         keys.sort_unstable();
         fields.sort_unstable();
@@ -155,4 +160,132 @@ fn exit_codes_of_many_files() {
     assert_eq!(code(&format!("--limit-states 25 {holds}")), Some(3));
     assert_eq!(code(&format!("--limit-states 25 {violated} {holds}")), Some(1));
     assert_eq!(code(&format!("{holds} nowhere.fp {violated}")), Some(2));
+}
+
+/// What is published about the output is true of it: every model, every kind of answer.
+#[test]
+fn schema() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/finding.schema.json")).expect("a schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let mut seen = std::collections::BTreeSet::new();
+    let mut examine = |run: &run::Run| {
+        for object in objects(run) {
+            let errors: Vec<String> = validator
+                .iter_errors(&object)
+                .map(|error| format!("{}: {error}", error.instance_path))
+                .collect();
+            assert!(errors.is_empty(), "{errors:#?}\n{object:#}");
+            seen.insert(object["witness"]["problem"].as_str().unwrap_or("none").to_string());
+        }
+    };
+    for options in ["", "--all", "--model ra", "--model sc", "--observational"] {
+        examine(&run_at_root(&format!("check --json {options} corpus/litmus")));
+    }
+    for options in ["tso", "pso", "pgas", "tso --trf"] {
+        examine(&run_at_root(&format!("check --json --model {options} corpus/litmus")));
+    }
+    let stuck = Desk::with("global x; thread t { wait(x, 1); }");
+    examine(&stuck.run("check --json --all t.fp"));
+    examine(&run_at_root("check --json nowhere.fp"));
+    examine(&run_at_root("check --json --limit-states 10 corpus/litmus/iriw-fences.fp"));
+    let fault = "max_value 3; global x; thread t { local r, s; r = x.load(); s = 2 / r; }";
+    examine(&Desk::with(fault).run("check --json t.fp"));
+    examine(&Desk::with(fault).run("check --json --model tso t.fp"));
+    for problem in [
+        "none",
+        "stale-read",
+        "stale-write",
+        "stale-update",
+        "dependency",
+        "race",
+        "assertion",
+        "fault",
+        "delayed-store",
+        "triangular-race",
+    ] {
+        assert!(seen.contains(problem), "no example of {problem}");
+    }
+    let wrong: Value = serde_json::from_str(r#"{"file": "t.fp"}"#).expect("JSON");
+    assert!(!validator.is_valid(&wrong), "a schema that refuses nothing");
+}
+
+/// Threads that get stuck and values that wrap around are warnings of the file.
+#[test]
+fn warnings() {
+    let desk = Desk::with("global x; thread t { wait(x, 1); }");
+    for (options, told) in [("", false), ("--all", true)] {
+        let run = desk.run(&format!("check --json {options} t.fp"));
+        let warning = &objects(&run)[0]["warnings"][0];
+        assert_eq!(warning["code"], "FP0006");
+        assert_eq!(warning["line"], 1);
+        assert_eq!(warning["witness"].is_object(), told);
+    }
+    let desk = Desk::with("max_value 1; global x; thread t { FADD(x, 1); FADD(x, 1); }");
+    let run = desk.run("check --json t.fp");
+    assert_eq!(objects(&run)[0]["warnings"][0]["code"], "FP0007");
+}
+
+/// Runs end at a run-time error, so nothing that would come after it is known to hold.
+#[test]
+fn nothing_holds_past_a_run_time_error() {
+    let desk =
+        Desk::with("max_value 3; global x; thread t { local r, s; r = x.load(); s = 2 / r; }");
+    let run = desk.run("check --json t.fp");
+    let objects = objects(&run);
+    assert!(objects.len() > 1);
+    assert!(objects[1..].iter().all(|object| object["verdict"] == "undecided"));
+}
+
+/// The state after each step follows from the start and the steps; the steps are the certificate's
+/// events in order; and the access that goes wrong could read what it does read.
+#[test]
+fn runs_and_certificates_agree() {
+    let run = run_at_root("check --json corpus/litmus");
+    let mut compared = 0;
+    for object in objects(&run).iter().filter(|object| object["verdict"] == "violated") {
+        let witness = &object["witness"];
+        let steps = witness["run"].as_array().expect("a run");
+        let mut memory: std::collections::HashMap<&str, &Value> = witness["start"]["memory"]
+            .as_array()
+            .expect("locations")
+            .iter()
+            .map(|held| (held["location"].as_str().expect("a name"), &held["value"]))
+            .collect();
+        let events = &witness["certificate"]["events"];
+        let mut stale = &Value::Null;
+        for step in steps {
+            if let Some(location) = step["location"].as_str() {
+                if !step["read"].is_null() {
+                    assert_eq!(memory[location], &step["read"], "SC reads what was written last");
+                }
+                if !step["written"].is_null() {
+                    memory.insert(location, &step["written"]);
+                }
+            }
+            for id in step["events"].as_array().expect("events") {
+                let event = &events[id.as_u64().expect("an event") as usize];
+                assert_eq!(event["line"], step["line"]);
+                assert_eq!(event["thread"], step["thread"]);
+            }
+            if !step["stale"].is_null() {
+                stale = &step["stale"];
+            }
+        }
+        if witness["problem"] != "stale-read" {
+            continue;
+        }
+        let access = &events[witness["certificate"]["access"].as_u64().expect("an event") as usize];
+        let views = stale.as_array().expect("what could be read stale");
+        let view = views.iter().find(|view| {
+            view["thread"] == access["thread"] && view["location"] == access["location"]
+        });
+        let view = view.expect("the monitor's view of the access");
+        assert_eq!(view["forbidden"], true);
+        let values = view["values"].as_array().expect("values");
+        assert!(values.iter().any(|value| value["value"] == access["read"]));
+        compared += 1;
+    }
+    assert!(compared > 10, "{compared}");
 }

@@ -122,3 +122,20 @@ fn no_colours_without_a_terminal() {
     assert!(!run.all().contains('\u{1b}'));
     assert_eq!(run.stderr, "");
 }
+
+/// The execution alone refutes only plain robustness; a reader must be told.
+#[test]
+fn inconclusive_certificate() {
+    golden!(corpus("check --observational corpus/litmus/obs-imprecise.fp"));
+}
+
+/// On a machine with store buffers the store happens twice: issued, and in memory.
+#[test]
+fn delayed_store() {
+    golden!(corpus("check --model tso corpus/litmus/sb-rlx.fp"));
+}
+
+#[test]
+fn triangular_race() {
+    golden!(corpus("check --model tso --trf corpus/litmus/sb-rlx.fp"));
+}

@@ -9,8 +9,10 @@
 //! Neither says that no other execution goes wrong, so the advice is always to check again.
 
 use crate::finding::Kind;
+use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use check::Certificate;
+use lang::Source;
 use model::graph::axioms::is_rc20_consistent;
 use model::graph::{EdgeKind, EventId, ExecutionGraph, Label};
 use model::{Program, ReadMode, WriteMode};
@@ -21,16 +23,31 @@ use serde::Serialize;
 pub struct Advice {
     /// It, as a sentence.
     pub text: String,
+    /// What to insert where, if it comes down to that; all of it together.
+    pub edits: Vec<Edit>,
+}
+
+/// A text to insert.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Edit {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column before which to insert, counted from 1 in characters.
+    pub column: usize,
+    /// The text.
+    pub insert: String,
 }
 
 impl Advice {
-    fn new(text: impl Into<String>) -> Self {
-        Advice { text: text.into() }
+    /// Advice without edits.
+    pub fn new(text: impl Into<String>) -> Self {
+        Advice { text: text.into(), edits: Vec::new() }
     }
 }
 
 /// What to do about a finding of this kind with this certificate.
 pub fn advice(
+    source: &Source,
     program: &Program,
     kind: Kind,
     certificate: Option<&Certificate>,
@@ -47,7 +64,7 @@ pub fn advice(
         )),
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
             all.extend(release_acquire(program, certificate, proof));
-            all.extend(fences(certificate, proof, !all.is_empty()));
+            all.extend(fences(source, certificate, proof, !all.is_empty()));
             if kind == Kind::Dependency {
                 all.push(Advice::new("or make sure that a stale value is thrown away unused"));
             }
@@ -135,18 +152,35 @@ fn raise_write(mode: &mut WriteMode, raise: bool) {
 }
 
 /// Where fences rule the cycle out.
-fn fences(certificate: &Certificate, proof: &Proof, alternative: bool) -> Option<Advice> {
+fn fences(
+    source: &Source,
+    certificate: &Certificate,
+    proof: &Proof,
+    alternative: bool,
+) -> Option<Advice> {
     let cycle = certificate.cycle.as_ref()?;
     let mut places: Vec<String> = Vec::new();
+    let mut edits: Option<Vec<Edit>> = Some(Vec::new());
     for (position, (from, edge)) in cycle.iter().enumerate() {
         let to = cycle[(position + 1) % cycle.len()].0;
         if *edge != EdgeKind::Po || is_fenced(&certificate.graph, proof, *from, to) {
             continue;
         }
         let (from, to) = (&proof.events[from.index()], &proof.events[to.index()]);
-        let place = between(from, to);
+        let thread = from.thread.as_deref().unwrap_or("?");
+        let place = between(thread, from.place.as_ref(), to.place.as_ref());
         if !places.contains(&place) {
             places.push(place);
+        }
+        let edit = to.place.as_ref().filter(|to| starts_statement(&source.text, to));
+        match (&mut edits, edit) {
+            (Some(edits), Some(Place { line, column, .. })) => {
+                let edit = Edit { line: *line, column: *column, insert: FENCE.to_string() };
+                if !edits.contains(&edit) {
+                    edits.push(edit);
+                }
+            }
+            _ => edits = None,
         }
     }
     if places.is_empty() {
@@ -159,7 +193,30 @@ fn fences(certificate: &Certificate, proof: &Proof, alternative: bool) -> Option
         String::new()
     };
     let list = and(&places);
-    Some(Advice::new(format!("{or} `fence(seq_cst);` {each}{list}: that rules this cycle out")))
+    let text = format!("{or} `fence(seq_cst);` {each}{list}: that rules this cycle out");
+    Some(Advice { text, edits: edits.unwrap_or_default() })
+}
+
+/// The fence that is inserted.
+const FENCE: &str = "fence(seq_cst); ";
+
+/// Can a statement be put before this one without changing what the others mean? Only if it stands
+/// behind the end of another or the start of a block: `if (r) x.store(1);` has one too few braces.
+fn starts_statement(text: &str, place: &Place) -> bool {
+    let before = text.get(..place.span.start).unwrap_or_default();
+    let code = before.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let last = code.flat_map(str::chars).rfind(|c| !c.is_whitespace());
+    matches!(last, Some(';' | '{' | '}'))
+}
+
+/// A fence between two statements of a thread.
+pub fn fence_between(source: &Source, thread: &str, from: &Place, to: &Place) -> Advice {
+    let Place { line, column, .. } = *to;
+    let edit = Edit { line, column, insert: FENCE.to_string() };
+    Advice {
+        text: format!("put `fence(seq_cst);` {}", between(thread, Some(from), Some(to))),
+        edits: Some(edit).filter(|_| starts_statement(&source.text, to)).into_iter().collect(),
+    }
 }
 
 /// Does a `seq_cst` fence separate the two events of a thread, or is one of them such a fence?
@@ -170,9 +227,8 @@ fn is_fenced(graph: &ExecutionGraph, proof: &Proof, from: EventId, to: EventId) 
     events.iter().any(|id| proof.events[id.index()].kind == EventKind::FenceOrder)
 }
 
-fn between(from: &Event, to: &Event) -> String {
-    let thread = from.thread.as_deref().unwrap_or("?");
-    match (&from.place, &to.place) {
+fn between(thread: &str, from: Option<&Place>, to: Option<&Place>) -> String {
+    match (from, to) {
         (Some(a), Some(b)) if a.line < b.line => {
             format!("between line {} and line {} of `{thread}`", a.line, b.line)
         }

@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::finding::Finding;
+use crate::text::Ink;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Witness};
 use lang::{Diagnostic, Source};
 use model::{Instr, LocationKind, Pc, Program, ReadMode, Tid, WriteMode};
@@ -27,6 +28,15 @@ impl Ruling {
             Ruling::Holds => "holds",
             Ruling::Violated => "violated",
             Ruling::Undecided => "undecided",
+        }
+    }
+
+    /// Its colour.
+    pub fn ink(self) -> Ink {
+        match self {
+            Ruling::Holds => Ink::Good,
+            Ruling::Violated => Ink::Bad,
+            Ruling::Undecided => Ink::Warning,
         }
     }
 }
@@ -80,8 +90,9 @@ impl FileReport {
             }
             Model::Rc20 | Model::Sc => &source.program,
         };
-        let finding =
-            |property, witness: &Witness| Finding::new(source, program, property, witness);
+        let finding = |property, witness: &Witness| {
+            Finding::new(source, program, settings.model, property, witness)
+        };
         let answer = |(property, verdict): &(Property, Verdict)| {
             let more = outcome.more.iter().filter(|(p, _)| p == property).map(|(_, w)| w);
             let (ruling, why) = match verdict {

@@ -19,3 +19,9 @@ pub const WRAPPED: &str = "FP0007";
 pub const SC_ACCESS: &str = "FP0008";
 /// A file cannot be read, or an argument stands for no file.
 pub const UNREADABLE: &str = "FP0009";
+/// On a machine with store buffers, a store is delayed past a later access, and others can tell.
+pub const DELAYED_STORE: &str = "FP0010";
+/// A triangular race: it may be how a delayed store is noticed.
+pub const TRIANGULAR_RACE: &str = "FP0011";
+/// Transactions of a recorded run cannot have happened one after the other.
+pub const NOT_SERIALIZABLE: &str = "FP0012";

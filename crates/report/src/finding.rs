@@ -4,9 +4,11 @@ use crate::advice::{self, Advice};
 use crate::codes;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
-use crate::run::{Assigned, Replay, Step};
-use check::{Problem, Property, Witness};
+use crate::run::{Assigned, Replay, Start, Step, stale_values};
+use check::certificate::graphs;
+use check::{Model, Problem, Property, Witness};
 use lang::{Diagnostic, Source, Span};
+use model::graph::EventId;
 use model::{Program, Tid};
 use serde::Serialize;
 
@@ -29,7 +31,9 @@ pub struct Finding {
     pub place: Place,
     /// The locals that the statement looks at.
     pub locals: Vec<Assigned>,
-    /// The interleaving that leads there.
+    /// What memory and locals hold before the run.
+    pub start: Start,
+    /// The interleaving that leads there; on machines with store buffers, what the machine does.
     pub run: Vec<Step>,
     /// The execution that proves it; none where the run is proof enough.
     pub certificate: Option<Proof>,
@@ -57,6 +61,12 @@ pub enum Kind {
     Fault,
     /// A thread waits forever.
     Stuck,
+    /// A store waits in a buffer while a later access of its thread goes ahead.
+    DelayedStore,
+    /// A thread stores and then loads what another may write.
+    TriangularRace,
+    /// Transactions of a recorded run cannot have happened one after the other.
+    NotSerializable,
 }
 
 impl Finding {
@@ -65,11 +75,16 @@ impl Finding {
     pub fn new(
         source: &Source,
         program: &Program,
+        model: Model,
         property: Option<Property>,
         witness: &Witness,
     ) -> Self {
         let mut replay = Replay::new(source, program);
-        let run = witness.run.iter().map(|step| replay.step(step)).collect();
+        let start = replay.start();
+        let mut run: Vec<Step> = witness.run.iter().map(|step| replay.step(step)).collect();
+        if model != Model::Sc {
+            watch(source, program, witness, &mut run);
+        }
         let instr = &program.step(witness.tid, witness.pc).instr;
         let certificate = witness
             .certificate
@@ -107,8 +122,10 @@ impl Finding {
             message: format!("{prefix}{what}"),
             place: Place::of_step(source, program, witness.tid, witness.pc),
             locals,
+            start,
             run,
             advice: advice::advice(
+                source,
                 program,
                 kind,
                 witness.certificate.as_ref(),
@@ -155,6 +172,7 @@ impl Finding {
             (Kind::Assertion, true) => "fails".to_string(),
             (Kind::Assertion, false) => format!("fails with {locals}"),
             (Kind::Stuck, _) => "nobody lets it go on".to_string(),
+            (Kind::TriangularRace, _) => "loads while a store may still wait".to_string(),
             (_, true) => "here".to_string(),
             (_, false) => format!("with {locals}"),
         }
@@ -167,6 +185,14 @@ impl Finding {
             Kind::Race => {
                 labels.push((access, format!("{} here", verb(access))));
                 labels.push((other, format!("{} here, in no order with it", verb(other))));
+            }
+            Kind::DelayedStore => {
+                labels.push((access, "is done first".to_string()));
+                labels.push((other, format!("{} may wait in the buffer", binding(other))));
+            }
+            Kind::NotSerializable => {
+                let cycle = proof.cycle.iter().map(|hop| &proof.events[hop.event]);
+                labels.extend(cycle.map(|event| (event, "must come before itself".to_string())));
             }
             _ => {
                 labels.push((access, may(access, other)));
@@ -182,6 +208,28 @@ impl Finding {
         let placed =
             labels.into_iter().filter_map(|(event, text)| Some((event.place.as_ref()?, text)));
         placed.fold(head, |head, (place, text)| head.with_label(place.span, text))
+    }
+}
+
+/// Adds to the steps of a run which events of the certificate they are and what could be read stale.
+fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]) {
+    let Some(graphs) = graphs(program, &witness.run, (witness.tid, witness.pc)) else { return };
+    let mut known = Some(Vec::new());
+    for (index, step) in run.iter_mut().enumerate() {
+        let (before, after) = (&graphs[index], &graphs[index + 1]);
+        if let Some(certificate) = &witness.certificate {
+            let same = |id: &usize| {
+                let id = EventId::from(*id);
+                let events = certificate.graph.events();
+                events.get(id.index()).is_some_and(|event| event.step == after.event(id).step)
+            };
+            step.events = (before.len()..after.len()).filter(same).collect();
+        }
+        let now = stale_values(source, program, after);
+        if now != known {
+            step.stale = Some(now.clone().unwrap_or_default());
+            known = now;
+        }
     }
 }
 

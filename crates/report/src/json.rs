@@ -8,16 +8,20 @@
 //! | `property` | what was asked; null in objects about the file as a whole |
 //! | `verdict` | `holds`, `violated`, `undecided` or, if the file cannot be checked, `error` |
 //! | `states`, `transitions`, `seconds`, `peak_bytes` | what checking the file cost |
+//! | `attacks`, `attacks_examined`, `method` | on machines with store buffers, what was looked for |
 //! | `witness` | the [`Finding`], if there is one |
+//! | `warnings` | what may not be as meant: threads that can get stuck, values that wrapped around |
 //! | `error` | why there is no answer, with the place |
 //!
-//! A property for which all findings were asked gets an object for each.
+//! A property for which all findings were asked gets an object for each. The schema of an object is
+//! `docs/finding.schema.json`.
 
-use crate::answer::FileReport;
 use crate::finding::Finding;
-use check::{Cost, Model};
+use crate::sheet::{Attacks, Notice, Sheet};
+use check::Model;
 use lang::Diagnostic;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// One line of JSON output.
 #[derive(Clone, Debug, Serialize)]
@@ -38,71 +42,84 @@ pub struct Line<'a> {
     pub seconds: f64,
     /// Memory taken.
     pub peak_bytes: u64,
+    /// How attacks were looked for.
+    #[serde(flatten)]
+    pub attacks: Option<Attacks>,
     /// What is wrong.
     pub witness: Option<&'a Finding>,
+    /// What may not be as meant.
+    pub warnings: Vec<Warning<'a>>,
     /// Why there is no answer.
     pub error: Option<String>,
 }
 
-impl<'a> Line<'a> {
-    fn new(file: &'a str, model: Model, cost: &Cost) -> Self {
-        Line {
-            file,
-            model: model.name(),
-            property: None,
-            verdict: "error",
-            states: cost.states,
-            transitions: cost.transitions,
-            seconds: cost.elapsed.as_secs_f64(),
-            peak_bytes: cost.peak_bytes,
-            witness: None,
-            error: None,
-        }
-    }
+/// A warning.
+#[derive(Clone, Debug, Serialize)]
+pub struct Warning<'a> {
+    /// What and where.
+    #[serde(flatten)]
+    pub notice: Notice,
+    /// How a thread gets stuck, if that was asked for.
+    pub witness: Option<&'a Finding>,
 }
 
-/// The lines for a file that was checked.
-pub fn lines(report: &FileReport) -> Vec<Line<'_>> {
-    let blank = || Line::new(&report.file, report.model, &report.cost);
+/// The lines for a sheet.
+pub fn lines(sheet: &Sheet) -> Vec<Line<'_>> {
+    let blank = || Line {
+        file: &sheet.file,
+        model: sheet.model,
+        property: None,
+        verdict: "error",
+        states: sheet.cost.states,
+        transitions: sheet.cost.transitions,
+        seconds: sheet.cost.elapsed.as_secs_f64(),
+        peak_bytes: sheet.cost.peak_bytes,
+        attacks: sheet.attacks,
+        witness: None,
+        warnings: warnings(sheet),
+        error: None,
+    };
     let mut lines = Vec::new();
-    for fault in &report.faults {
+    if let [first, more @ ..] = &*sheet.errors {
+        let mut error = first.located(&sheet.file);
+        if !more.is_empty() {
+            error.push_str(&format!(" (and {} more)", more.len()));
+        }
+        lines.push(Line { error: Some(error), ..blank() });
+    }
+    for fault in &sheet.faults {
         let place = &fault.place;
-        let error = format!("{}:{}:{}: {}", report.file, place.line, place.column, fault.message);
+        let error = format!("{}:{}:{}: {}", sheet.file, place.line, place.column, fault.message);
         lines.push(Line { witness: Some(fault), error: Some(error), ..blank() });
     }
-    for answer in &report.answers {
+    for reply in &sheet.replies {
         let line = |witness| Line {
-            property: Some(answer.property.name()),
-            verdict: answer.ruling.name(),
+            property: Some(reply.property),
+            verdict: reply.ruling.name(),
             witness,
-            error: answer.why.clone(),
+            error: reply.why.clone(),
             ..blank()
         };
-        if answer.findings.is_empty() {
+        if reply.findings.is_empty() {
             lines.push(line(None));
         }
-        lines.extend(answer.findings.iter().map(|finding| line(Some(finding))));
+        lines.extend(reply.findings.iter().map(|finding| line(Some(finding))));
     }
     lines
 }
 
-/// The line for a file that could not be checked because of `why`; `text` is the file's text.
-pub fn error<'a>(file: &'a str, text: &str, model: Model, why: &[Diagnostic]) -> Line<'a> {
-    let message = match why {
-        [] => format!("{file}: cannot be checked"),
-        [first] => located(file, text, first),
-        [first, more @ ..] => format!("{} (and {} more)", located(file, text, first), more.len()),
+fn warnings(sheet: &Sheet) -> Vec<Warning<'_>> {
+    let own = sheet.warnings.len();
+    let witness = |index: usize| {
+        let told = sheet.extent == check::Extent::All;
+        sheet.stuck.get(index.checked_sub(own)?).filter(|_| told)
     };
-    Line { error: Some(message), ..Line::new(file, model, &Cost::default()) }
+    let notices = sheet.notices().into_iter().enumerate();
+    notices.map(|(index, notice)| Warning { notice, witness: witness(index) }).collect()
 }
 
-/// `file:line:column: message`
-fn located(file: &str, text: &str, diagnostic: &Diagnostic) -> String {
-    let Some(before) = diagnostic.span().and_then(|span| text.get(..span.start)) else {
-        return format!("{file}: {}", diagnostic.message);
-    };
-    let line = 1 + before.matches('\n').count();
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let column = 1 + before[start..].chars().count();
-    format!("{file}:{line}:{column}: {}", diagnostic.message)
+/// The object for a file that could not be looked at because of `why`; `text` is the file's text.
+pub fn error(file: &str, text: &str, model: Model, why: &[Diagnostic]) -> Value {
+    let sheet = Sheet::refused(file, text, model.name(), why);
+    lines(&sheet).first().map_or(Value::Null, |line| json!(line))
 }

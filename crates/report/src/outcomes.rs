@@ -1,7 +1,7 @@
 //! Final states: what registers and memory hold when everything has stopped.
 
 use crate::escape::{columns, pad, visible};
-use crate::run::Assigned;
+use crate::run::{Assigned, Held};
 use crate::text::{Ink, Look, amount};
 use check::Model;
 use lang::Source;
@@ -55,15 +55,6 @@ pub struct End {
     pub line: Option<usize>,
     /// Its locals.
     pub locals: Vec<Assigned>,
-}
-
-/// A location and its value.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Held {
-    /// The location.
-    pub location: String,
-    /// Its value.
-    pub value: Value,
 }
 
 /// What an enumeration saw, to be shown.

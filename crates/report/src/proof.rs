@@ -1,14 +1,21 @@
 //! The execution that proves a finding, in source terms.
+//!
+//! Whatever the analysis, its proof is a graph: events, the relations between them, and a cycle that no
+//! interleaving allows. For RC20 and RA it is an execution graph; for machines with store buffers the
+//! happens-before trace of a computation ([`crate::store_atomic`]); for recordings the transactions of a
+//! run ([`crate::recording`]). One type for all of them is what lets one face draw them all.
 
 use crate::place::Place;
 use check::Certificate;
 use lang::Source;
-use model::graph::{EdgeKind, EventId, ExecutionGraph, Label};
+use model::graph::{self, EventId, ExecutionGraph, Label, Relation, axioms};
+use model::memory::store_buffer::trace::Edge;
 use model::{FenceMode, Loc, Program, Tid, Value};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use std::fmt;
 
-/// An execution graph that the declarative definition of the model allows and that refutes a
-/// property. Events are named by their position in [`Proof::events`].
+/// An execution that the memory model allows and that refutes a property. Events are named by their
+/// position in [`Proof::events`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Proof {
     /// What happened; first the initial writes.
@@ -19,6 +26,12 @@ pub struct Proof {
     pub rf: Vec<(usize, usize)>,
     /// Modification order: the writes to each location, the initial one first.
     pub mo: Vec<Vec<usize>>,
+    /// From-read: a read and the first write that overwrote what it read.
+    pub fr: Vec<(usize, usize)>,
+    /// Synchronises-with: a release and an acquire that learnt of it.
+    pub sw: Vec<(usize, usize)>,
+    /// Happens-before, without the pairs that follow from others.
+    pub hb: Vec<(usize, usize)>,
     /// The access that went wrong; for a race, the later one.
     pub access: usize,
     /// The write it reads or is placed right after; for a race, the earlier access.
@@ -28,6 +41,10 @@ pub struct Proof {
     pub newest: Option<usize>,
     /// The event that depends on the stale value.
     pub used_by: Option<usize>,
+    /// Does it refute the very property asked about? If not, it refutes plain robustness, and that the
+    /// stale value matters is what the monitors say: their check of observational robustness is sound,
+    /// but may be too strict.
+    pub conclusive: bool,
     /// Why no interleaving explains the execution: each event must come before the next, and the
     /// last before the first.
     pub cycle: Vec<Hop>,
@@ -53,6 +70,8 @@ pub struct Event {
     pub read: Option<Value>,
     /// The value written.
     pub written: Option<Value>,
+    /// What it did, in a few words: `write x = 1`.
+    pub label: String,
     /// The statement; none for an initial write.
     #[serde(flatten)]
     pub place: Option<Place>,
@@ -76,20 +95,104 @@ pub enum EventKind {
     FenceOrder,
     /// Decided where the thread goes.
     Control,
+    /// Was a transaction of a recorded run.
+    Transaction,
 }
 
 /// An event of a cycle and how it leads to the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Hop {
     /// The event.
     pub event: usize,
     /// Why it comes before the next one.
-    #[serde(serialize_with = "edge_name")]
     pub edge: EdgeKind,
+    /// The reason in more detail, where the two events do not say it all.
+    pub because: Option<String>,
 }
 
-fn edge_name<S: Serializer>(edge: &EdgeKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(edge)
+/// Why one event comes before another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeKind {
+    /// It comes earlier in the same thread.
+    Po,
+    /// It is the write that the other reads from.
+    Rf,
+    /// It is an earlier write to the same location.
+    Mo,
+    /// It reads from a write that the other overwrote.
+    Fr,
+    /// It happens before the other: by program order and synchronisation.
+    Hb,
+    /// They are in one uninterrupted block.
+    Block,
+    /// They access the same variable, one of them writes, and it did so first.
+    Conflict,
+    /// A conflict whose direction the recording left open, and the execution shown chose.
+    Chosen,
+    /// Through transactions between the two that are no longer known.
+    Indirect,
+}
+
+impl EdgeKind {
+    /// The name used in text, JSON and drawings.
+    pub fn name(self) -> &'static str {
+        match self {
+            EdgeKind::Po => "po",
+            EdgeKind::Rf => "rf",
+            EdgeKind::Mo => "mo",
+            EdgeKind::Fr => "fr",
+            EdgeKind::Hb => "hb",
+            EdgeKind::Block => "block",
+            EdgeKind::Conflict => "conflict",
+            EdgeKind::Chosen => "chosen",
+            EdgeKind::Indirect => "indirect",
+        }
+    }
+
+    /// What it says about two events, between the one and the other.
+    pub fn words(self) -> &'static str {
+        match self {
+            EdgeKind::Po => "comes before, in the same thread",
+            EdgeKind::Rf => "is read by",
+            EdgeKind::Mo => "is overwritten by",
+            EdgeKind::Fr => "read before it was overwritten by",
+            EdgeKind::Hb => "happens before",
+            EdgeKind::Block => "is in one uninterrupted block with",
+            EdgeKind::Conflict => "conflicts with, and came before",
+            EdgeKind::Chosen => "conflicts with, and may come before",
+            EdgeKind::Indirect => "comes before, through transactions no longer held",
+        }
+    }
+}
+
+impl fmt::Display for EdgeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl From<graph::EdgeKind> for EdgeKind {
+    fn from(kind: graph::EdgeKind) -> Self {
+        match kind {
+            graph::EdgeKind::Po => EdgeKind::Po,
+            graph::EdgeKind::Rf => EdgeKind::Rf,
+            graph::EdgeKind::Mo => EdgeKind::Mo,
+            graph::EdgeKind::Fr => EdgeKind::Fr,
+        }
+    }
+}
+
+impl From<Edge> for EdgeKind {
+    fn from(edge: Edge) -> Self {
+        match edge {
+            Edge::Program => EdgeKind::Po,
+            Edge::Source => EdgeKind::Rf,
+            Edge::Store => EdgeKind::Mo,
+            Edge::Conflict => EdgeKind::Fr,
+            Edge::Block => EdgeKind::Block,
+        }
+    }
 }
 
 /// What the hidden location of `seq_cst` fences is called.
@@ -110,19 +213,27 @@ impl Proof {
         Proof {
             events,
             po: program.tids().map(|tid| indices(graph.thread_events(tid))).collect(),
-            rf: graph.rf().pairs().map(|(from, to)| (from.index(), to.index())).collect(),
+            rf: pairs(&graph.rf()),
             mo: (0..graph.location_count())
                 .map(|loc| indices(graph.writes_to(Loc::from(loc))))
                 .collect(),
+            fr: graph.ids().filter_map(|read| overwritten_by(graph, read)).collect(),
+            sw: pairs(&axioms::sw(graph)),
+            hb: pairs(&reduced(&axioms::hb(graph))),
             access: access.index(),
             other: certificate.other.index(),
             newest: newest.map(EventId::index),
             used_by: certificate.used_by.map(EventId::index),
+            conclusive: certificate.conclusive,
             cycle: certificate
                 .cycle
                 .iter()
                 .flatten()
-                .map(|(event, edge)| Hop { event: event.index(), edge: *edge })
+                .map(|(event, edge)| Hop {
+                    event: event.index(),
+                    edge: (*edge).into(),
+                    because: None,
+                })
                 .collect(),
         }
     }
@@ -138,6 +249,24 @@ impl Proof {
     }
 }
 
+fn pairs(relation: &Relation) -> Vec<(usize, usize)> {
+    relation.pairs().map(|(from, to)| (from.index(), to.index())).collect()
+}
+
+/// A transitive relation without the pairs that follow from others.
+fn reduced(relation: &Relation) -> Relation {
+    relation.minus(&relation.compose(relation))
+}
+
+/// A read that is not also a write, and the first write that overwrote what it read.
+fn overwritten_by(graph: &ExecutionGraph, read: EventId) -> Option<(usize, usize)> {
+    let event = graph.event(read);
+    let order = graph.writes_to(event.label.loc().filter(|_| !event.label.writes())?);
+    let source = graph.source(read)?;
+    let next = *order.get(1 + order.iter().position(|write| *write == source)?)?;
+    Some((read.index(), next.index()))
+}
+
 fn event(source: &Source, program: &Program, graph: &ExecutionGraph, id: EventId) -> Event {
     let event = graph.event(id);
     let label = &event.label;
@@ -146,23 +275,32 @@ fn event(source: &Source, program: &Program, graph: &ExecutionGraph, id: EventId
         Some(location) => location.display_name(),
         None => FENCE_ORDER.to_string(),
     });
+    let kind = match label {
+        _ if event.is_initial() => EventKind::Initial,
+        _ if hidden => EventKind::FenceOrder,
+        Label::Read { .. } | Label::ReadStar { .. } => EventKind::Read,
+        Label::Write { .. } => EventKind::Write,
+        Label::Rmw { .. } => EventKind::Update,
+        Label::Fence(_) => EventKind::Fence,
+        Label::Ctrl => EventKind::Control,
+    };
+    let mode = if event.is_initial() || hidden { None } else { mode(label) };
+    let (read, written) = (label.value_read(), label.value_written());
     Event {
         id: id.index(),
         thread: event.thread().map(|tid| program.threads[tid.index()].display_name()),
         tid: event.thread(),
-        kind: match label {
-            _ if event.is_initial() => EventKind::Initial,
-            _ if hidden => EventKind::FenceOrder,
-            Label::Read { .. } | Label::ReadStar { .. } => EventKind::Read,
-            Label::Write { .. } => EventKind::Write,
-            Label::Rmw { .. } => EventKind::Update,
-            Label::Fence(_) => EventKind::Fence,
-            Label::Ctrl => EventKind::Control,
+        kind,
+        label: match kind {
+            EventKind::Fence => format!("fence {}", mode.as_deref().unwrap_or_default()),
+            EventKind::FenceOrder => "fence seq_cst".to_string(),
+            EventKind::Control => "decision".to_string(),
+            _ => effect(kind, location.as_deref().unwrap_or_default(), read, written),
         },
-        mode: if event.is_initial() || hidden { None } else { mode(label) },
+        mode,
         location,
-        read: label.value_read(),
-        written: label.value_written(),
+        read,
+        written,
         place: event.step.map(|(tid, pc)| Place::of_step(source, program, tid, pc)),
     }
 }
@@ -176,5 +314,21 @@ fn mode(label: &Label) -> Option<String> {
         }
         Label::Fence(mode) => Some(FenceMode::keyword(*mode).into()),
         Label::Ctrl => None,
+    }
+}
+
+/// What an access did, in a few words.
+pub(crate) fn effect(
+    kind: EventKind,
+    location: &str,
+    read: Option<Value>,
+    written: Option<Value>,
+) -> String {
+    match (kind, read, written) {
+        (EventKind::Initial, _, Some(value)) => format!("{location} = {value}"),
+        (_, Some(read), Some(written)) => format!("update {location}: {read} → {written}"),
+        (_, Some(read), None) => format!("read {location} = {read}"),
+        (_, None, Some(written)) => format!("write {location} = {written}"),
+        (_, None, None) => location.to_string(),
     }
 }

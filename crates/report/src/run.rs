@@ -6,8 +6,10 @@
 use crate::place::Place;
 use check::replay::RunStep;
 use lang::Source;
+use model::graph::ExecutionGraph;
+use model::graph::monitor::Awareness;
 use model::thread::Action;
-use model::{Instr, Notes, Program, Reg, Tid, Update, Value};
+use model::{Instr, Loc, Notes, Program, Reg, Tid, Update, Value};
 use serde::Serialize;
 
 /// One step of a run.
@@ -29,8 +31,62 @@ pub struct Step {
     pub read: Option<Value>,
     /// The value written to it.
     pub written: Option<Value>,
-    /// The local that gets a new value.
-    pub assigned: Option<Assigned>,
+    /// The locals that get new values.
+    pub assigned: Vec<Assigned>,
+    /// The events of the certificate that it is.
+    pub events: Vec<usize>,
+    /// Old values that threads could still read after it; null if they are the same as before.
+    pub stale: Option<Vec<Stale>>,
+}
+
+/// The state in which a run starts.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Start {
+    /// The locations.
+    pub memory: Vec<Held>,
+    /// The threads.
+    pub threads: Vec<Beginner>,
+}
+
+/// A location and its value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Held {
+    /// The location.
+    pub location: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A thread at its start.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Beginner {
+    /// The thread.
+    pub thread: String,
+    /// Its locals.
+    pub locals: Vec<Assigned>,
+}
+
+/// Old values of a location that the memory model still lets a thread read: what the monitor knows.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Stale {
+    /// The thread.
+    pub thread: String,
+    /// The location.
+    pub location: String,
+    /// The values, the oldest first.
+    pub values: Vec<StaleValue>,
+    /// Under sequential consistency, must the thread come after the latest write by now? Then reading
+    /// one of these is what no interleaving explains.
+    pub forbidden: bool,
+}
+
+/// A value that was overwritten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct StaleValue {
+    /// The value.
+    pub value: Value,
+    /// The line that wrote it; none for an initial value.
+    pub line: Option<usize>,
 }
 
 /// A local and its value.
@@ -118,7 +174,27 @@ impl<'a> Replay<'a> {
             location: step.action.loc().map(|loc| program.locations[loc.index()].display_name()),
             read: step.read.filter(|_| !matches!(step.action, Action::Write { .. })),
             written,
-            assigned,
+            assigned: assigned.into_iter().collect(),
+            events: Vec::new(),
+            stale: None,
+        }
+    }
+
+    /// The state at hand as the start of a run.
+    pub fn start(&self) -> Start {
+        let locations = self.program.locations.iter().zip(&self.memory);
+        Start {
+            memory: locations
+                .map(|(location, value)| Held { location: location.display_name(), value: *value })
+                .collect(),
+            threads: self
+                .program
+                .tids()
+                .map(|tid| Beginner {
+                    thread: self.program.threads[tid.index()].display_name(),
+                    locals: self.named_locals(tid),
+                })
+                .collect(),
         }
     }
 
@@ -134,6 +210,47 @@ impl<'a> Replay<'a> {
         let local = self.program.threads[tid.index()].registers[reg.index()].clone();
         Assigned { local, value }
     }
+}
+
+/// The most events for which it is worked out who could still read what.
+const KNOWLEDGE: usize = 250;
+
+/// What each thread could still read instead of the latest value, when this is what happened; `None`
+/// if too much happened to work it out quickly.
+pub fn stale_values(
+    source: &Source,
+    program: &Program,
+    graph: &ExecutionGraph,
+) -> Option<Vec<Stale>> {
+    if graph.len() > KNOWLEDGE {
+        return None;
+    }
+    let awareness = Awareness::new(graph, &[]);
+    let mut all = Vec::new();
+    for tid in program.tids() {
+        for (index, location) in program.locations.iter().enumerate() {
+            let loc = Loc::from(index);
+            let latest = graph.latest(loc);
+            let old = awareness.readable(graph, tid, loc).into_iter().filter(|w| *w != latest);
+            let value = |write| {
+                let event = graph.event(write);
+                let line = event.step.map(|(tid, pc)| {
+                    source.line_column(source.span(program.step(tid, pc).origin).start).0
+                });
+                Some(StaleValue { value: event.label.value_written()?, line })
+            };
+            let values: Vec<StaleValue> = old.filter_map(value).collect();
+            if !values.is_empty() {
+                all.push(Stale {
+                    thread: program.threads[tid.index()].display_name(),
+                    location: location.display_name(),
+                    values,
+                    forbidden: awareness.must_follow(tid, latest),
+                });
+            }
+        }
+    }
+    Some(all)
 }
 
 /// What an action writes when it reads `read`.

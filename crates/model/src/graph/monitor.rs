@@ -33,7 +33,7 @@ use super::event::{EventId, ExecutionGraph, Label};
 use super::relation::{EventSet, Relation};
 use super::run::{Access, Execution, Next};
 use super::split::split_non_atomics;
-use crate::{Pc, Program, Tid};
+use crate::{Loc, Pc, Program, Tid};
 
 /// What an SC run showed to be wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -227,7 +227,7 @@ impl<'a> Explorer<'a> {
 }
 
 /// What the threads know in an SC-consistent graph, if tainted reads teach nothing.
-struct Awareness {
+pub struct Awareness {
     threads: Vec<EventSet>,
     initial: EventSet,
     /// `hb_SC?`
@@ -241,7 +241,8 @@ struct Awareness {
 }
 
 impl Awareness {
-    fn new(graph: &ExecutionGraph, tainted: &[EventId]) -> Self {
+    /// What they know in `graph`.
+    pub fn new(graph: &ExecutionGraph, tainted: &[EventId]) -> Self {
         let tainted = EventSet::from_members(graph.len(), tainted.iter().copied());
         let rf = axioms::rf_untainted(graph, &tainted).reflexive();
         let hb = axioms::hb_untainted(graph, &tainted).reflexive();
@@ -259,8 +260,15 @@ impl Awareness {
     }
 
     /// `write ∈ dom(hb_SC? ; [E^τ])`: under SC, is the thread's next step after `write`?
-    fn must_follow(&self, tid: Tid, write: EventId) -> bool {
+    pub fn must_follow(&self, tid: Tid, write: EventId) -> bool {
         self.precedes.domain_into(&self.threads[tid.index()]).contains(write)
+    }
+
+    /// The writes to a location that RC20 lets the thread read: those of which it does not know that
+    /// they were overwritten, in modification order. The latest is always one of them.
+    pub fn readable(&self, graph: &ExecutionGraph, tid: Tid, loc: Loc) -> Vec<EventId> {
+        let known = self.overwritten.domain_into(&self.threads[tid.index()]);
+        graph.writes_to(loc).iter().copied().filter(|&write| !known.contains(write)).collect()
     }
 
     /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does RC20 oblige the thread to know of `write`?

@@ -69,19 +69,11 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
 }
 
 fn ruling(answer: &Answer, look: &Look) -> String {
-    let word = look.paint(ink(answer.ruling), answer.ruling.name());
+    let word = look.paint(answer.ruling.ink(), answer.ruling.name());
     match (&answer.why, answer.findings.len()) {
         (Some(why), _) => format!("{word}: {why}"),
         (None, more @ 2..) => format!("{word}, in {more} places"),
         _ => word,
-    }
-}
-
-fn ink(ruling: Ruling) -> Ink {
-    match ruling {
-        Ruling::Holds => Ink::Good,
-        Ruling::Violated => Ink::Bad,
-        Ruling::Undecided => Ink::Warning,
     }
 }
 
@@ -120,7 +112,7 @@ fn conclusion(report: &FileReport) -> Option<String> {
 pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
     let overall = report.ruling();
     let verdict = if report.faults.is_empty() {
-        look.paint(ink(overall), &pad(overall.name(), VERDICTS))
+        look.paint(overall.ink(), &pad(overall.name(), VERDICTS))
     } else {
         look.paint(Ink::Bad, &pad("error", VERDICTS))
     };

@@ -7,11 +7,16 @@ use super::wrap::{glued, wrap};
 use crate::escape::{columns, cut, pad, visible};
 use crate::finding::{Finding, Kind, binding};
 use crate::place::Place;
-use crate::proof::{Event, EventKind, Proof};
+use crate::proof::{EdgeKind, Event, EventKind, Proof};
 use crate::run::Step;
-use model::graph::EdgeKind;
 
 const INDENT: &str = "  ";
+
+/// What an execution shows that refutes plain robustness only.
+pub(crate) const INCONCLUSIVE: &str = "\
+    Note: taken alone, this execution shows only that a stale value may be read. That the program can \
+    tell is what the monitors conclude, and their check of observational robustness is sound but not \
+    complete: it never misses a violation, but it may be too strict here.";
 
 /// The whole story of a finding, without its diagnostic.
 pub fn story(finding: &Finding, look: &Look) -> String {
@@ -22,6 +27,9 @@ pub fn story(finding: &Finding, look: &Look) -> String {
         parts.push(head + &lanes(&cells, look, INDENT));
     }
     parts.extend(what_goes_wrong(finding).map(|sentence| wrap(&sentence, look.width, "")));
+    if finding.certificate.as_ref().is_some_and(|proof| !proof.conclusive) {
+        parts.push(wrap(INCONCLUSIVE, look.width, ""));
+    }
     if let Some(proof) = &finding.certificate
         && !proof.cycle.is_empty()
     {
@@ -52,7 +60,11 @@ fn cells(finding: &Finding) -> Vec<Cell> {
         })
         .collect();
     let in_run = |proof| step_of(finding, proof, proof.access()).is_some();
-    let done = finding.problem == Kind::Race && finding.certificate.as_ref().is_some_and(in_run);
+    let done = match finding.problem {
+        Kind::Race => finding.certificate.as_ref().is_some_and(in_run),
+        Kind::DelayedStore | Kind::TriangularRace | Kind::NotSerializable => true,
+        _ => false,
+    };
     if !done {
         cells.push(Cell {
             tid: finding.tid,
@@ -83,6 +95,11 @@ fn statement(place: &Place) -> String {
 fn effect(step: &Step) -> String {
     let location = step.location.as_deref().unwrap_or("");
     match (step.read, step.written) {
+        (None, Some(written)) if step.action == "issue" => format!("{location} = {written} waits"),
+        (None, Some(written)) if step.action == "commit" => {
+            format!("{location} = {written} gets to memory")
+        }
+        (Some(read), None) if step.action == "load-own" => format!("reads {read}, its own"),
         (Some(read), Some(written)) => format!("{location}: {read} → {written}"),
         (Some(read), None) if step.action == "cas" => format!("reads {read}, fails"),
         (Some(read), None) => format!("reads {read}"),
@@ -123,6 +140,13 @@ fn marked_steps(finding: &Finding) -> Vec<(usize, String)> {
         Kind::Race => {
             let (access, other) = (proof.access(), proof.other());
             vec![mark(other, races(other)), mark(access, races(access))]
+        }
+        Kind::DelayedStore => {
+            let steps = finding.run.iter().enumerate();
+            let marked = steps.filter(|(_, step)| {
+                step.events.contains(&proof.access) || step.events.contains(&proof.other)
+            });
+            marked.map(|(index, step)| Some((index, effect(step)))).collect()
         }
         _ => Vec::new(),
     };
@@ -177,6 +201,16 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
             line_of(other),
             other.thread.as_deref().unwrap_or("?"),
             verb(other),
+        ));
+    }
+    if finding.problem == Kind::DelayedStore {
+        let store = proof.other();
+        return Some(format!(
+            "So {} of `{thread}` is done while the {} of {} still waits in the store buffer, where no \
+             other thread sees it.",
+            line_of(access),
+            glued(&binding(store)),
+            line_of(store),
         ));
     }
     let newest = proof.newest.map(|newest| &proof.events[newest])?;
@@ -294,11 +328,9 @@ fn did(event: &Event) -> String {
 fn words(edge: EdgeKind, from: &Event, to: &Event) -> String {
     let fences = from.kind == EventKind::FenceOrder && to.kind == EventKind::FenceOrder;
     let words = match edge {
-        EdgeKind::Po => "comes before, in the same thread",
+        EdgeKind::Po => edge.words(),
         _ if fences => "comes before, in the order of all seq_cst fences",
-        EdgeKind::Rf => "is read by",
-        EdgeKind::Mo => "is overwritten by",
-        EdgeKind::Fr => "read before it was overwritten by",
+        _ => edge.words(),
     };
     format!("↓ {words} ({edge})")
 }

@@ -50,6 +50,8 @@ pub enum Event {
 /// An access on a happens-before cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OnCycle {
+    /// Which access of the trace it is.
+    pub node: usize,
     /// The thread.
     pub tid: Tid,
     /// Where, in the program as given.
@@ -69,8 +71,13 @@ pub struct OnCycle {
 pub struct Accepted {
     /// What happened.
     pub computation: Vec<Happening>,
+    /// The registers of each happening's thread after it.
+    pub registers: Vec<Vec<Value>>,
     /// A cycle of its trace.
     pub cycle: Vec<OnCycle>,
+    /// The trace. Its nodes are the accesses of `computation` in the same order; a store that waits
+    /// is its issue.
+    pub trace: Trace,
 }
 
 /// Runs the steps and says what happened, if all went as claimed and the trace has a cycle.
@@ -83,8 +90,15 @@ pub fn judge(compiled: &Compiled, machine: Machine, steps: &[Label]) -> Option<A
     let state = store_buffer::initial(program);
     let trace = Trace::new(program.locations.len());
     let in_order = machine == Machine::Tso;
-    let mut run =
-        Run { compiled: &compiled, in_order, state, trace, computation: vec![], issued: vec![] };
+    let mut run = Run {
+        compiled: &compiled,
+        in_order,
+        state,
+        trace,
+        computation: vec![],
+        registers: vec![],
+        issued: vec![],
+    };
     let mut delaying = None;
     for step in steps {
         if matches!(step.act, Act::Delay(..)) {
@@ -99,10 +113,11 @@ pub fn judge(compiled: &Compiled, machine: Machine, steps: &[Label]) -> Option<A
         .map(|(node, edge)| {
             let Node { tid, pc, loc, reads, writes, .. } = run.trace.nodes[node];
             let pc = compiled.source(tid, pc);
-            OnCycle { tid, pc, loc, reads: reads.is_some(), writes: writes.is_some(), edge }
+            OnCycle { node, tid, pc, loc, reads: reads.is_some(), writes: writes.is_some(), edge }
         })
         .collect();
-    Some(Accepted { computation: run.computation, cycle })
+    let Run { computation, registers, trace, .. } = run;
+    Some(Accepted { computation, registers, cycle, trace })
 }
 
 struct Run<'c> {
@@ -112,6 +127,7 @@ struct Run<'c> {
     state: State,
     trace: Trace,
     computation: Vec<Happening>,
+    registers: Vec<Vec<Value>>,
     /// Stores that wait: thread, number, place and value.
     issued: Vec<(Tid, u32, Pc, Value)>,
 }
@@ -134,6 +150,7 @@ impl Run<'_> {
     fn note(&mut self, tid: Tid, pc: Pc, event: Event) {
         let pc = self.compiled.source(tid, pc);
         self.computation.push(Happening { tid, pc, event });
+        self.registers.push(self.state.threads[tid.index()].regs.to_vec());
     }
 
     fn advance(&mut self, tid: Tid, loc: Loc) {

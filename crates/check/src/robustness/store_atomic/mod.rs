@@ -38,7 +38,8 @@ use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use self::state::State;
 use crate::verdict::Cost;
-use ::model::{Fault, Loc, Pc, Program, Tid};
+use ::model::memory::store_buffer::trace::Trace;
+use ::model::{Fault, Loc, Pc, Program, Tid, Value};
 use search::{Limit, Limits, Options, Order, Progress, Stop};
 use std::fmt;
 use std::time::Instant;
@@ -137,8 +138,12 @@ pub struct Witness {
     pub between: Vec<Pc>,
     /// What happens, in order.
     pub computation: Vec<Happening>,
+    /// The registers of each happening's thread after it.
+    pub registers: Vec<Vec<Value>>,
     /// The happens-before cycle.
     pub cycle: Vec<OnCycle>,
+    /// The trace it is a cycle of.
+    pub trace: Trace,
 }
 
 /// The answer.
@@ -322,7 +327,9 @@ pub(crate) fn witness(
         last: source(own.last()?),
         between,
         computation: accepted.computation,
+        registers: accepted.registers,
         cycle: accepted.cycle,
+        trace: accepted.trace,
     })
 }
 

@@ -59,7 +59,7 @@ impl Edge {
 }
 
 /// A trace under construction, or done.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// The accesses, in the order in which they were issued.
     pub nodes: Vec<Node>,
