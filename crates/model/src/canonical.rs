@@ -17,7 +17,7 @@
 
 use crate::expr::{Domain, Expr, Notes, Op, Unary};
 use crate::ids::{Pc, Value};
-use crate::program::{Instr, Place, Program, Step, Thread, Update};
+use crate::program::{Instr, Mark, Place, Program, Step, Thread, Update};
 
 /// The program with every thread in canonical form.
 pub fn program(program: &Program) -> Program {
@@ -217,6 +217,7 @@ pub fn for_each_place(instr: &mut Instr, mut f: impl FnMut(&mut Place)) {
         | Instr::BusUnlock
         | Instr::Begin
         | Instr::End
+        | Instr::Mark(_)
         | Instr::Halt => {}
     }
 }
@@ -233,6 +234,8 @@ pub fn for_each_expr(instr: &mut Instr, mut f: impl FnMut(&mut Expr)) {
             f(desired);
         }
         Instr::Wait { values, .. } => values.iter_mut().for_each(f),
+        Instr::Mark(Mark::Call { arguments, .. }) => arguments.iter_mut().for_each(f),
+        Instr::Mark(Mark::Return { value }) => value.iter_mut().for_each(f),
         Instr::Load { .. }
         | Instr::Skip
         | Instr::Fence(_)

@@ -20,4 +20,4 @@ pub mod thread;
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
 pub use ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 pub use mode::{FenceMode, ReadMode, WriteMode};
-pub use program::{Instr, Location, LocationKind, Place, Program, Step, Thread, Update};
+pub use program::{Instr, Location, LocationKind, Mark, Place, Program, Step, Thread, Update};

@@ -198,8 +198,38 @@ pub enum Instr {
     Begin,
     /// End of a transaction.
     End,
+    /// A call of a library method, or the return from it.
+    Mark(Mark),
     /// The thread is done.
     Halt,
+}
+
+/// Where control passes between a client and a library. Methods are inlined where they are called,
+/// so a mark is all that is left of the call; only [`crate::memory::prc11`] looks at it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// The client calls a method.
+    Call {
+        /// Which, by its position in the library's list of methods.
+        method: u32,
+        /// What it is given.
+        arguments: Vec<Expr>,
+    },
+    /// The method returns.
+    Return {
+        /// What it gives back, if anything.
+        value: Option<Expr>,
+    },
+}
+
+impl Mark {
+    /// The expressions evaluated.
+    pub fn expressions(&self) -> &[Expr] {
+        match self {
+            Mark::Call { arguments, .. } => arguments,
+            Mark::Return { value } => value.as_slice(),
+        }
+    }
 }
 
 impl Place {
@@ -288,6 +318,9 @@ impl Instr {
             }
             Instr::LightFence(places) => {
                 places.iter().fold(RegSet::EMPTY, |set, p| set.union(p.registers()))
+            }
+            Instr::Mark(mark) => {
+                mark.expressions().iter().fold(RegSet::EMPTY, |set, e| set.union(e.registers()))
             }
             _ => RegSet::EMPTY,
         };

@@ -185,7 +185,8 @@ pub fn next_action(
         | Instr::Jump { .. }
         | Instr::Skip
         | Instr::Assert(_)
-        | Instr::Assume(_) => Action::Local,
+        | Instr::Assume(_)
+        | Instr::Mark(_) => Action::Local,
         Instr::Load { place, mode, .. } => {
             Action::Read { loc: resolve(place, regs, domain, notes)?, mode: *mode }
         }

@@ -9,7 +9,7 @@ use lang::Source;
 use model::graph::ExecutionGraph;
 use model::graph::monitor::Awareness;
 use model::thread::Action;
-use model::{Instr, Loc, Notes, Program, Reg, Tid, Update, Value};
+use model::{Instr, Loc, Mark, Notes, Program, Reg, Tid, Update, Value};
 use serde::Serialize;
 
 /// One step of a run.
@@ -125,6 +125,8 @@ pub fn action_name(instr: &Instr) -> &'static str {
         Instr::BusUnlock => "bus-unlock",
         Instr::Begin => "begin",
         Instr::End => "end",
+        Instr::Mark(Mark::Call { .. }) => "call",
+        Instr::Mark(Mark::Return { .. }) => "return",
         Instr::Halt => "halt",
     }
 }

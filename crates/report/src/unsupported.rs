@@ -40,6 +40,7 @@ fn meaningless(instr: &Instr, model: Model, by: By) -> Option<(&'static str, &'s
         Instr::Begin | Instr::End => {
             Some(("transactions", "`atomic` blocks are for checking serializability"))
         }
+        Instr::Mark(_) => Some(("calls", "libraries are for `fencepost refine`")),
         Instr::BusLock | Instr::BusUnlock if weak || by == By::Graphs => {
             Some(("bus locks", "use `lock` and `unlock`, or a read-modify-write such as `FADD`"))
         }

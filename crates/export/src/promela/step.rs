@@ -173,9 +173,12 @@ impl Steps<'_> {
             }
             Instr::BusLock => one(Guard::Open, vec![format!("{BUS} = {}", self.tid.0 + 1)]),
             Instr::BusUnlock => one(Guard::Open, vec![format!("{BUS} = 0")]),
-            Instr::Skip | Instr::Fence(_) | Instr::LightFence(_) | Instr::Begin | Instr::End => {
-                one(Guard::Open, vec![])
-            }
+            Instr::Skip
+            | Instr::Fence(_)
+            | Instr::LightFence(_)
+            | Instr::Begin
+            | Instr::End
+            | Instr::Mark(_) => one(Guard::Open, vec![]),
             Instr::Halt => vec![],
         })
     }

@@ -479,6 +479,7 @@ fn same_shape(a: &Instr, b: &Instr) -> bool {
             | Instr::BusUnlock
             | Instr::Begin
             | Instr::End
+            | Instr::Mark(_)
             | Instr::Halt => {}
         }
         instr

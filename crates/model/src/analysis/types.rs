@@ -285,6 +285,7 @@ impl Types {
             | Instr::BusUnlock
             | Instr::Begin
             | Instr::End
+            | Instr::Mark(_)
             | Instr::Halt => {}
         }
     }

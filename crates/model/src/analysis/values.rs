@@ -298,7 +298,8 @@ impl PossibleValues {
             | Instr::BusLock
             | Instr::BusUnlock
             | Instr::Begin
-            | Instr::End => {}
+            | Instr::End
+            | Instr::Mark(_) => {}
         }
         if let Some((dst, values)) = result {
             if values.is_empty() {

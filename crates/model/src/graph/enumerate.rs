@@ -56,6 +56,17 @@ pub fn enumerate(
     limits: &Limits,
     visit: &mut dyn FnMut(&ExecutionGraph, &FinalState) -> ControlFlow<()>,
 ) -> Enumeration {
+    enumerate_consistent(program, limits, &is_rc20_consistent, visit)
+}
+
+/// The same for the graphs that `consistent` accepts. It must be closed under prefixes and must not
+/// care when fences and control events are added.
+pub fn enumerate_consistent(
+    program: &Program,
+    limits: &Limits,
+    consistent: &dyn Fn(&ExecutionGraph) -> bool,
+    visit: &mut dyn FnMut(&ExecutionGraph, &FinalState) -> ControlFlow<()>,
+) -> Enumeration {
     let mut seen = Seen::new(limits);
     let mut open = Vec::new();
     open.extend(seen.admit(Execution::initial(program), &[]));
@@ -63,14 +74,18 @@ pub fn enumerate(
         if visit(&execution.graph, &FinalState::of(&execution, program)).is_break() {
             break;
         }
-        for next in successors(program, &execution) {
+        for next in successors(program, &execution, consistent) {
             open.extend(seen.admit(next, &[]));
         }
     }
     Enumeration { graphs: seen.keys.len(), bounded: seen.bounded }
 }
 
-fn successors(program: &Program, execution: &Execution) -> Vec<Execution> {
+fn successors(
+    program: &Program,
+    execution: &Execution,
+    consistent: &dyn Fn(&ExecutionGraph) -> bool,
+) -> Vec<Execution> {
     if let Some(tid) = locally_enabled(program, execution) {
         return execution.local_steps(program, tid);
     }
@@ -79,7 +94,7 @@ fn successors(program: &Program, execution: &Execution) -> Vec<Execution> {
         let Next::Access(access) = execution.next(program, tid) else { continue };
         let writes = execution.graph.writes_to(access.loc).iter();
         let candidates = writes.filter_map(|&write| execution.access(program, tid, write));
-        result.extend(candidates.filter(|next| is_rc20_consistent(&next.graph)));
+        result.extend(candidates.filter(|next| consistent(&next.graph)));
     }
     result
 }

@@ -5,6 +5,7 @@
 //! plain and (one hopes) obviously right.
 //!
 //! * [`relation`], [`event`], [`axioms`]: graphs and what RC20 and SC allow.
+//! * [`drc11`]: the same for RC11 with spaces and partial modes, for libraries.
 //! * [`run`]: how a program generates graphs.
 //! * [`enumerate`](mod@enumerate): all RC20-consistent graphs of a program without loops, or up to a bound.
 //! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
@@ -13,6 +14,7 @@
 //! * [`judge`](mod@judge): is a graph a certificate for what it is claimed to show?
 
 pub mod axioms;
+pub mod drc11;
 pub mod enumerate;
 pub mod event;
 pub mod judge;
@@ -26,7 +28,7 @@ pub mod split;
 pub mod verdict;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};
-pub use enumerate::{Enumeration, Limits, enumerate};
+pub use enumerate::{Enumeration, Limits, enumerate, enumerate_consistent};
 pub use event::{Event, EventId, ExecutionGraph, Label};
 pub use judge::{Judgement, judge};
 pub use outcome::{FinalState, Outcome, Outcomes, outcomes};

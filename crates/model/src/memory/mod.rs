@@ -5,6 +5,7 @@
 //! monitors that decide robustness are memories too: sequential consistency that remembers a little
 //! more, and may object when a thread *arrives* at an instruction.
 
+pub mod prc11;
 pub mod rc20;
 pub mod sc;
 pub mod store_atomic;

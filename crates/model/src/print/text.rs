@@ -3,7 +3,7 @@
 use crate::expr::{Binary, Expr, Op};
 use crate::ids::Reg;
 use crate::mode::{ReadMode, WriteMode};
-use crate::program::{Instr, Place, Program, Thread, Update};
+use crate::program::{Instr, Mark, Place, Program, Thread, Update};
 
 /// How tightly an operand holds together; binary operators have 1 to 9.
 const UNARY: u8 = 10;
@@ -178,6 +178,13 @@ pub fn instruction(program: &Program, thread: &Thread, instr: &Instr) -> String 
         Instr::BusUnlock => "bus_unlock".to_string(),
         Instr::Begin => "atomic begin".to_string(),
         Instr::End => "atomic end".to_string(),
+        Instr::Mark(mark) => {
+            let values: Vec<String> = mark.expressions().iter().map(expr).collect();
+            match mark {
+                Mark::Call { method, .. } => format!("call {method}({})", values.join(", ")),
+                Mark::Return { .. } => format!("return({})", values.join(", ")),
+            }
+        }
         Instr::Halt => "halt".to_string(),
     }
 }

@@ -1,0 +1,205 @@
+//! What a thread does between accesses, and what an access amounts to once it is known which write
+//! it follows.
+
+use super::Label;
+use crate::expr::{Expr, Fault, Notes};
+use crate::ids::{Pc, Tid, Value};
+use crate::mode::{ReadMode, WriteMode};
+use crate::program::{Instr, Mark, Program};
+use crate::thread::{Action, destination, next_action};
+use smallvec::SmallVec;
+
+/// How many local steps a thread may take in a row. More is taken for a loop that never ends.
+const PATIENCE: usize = 1 << 16;
+
+/// Can a thread go on?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Status {
+    /// Perhaps: it is at an access, a marker or a choice.
+    Running,
+    /// It is done.
+    Halted,
+    /// An assumption did not hold; it ended silently.
+    Ended,
+    /// It loops without accessing memory, forever.
+    Spinning,
+    /// An assertion failed.
+    Failed,
+    /// A run-time error.
+    Faulted(Fault),
+}
+
+/// The local state of a thread.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Local {
+    /// Where it is.
+    pub pc: Pc,
+    /// What its registers hold.
+    pub registers: SmallVec<[Value; 8]>,
+    /// Can it go on?
+    pub status: Status,
+}
+
+/// What an access does, given the value of the write it reads from or is placed after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Effect {
+    pub(super) read: Option<ReadMode>,
+    pub(super) write: Option<(Value, WriteMode)>,
+    pub(super) fault: Option<Fault>,
+}
+
+impl Effect {
+    /// `None` if the access waits for another value.
+    pub(super) fn of(action: &Action, value: Value, program: &Program) -> Option<Effect> {
+        let read = |mode| Some(Effect { read: Some(mode), write: None, fault: None });
+        let both = |read, written, write| {
+            Some(Effect { read: Some(read), write: Some((written, write)), fault: None })
+        };
+        match action {
+            Action::Read { mode, .. } => read(*mode),
+            Action::Write { value, mode, .. } => {
+                Some(Effect { read: None, write: Some((*value, *mode)), fault: None })
+            }
+            Action::Update { change, read: r, write: w, .. } => {
+                match change.apply(value, program.domain, &mut Notes::default()) {
+                    Ok(written) => both(*r, written, *w),
+                    Err(fault) => Some(Effect { read: Some(*r), write: None, fault: Some(fault) }),
+                }
+            }
+            Action::Cas { expected, desired, read: r, write: w, fail, .. } => {
+                if value == *expected { both(*r, *desired, *w) } else { read(*fail) }
+            }
+            Action::BlockingCas { expected, desired, read: r, write: w, .. } => {
+                if value == *expected { both(*r, *desired, *w) } else { None }
+            }
+            Action::Wait { values, mode, .. } => {
+                if values.contains(&value) {
+                    read(*mode)
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a running thread that is at no choice wants to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    Access(Action),
+    Mark(Label),
+}
+
+impl Local {
+    /// The thread before its first step that matters.
+    pub(super) fn start(program: &Program, tid: Tid) -> Self {
+        let thread = &program.threads[tid.index()];
+        let registers = SmallVec::from_elem(0, thread.registers.len());
+        let mut local = Local { pc: thread.entry, registers, status: Status::Running };
+        local.settle(program, tid);
+        local
+    }
+
+    /// Runs on to the next access, marker or choice.
+    pub(super) fn settle(&mut self, program: &Program, tid: Tid) {
+        for _ in 0..PATIENCE {
+            if self.status != Status::Running {
+                return;
+            }
+            let step = program.step(tid, self.pc);
+            let eval = |e: &Expr| e.eval(&self.registers, program.domain, &mut Notes::default());
+            let next = match &step.instr {
+                Instr::Skip => Ok(step.next),
+                Instr::Assign { dst, value } => match eval(value) {
+                    Ok(value) => {
+                        self.registers[dst.index()] = value;
+                        Ok(step.next)
+                    }
+                    Err(fault) => Err(fault),
+                },
+                Instr::Jump { cond, targets } => match (eval(cond), targets.as_slice()) {
+                    (Ok(0), _) => Ok(step.next),
+                    (Ok(_), [target]) => Ok(*target),
+                    (Ok(_), _) => return,
+                    (Err(fault), _) => Err(fault),
+                },
+                Instr::Assert(cond) => match eval(cond) {
+                    Ok(0) => return self.status = Status::Failed,
+                    other => other.map(|_| step.next),
+                },
+                Instr::Assume(cond) => match eval(cond) {
+                    Ok(0) => return self.status = Status::Ended,
+                    other => other.map(|_| step.next),
+                },
+                Instr::Halt => return self.status = Status::Halted,
+                _ => return,
+            };
+            match next {
+                Ok(pc) => self.pc = pc,
+                Err(fault) => return self.status = Status::Faulted(fault),
+            }
+        }
+        self.status = Status::Spinning;
+    }
+
+    /// The states in which it has made its choices, each at an access or marker or stuck. A thread
+    /// rests before a choice, not behind it: that is one state instead of several.
+    pub(super) fn resolved(&self, program: &Program, tid: Tid) -> SmallVec<[Local; 4]> {
+        let mut done: SmallVec<[Local; 4]> = SmallVec::new();
+        let mut open: SmallVec<[Local; 4]> = SmallVec::from_elem(self.clone(), 1);
+        let mut met: Vec<Local> = Vec::new();
+        while let Some(local) = open.pop() {
+            let choice = match &program.step(tid, local.pc).instr {
+                Instr::Jump { targets, .. } if local.status == Status::Running => targets,
+                _ => {
+                    done.push(local);
+                    continue;
+                }
+            };
+            // A choice may lead back to itself without an access in between.
+            if met.contains(&local) {
+                continue;
+            }
+            met.push(local.clone());
+            for &pc in choice.iter().rev() {
+                let mut next = local.clone();
+                next.pc = pc;
+                next.settle(program, tid);
+                open.push(next);
+            }
+        }
+        done
+    }
+
+    /// What it wants to do, if it is running and has made its choices.
+    pub(super) fn want(&self, program: &Program, tid: Tid) -> Result<Want, Fault> {
+        let mut notes = Notes::default();
+        match &program.step(tid, self.pc).instr {
+            Instr::Mark(mark) => {
+                let values = mark.expressions().iter();
+                let values: SmallVec<[Value; 2]> = values
+                    .map(|e| e.eval(&self.registers, program.domain, &mut notes))
+                    .collect::<Result<_, _>>()?;
+                Ok(Want::Mark(match mark {
+                    Mark::Call { method, .. } => {
+                        Label::Call { tid, method: *method, arguments: values }
+                    }
+                    Mark::Return { .. } => Label::Return { tid, value: values.first().copied() },
+                }))
+            }
+            instr => {
+                next_action(instr, &self.registers, program.domain, &mut notes).map(Want::Access)
+            }
+        }
+    }
+
+    /// Goes on after the access or marker at hand, without settling.
+    pub(super) fn pass(&mut self, program: &Program, tid: Tid, read: Option<Value>) {
+        let step = program.step(tid, self.pc);
+        if let (Some(dst), Some(value)) = (destination(&step.instr), read) {
+            self.registers[dst.index()] = value;
+        }
+        self.pc = step.next;
+    }
+}

@@ -1,0 +1,606 @@
+//! The machine that the search explores: pRC11 with views instead of sets of events.
+//!
+//! What a thread knows of the memory only ever restricts it, except where an acquire read or the
+//! propagation of a marker demands knowledge. So memory events need not propagate on their own: they
+//! do as part of those two steps. What is left of the execution graph is, for every location, the
+//! writes that somebody can still read, in modification order; and of a set of events only how far
+//! it reaches, a [`Frontier`]: a position in each location's writes, and for every space and thread
+//! how many of the thread's markers it contains (they propagate in order). A thread has two:
+//!
+//! * `known`: all that has reached it. It must not read or write below that.
+//! * `before`: all that happens before its next step. That is what its releasing writes and its
+//!   markers take along. It is less than what is known: a marker that has propagated to a thread
+//!   constrains what that thread may read, but does not happen before anything it does.
+//!
+//! The rules:
+//!
+//! * A read picks a write at or above `known`; a write goes behind one, a read-modify-write behind
+//!   the one it reads from, and not where a read-modify-write has already taken the place.
+//! * A releasing write carries its thread's `before`: `rel` for all spaces, `prel` for its own; a
+//!   read-modify-write also what the write it reads from carries (release sequences).
+//! * An acquire read waits until the markers that the write carries have propagated, then adds what
+//!   it carries to both frontiers: `acq` for all spaces, `pacq` for its own.
+//! * A call or return leaves a marker that carries `before`. It may propagate, for one thread and
+//!   space, when the markers it carries have; then what it carries is known there.
+//! * A thread with [`Options::pending`] markers on their way to some thread waits before its next.
+//!
+//! Happens-before orders non-atomic accesses too, so races are found on the way: for every
+//! non-atomic location each frontier of the second kind also says whether it contains the last write
+//! and every thread's last read. Up to the first race no more is needed.
+//!
+//! `normal` removes what can no longer matter, so that states with equal futures are equal.
+
+mod normal;
+mod pack;
+
+use super::local::{Effect, Local, Want};
+use super::{Label, Reach, Space, Status, System};
+use crate::analysis::liveness::live_registers;
+use crate::expr::Fault;
+use crate::ids::{Loc, Pc, RegSet, Tid, Value};
+use crate::mode::WriteMode;
+use crate::program::{Instr, LocationKind};
+use crate::thread::Action;
+use smallvec::SmallVec;
+
+/// How far a set of events reaches: for every location a position among its live writes, then for
+/// every space and thread a number of markers.
+pub(super) type Frontier = SmallVec<[u8; 24]>;
+
+/// Non-atomic accesses that a set of events contains: for every non-atomic location, is the last
+/// write among them, and the last read of each thread?
+type Awareness = u128;
+
+/// How many writes to a location can be told apart. A location with more is one that some thread
+/// writes over and over while another looks away for good.
+const MOST_WRITES: usize = 200;
+/// How many stores a thread does in one go.
+const EAGER_STORES: usize = 16;
+
+/// How to explore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How many markers may be on their way from one thread to another.
+    pub pending: u8,
+    /// Keep registers that nothing reads any more, for looking at final states.
+    pub keep_registers: bool,
+    /// Store to locations that no other thread writes as soon as the thread gets there. The write
+    /// commutes with all that others do: it has one place to go, it carries what only its own
+    /// thread's steps change, and it takes nothing away from anybody.
+    pub eager: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { pending: 2, keep_registers: false, eager: true }
+    }
+}
+
+/// A write that can still be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Write {
+    value: Value,
+    /// Has a read-modify-write read it, so that nothing else can come directly after it?
+    taken: bool,
+    /// What it releases; all 0 if nothing.
+    carried: Frontier,
+    aware: Awareness,
+}
+
+/// A state of program and memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// The threads' local states.
+    pub locals: Vec<Local>,
+    known: Vec<Frontier>,
+    before: Vec<Frontier>,
+    aware: Vec<Awareness>,
+    /// The writes to each location that matter, in modification order.
+    writes: Vec<Vec<Write>>,
+    /// The markers of each thread that have not yet propagated everywhere, each with what it
+    /// carries.
+    markers: Vec<Vec<Frontier>>,
+}
+
+/// Something that should not happen, at a step of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Finding {
+    /// The access races with an earlier one.
+    Race {
+        /// Whose access.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// What is accessed.
+        loc: Loc,
+    },
+    /// The assertion fails.
+    Assertion {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+    },
+    /// More writes to a location pile up than can be told apart; the step is not taken.
+    TooManyWrites {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// To what.
+        loc: Loc,
+    },
+    /// A run-time error.
+    Fault {
+        /// Whose.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+/// A step of the machine.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What a history shows of it, if anything.
+    pub label: Option<Label>,
+    /// Who did it, where; `None` if a marker propagated.
+    pub at: Option<(Tid, Pc)>,
+    /// The value read, if it is an access that reads.
+    pub read: Option<Value>,
+    /// What is wrong with it.
+    pub finding: Option<Finding>,
+    /// Where it leads.
+    pub state: State,
+}
+
+/// A program under pRC11.
+pub struct Machine {
+    system: System,
+    options: Options,
+    threads: usize,
+    locations: usize,
+    /// For every space, which entries of a frontier belong to it.
+    entries: Vec<Vec<usize>>,
+    /// Which threads access a location, as bits, and which write it.
+    accessors: Vec<u32>,
+    writers: Vec<u32>,
+    /// Is it read other than by read-modify-writes that always write?
+    plain_reads: Vec<bool>,
+    /// Is it updated by read-modify-writes?
+    updated: Vec<bool>,
+    /// The first bit of a non-atomic location in an [`Awareness`].
+    bit_of: Vec<Option<u32>>,
+    /// The bits of each space's locations.
+    bits_of_space: Vec<Awareness>,
+    /// All bits in use.
+    all_bits: Awareness,
+    live: Vec<Vec<RegSet>>,
+}
+
+impl Machine {
+    /// The machine; `None` if the program has more threads or locations than it can handle (32
+    /// threads, 200 entries of a frontier, 128 bits for non-atomic locations).
+    pub fn new(system: System, options: Options) -> Option<Self> {
+        let program = &system.program;
+        let (threads, locations) = (program.threads.len(), program.locations.len());
+        let mut accessors = vec![0; locations];
+        let mut writers = vec![0; locations];
+        let mut plain_reads = vec![false; locations];
+        let mut updated = vec![false; locations];
+        for (tid, _, step) in program.steps() {
+            let Some(place) = step.instr.place() else { continue };
+            for loc in place.locations().map(Loc::index) {
+                accessors[loc] |= 1 << tid.0;
+                if step.instr.may_write() {
+                    writers[loc] |= 1 << tid.0;
+                }
+                match step.instr {
+                    Instr::Store { .. } => {}
+                    Instr::Rmw { .. } | Instr::BlockingCas { .. } => updated[loc] = true,
+                    Instr::Cas { .. } => {
+                        updated[loc] = true;
+                        plain_reads[loc] = true;
+                    }
+                    _ => plain_reads[loc] = true,
+                }
+            }
+        }
+        let mut bit_of = vec![None; locations];
+        let mut bits_of_space = vec![0; system.spaces];
+        let mut used = 0;
+        for (loc, location) in program.locations.iter().enumerate() {
+            if location.kind == LocationKind::NonAtomic {
+                let width = threads as u32 + 1;
+                if used + width > Awareness::BITS {
+                    return None;
+                }
+                bit_of[loc] = Some(used);
+                bits_of_space[system.space_of[loc].0 as usize] |= ones(width) << used;
+                used += width;
+            }
+        }
+        if threads > 32 || locations + system.spaces * threads > 200 {
+            return None;
+        }
+        let entries = (0..system.spaces)
+            .map(|space| {
+                let own = (0..locations).filter(|&loc| system.space_of[loc].0 as usize == space);
+                own.chain((0..threads).map(|t| locations + space * threads + t)).collect()
+            })
+            .collect();
+        let live = program
+            .threads
+            .iter()
+            .map(|thread| match options.keep_registers {
+                true => vec![RegSet(u64::MAX); thread.code.len()],
+                false => live_registers(thread),
+            })
+            .collect();
+        Some(Machine {
+            options,
+            threads,
+            locations,
+            entries,
+            accessors,
+            writers,
+            plain_reads,
+            updated,
+            bit_of,
+            bits_of_space,
+            all_bits: ones(used),
+            live,
+            system,
+        })
+    }
+
+    /// The program and its spaces.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn width(&self) -> usize {
+        self.locations + self.system.spaces * self.threads
+    }
+
+    fn spaces(&self) -> impl Iterator<Item = Space> + use<> {
+        (0..self.system.spaces as u8).map(Space)
+    }
+
+    /// The entry of a frontier that counts markers of `from` for `space`.
+    #[inline(always)]
+    fn count(&self, space: Space, from: usize) -> usize {
+        self.locations + space.0 as usize * self.threads + from
+    }
+
+    /// The step from nothing to the initial state, with what is wrong before anything is done.
+    pub fn initial(&self) -> Step {
+        let nothing: Frontier = SmallVec::from_elem(0, self.width());
+        let program = &self.system.program;
+        let mut state = State {
+            locals: program.tids().map(|tid| Local::start(program, tid)).collect(),
+            known: vec![nothing.clone(); self.threads],
+            before: vec![nothing.clone(); self.threads],
+            aware: vec![self.all_bits; self.threads],
+            writes: program
+                .locations
+                .iter()
+                .map(|location| {
+                    let value = location.initial;
+                    vec![Write { value, taken: false, carried: nothing.clone(), aware: 0 }]
+                })
+                .collect(),
+            markers: vec![Vec::new(); self.threads],
+        };
+        let mut finding = None;
+        for tid in program.tids() {
+            let found = self.settle(&mut state, tid);
+            finding = finding.or(found);
+        }
+        self.normalise(&mut state);
+        Step { label: None, at: None, read: None, finding, state }
+    }
+
+    /// Hands every step from `state` to `sink`.
+    pub fn steps(&self, state: &State, mut sink: impl FnMut(Step)) {
+        for tid in self.system.program.tids() {
+            if state.locals[tid.index()].status == Status::Running {
+                for local in state.locals[tid.index()].resolved(&self.system.program, tid) {
+                    self.thread_steps(state, tid, local, &mut sink);
+                }
+            }
+        }
+        for from in 0..self.threads {
+            if !state.markers[from].is_empty() {
+                self.propagations(state, from, &mut sink);
+            }
+        }
+    }
+
+    fn propagations(&self, state: &State, from: usize, sink: &mut impl FnMut(Step)) {
+        for to in (0..self.threads).filter(|&to| to != from) {
+            for space in self.spaces() {
+                let count = self.count(space, from);
+                let known = &state.known[to];
+                let Some(marker) = state.markers[from].get(known[count] as usize) else { continue };
+                let others = (0..self.threads).filter(|&t| t != to && t != from);
+                if others.map(|t| self.count(space, t)).any(|entry| known[entry] < marker[entry]) {
+                    continue;
+                }
+                let mut next = state.clone();
+                for &entry in self.entries[space.0 as usize].iter() {
+                    if entry < self.locations {
+                        raise(&mut next.known[to][entry], marker[entry]);
+                    }
+                }
+                next.known[to][count] += 1;
+                self.normalise(&mut next);
+                let label = Label::Propagate { from: Tid::from(from), to: Tid::from(to), space };
+                sink(Step { label: Some(label), at: None, read: None, finding: None, state: next });
+            }
+        }
+    }
+
+    fn thread_steps(&self, state: &State, tid: Tid, local: Local, sink: &mut impl FnMut(Step)) {
+        let program = &self.system.program;
+        let at = Some((tid, local.pc));
+        let stop = |local: Local, finding| {
+            let mut next = state.clone();
+            next.locals[tid.index()] = local;
+            self.normalise(&mut next);
+            Step { label: None, at, read: None, finding, state: next }
+        };
+        if local.status != Status::Running {
+            let finding = stuck(&local, tid);
+            return sink(stop(local, finding));
+        }
+        let action = match local.want(program, tid) {
+            Err(fault) => {
+                let local = Local { status: Status::Faulted(fault), ..local };
+                let finding = stuck(&local, tid);
+                return sink(stop(local, finding));
+            }
+            Ok(Want::Mark(label)) => {
+                if self.may_mark(state, tid.index()) {
+                    let mut next = state.clone();
+                    next.markers[tid.index()].push(state.before[tid.index()].clone());
+                    next.locals[tid.index()] = local;
+                    next.locals[tid.index()].pass(program, tid, None);
+                    let finding = self.settle(&mut next, tid);
+                    self.normalise(&mut next);
+                    sink(Step { label: Some(label), at, read: None, finding, state: next });
+                }
+                return;
+            }
+            Ok(Want::Access(action)) => action,
+        };
+        let Some(loc) = action.loc().map(Loc::index) else { return };
+        if action.may_write() && state.writes[loc].len() > MOST_WRITES {
+            let finding = Finding::TooManyWrites { tid, pc: local.pc, loc: Loc::from(loc) };
+            return sink(stop(state.locals[tid.index()].clone(), Some(finding)));
+        }
+        let known = state.known[tid.index()][loc] as usize;
+        for position in known..state.writes[loc].len() {
+            let write = &state.writes[loc][position];
+            let Some(effect) = Effect::of(&action, write.value, program) else { continue };
+            if effect.write.is_some() && write.taken
+                || !self.may_acquire(state, tid.index(), loc, position, effect)
+            {
+                continue;
+            }
+            let read = effect.read.map(|_| write.value);
+            let mut next = state.clone();
+            next.locals[tid.index()] = local.clone();
+            let race = self.access(&mut next, tid, loc, position, effect);
+            let found = match effect.fault {
+                Some(fault) => {
+                    next.locals[tid.index()].status = Status::Faulted(fault);
+                    stuck(&next.locals[tid.index()], tid)
+                }
+                None => {
+                    next.locals[tid.index()].pass(program, tid, read);
+                    self.settle(&mut next, tid)
+                }
+            };
+            self.normalise(&mut next);
+            sink(Step { label: None, at, read, finding: race.or(found), state: next });
+        }
+    }
+
+    /// May the thread leave another marker? It waits while too many are on their way.
+    fn may_mark(&self, state: &State, tid: usize) -> bool {
+        let issued = state.markers[tid].len();
+        (0..self.threads).filter(|&to| to != tid).all(|to| {
+            self.spaces().all(|space| {
+                issued - (state.known[to][self.count(space, tid)] as usize)
+                    < self.options.pending as usize
+            })
+        })
+    }
+
+    fn may_acquire(
+        &self,
+        state: &State,
+        tid: usize,
+        loc: usize,
+        position: usize,
+        effect: Effect,
+    ) -> bool {
+        let Some(reach) = effect.read.map(Reach::of_read) else { return true };
+        let carried = &state.writes[loc][position].carried;
+        let known = &state.known[tid];
+        self.covered(reach, loc).all(|space| {
+            let others = (0..self.threads).filter(|&t| t != tid);
+            others.map(|t| self.count(space, t)).all(|entry| known[entry] >= carried[entry])
+        })
+    }
+
+    fn covered(&self, reach: Reach, loc: usize) -> impl Iterator<Item = Space> + use<> {
+        let own = self.system.space_of[loc];
+        self.spaces().filter(move |&space| reach.covers(own, space))
+    }
+
+    /// Does the access of `tid` that reads from, or is placed behind, the write at `position`.
+    fn access(
+        &self,
+        state: &mut State,
+        tid: Tid,
+        loc: usize,
+        position: usize,
+        effect: Effect,
+    ) -> Option<Finding> {
+        let t = tid.index();
+        let pc = state.locals[t].pc;
+        state.known[t][loc] = position as u8;
+        state.before[t][loc] = position as u8;
+        if let Some(mode) = effect.read {
+            let Write { carried, aware, .. } = state.writes[loc][position].clone();
+            for space in self.covered(Reach::of_read(mode), loc) {
+                for &entry in &self.entries[space.0 as usize] {
+                    raise(&mut state.before[t][entry], carried[entry]);
+                    raise(&mut state.known[t][entry], carried[entry]);
+                }
+                state.aware[t] |= aware & self.bits_of_space[space.0 as usize];
+            }
+        }
+        let race = match self.bit_of[loc] {
+            Some(bit) => self.watch(state, t, bit, effect.write.is_some()),
+            None => false,
+        };
+        if let Some((value, mode)) = effect.write {
+            self.write(state, t, loc, position, (value, mode), effect.read.is_some());
+        }
+        race.then_some(Finding::Race { tid, pc, loc: Loc::from(loc) })
+    }
+
+    fn write(
+        &self,
+        state: &mut State,
+        t: usize,
+        loc: usize,
+        position: usize,
+        (value, mode): (Value, WriteMode),
+        updates: bool,
+    ) {
+        let place = position + 1;
+        if place < state.writes[loc].len() {
+            for frontier in state.frontiers() {
+                if frontier[loc] as usize >= place {
+                    frontier[loc] += 1;
+                }
+            }
+        }
+        state.known[t][loc] = place as u8;
+        state.before[t][loc] = place as u8;
+        let before = &mut state.writes[loc][position];
+        let (mut carried, mut aware) = match updates {
+            true => {
+                before.taken = true;
+                (before.carried.clone(), before.aware)
+            }
+            false => (SmallVec::from_elem(0, self.width()), 0),
+        };
+        for space in self.covered(Reach::of_write(mode), loc) {
+            for &entry in &self.entries[space.0 as usize] {
+                raise(&mut carried[entry], state.before[t][entry]);
+            }
+            raise(&mut carried[self.count(space, t)], state.markers[t].len() as u8);
+            aware |= state.aware[t] & self.bits_of_space[space.0 as usize];
+        }
+        state.writes[loc].insert(place, Write { value, taken: false, carried, aware });
+    }
+
+    /// Notes a non-atomic access; is it a race?
+    fn watch(&self, state: &mut State, t: usize, bit: u32, writes: bool) -> bool {
+        let reads = ones(self.threads as u32) << (bit + 1);
+        let mine: Awareness = 1 << (bit + 1 + t as u32);
+        let last_write: Awareness = 1 << bit;
+        let needed = if writes { last_write | reads } else { last_write };
+        let race = state.aware[t] & needed != needed;
+        let everywhere = state
+            .aware
+            .iter_mut()
+            .chain(state.writes.iter_mut().flatten().map(|write| &mut write.aware));
+        for aware in everywhere {
+            *aware = if writes { *aware & !last_write | reads } else { *aware & !mine };
+        }
+        state.aware[t] |= if writes { last_write } else { mine };
+        race
+    }
+
+    /// Runs the thread on to where it rests. Finds what is wrong on the way.
+    fn settle(&self, state: &mut State, tid: Tid) -> Option<Finding> {
+        let program = &self.system.program;
+        let mut finding = None;
+        for stores in 0.. {
+            state.locals[tid.index()].settle(program, tid);
+            finding = finding.or(stuck(&state.locals[tid.index()], tid));
+            let Some((loc, effect)) = self.eager_store(&state.locals[tid.index()], tid) else {
+                break;
+            };
+            // A loop that only stores never ends; what is left over is a step of its own.
+            if stores == EAGER_STORES || state.writes[loc].len() > MOST_WRITES {
+                break;
+            }
+            let last = state.writes[loc].len() - 1;
+            let race = self.access(state, tid, loc, last, effect);
+            finding = finding.or(race);
+            state.locals[tid.index()].pass(program, tid, None);
+        }
+        finding
+    }
+
+    fn eager_store(&self, local: &Local, tid: Tid) -> Option<(usize, Effect)> {
+        let instr = &self.system.program.step(tid, local.pc).instr;
+        if !self.options.eager
+            || local.status != Status::Running
+            || !matches!(instr, Instr::Store { .. })
+        {
+            return None;
+        }
+        let Ok(Want::Access(action @ Action::Write { loc, .. })) =
+            local.want(&self.system.program, tid)
+        else {
+            return None;
+        };
+        let alone = self.writers[loc.index()] == 1 << tid.0;
+        let effect = Effect::of(&action, 0, &self.system.program)?;
+        alone.then_some((loc.index(), effect))
+    }
+
+    /// The value of the last write to every location.
+    pub fn memory(&self, state: &State) -> Vec<Value> {
+        let last = |writes: &Vec<Write>| writes.last().map_or(0, |write| write.value);
+        state.writes.iter().map(last).collect()
+    }
+}
+
+impl State {
+    /// Everything that speaks of positions in modification order.
+    fn frontiers(&mut self) -> impl Iterator<Item = &mut Frontier> {
+        let carried = self.writes.iter_mut().flatten().map(|write| &mut write.carried);
+        let threads = self.known.iter_mut().chain(&mut self.before);
+        threads.chain(self.markers.iter_mut().flatten()).chain(carried)
+    }
+}
+
+/// What is wrong with a thread that stopped.
+fn stuck(local: &Local, tid: Tid) -> Option<Finding> {
+    let pc = local.pc;
+    match local.status {
+        Status::Failed => Some(Finding::Assertion { tid, pc }),
+        Status::Faulted(fault) => Some(Finding::Fault { tid, pc, fault }),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn raise(entry: &mut u8, to: u8) {
+    *entry = (*entry).max(to);
+}
+
+fn ones(width: u32) -> Awareness {
+    if width == 0 { 0 } else { Awareness::MAX >> (Awareness::BITS - width) }
+}
