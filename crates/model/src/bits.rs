@@ -17,6 +17,15 @@ impl<'a> BitWriter<'a> {
         BitWriter { words, partial: 0, used: 0 }
     }
 
+    /// Goes on in `words` behind the first `at` bits.
+    pub fn resume(words: &'a mut Vec<u64>, at: u32) -> Self {
+        let used = at % 64;
+        let whole = at as usize / 64;
+        let partial = if used == 0 { 0 } else { words[whole] & (u64::MAX >> (64 - used)) };
+        words.truncate(whole);
+        BitWriter { words, partial, used }
+    }
+
     /// Appends the low `width` bits of `value`, whose other bits must be 0.
     #[inline(always)]
     pub fn push(&mut self, value: u64, width: u32) {
@@ -47,6 +56,21 @@ impl<'a> BitWriter<'a> {
         if self.used > 0 {
             self.words.push(self.partial);
         }
+    }
+}
+
+/// Writes the `width` bits that start at bit `at` anew.
+#[inline(always)]
+pub fn overwrite(words: &mut [u64], at: u32, value: u64, width: u32) {
+    if width == 0 {
+        return;
+    }
+    let (word, shift) = ((at / 64) as usize, at % 64);
+    let mask = u64::MAX >> (64 - width);
+    words[word] = words[word] & !(mask << shift) | value << shift;
+    if shift + width > 64 {
+        let written = 64 - shift;
+        words[word + 1] = words[word + 1] & !(mask >> written) | value >> written;
     }
 }
 
@@ -111,6 +135,37 @@ mod tests {
         let mut reader = BitReader::new(&words);
         for (value, width) in fields {
             assert_eq!(reader.take(width), value);
+        }
+    }
+
+    /// Catches neighbours that suffer when a field is written anew, alone or with all behind it.
+    #[test]
+    fn fields_written_anew_leave_the_others_alone() {
+        let widths = [3, 64, 1, 40, 0, 63, 7];
+        let write = |values: &[u64], words: &mut Vec<u64>| {
+            let mut writer = BitWriter::new(words);
+            for (value, width) in values.iter().zip(widths) {
+                writer.push(*value, width);
+            }
+            writer.finish();
+        };
+        let old = [5, u64::MAX, 1, 77, 0, 1 << 62, 100];
+        for k in 0..widths.len() {
+            let mut new = old;
+            new[k] = if widths[k] == 0 { 0 } else { old[k] ^ 1 };
+            let (mut expected, mut words) = (Vec::new(), Vec::new());
+            write(&new, &mut expected);
+            write(&old, &mut words);
+            let at = widths[..k].iter().sum();
+            overwrite(&mut words, at, new[k], widths[k]);
+            assert_eq!(words, expected);
+            write(&old, &mut words);
+            let mut writer = BitWriter::resume(&mut words, at);
+            for (value, width) in new.iter().zip(widths).skip(k) {
+                writer.push(*value, width);
+            }
+            writer.finish();
+            assert_eq!(words, expected);
         }
     }
 

@@ -30,6 +30,7 @@ struct LogEntry {
 /// What a worker keeps from level to level.
 struct Hand<S> {
     scratch: S,
+    batch: Batch,
     log: Vec<LogEntry>,
 }
 
@@ -54,10 +55,52 @@ struct Shared<'a, M: Model> {
     observed: Mutex<Instant>,
 }
 
+/// Successors waiting to be inserted together: while one is looked up, the memory that the others
+/// need is on its way.
+struct Batch {
+    width: usize,
+    states: Vec<u8>,
+    hashes: Vec<u64>,
+}
+
+impl Batch {
+    /// Enough to hide the time that memory takes, and little enough to stay in the cache.
+    const SIZE: usize = 16;
+
+    fn new(width: usize) -> Self {
+        let states = Vec::with_capacity(width * Batch::SIZE);
+        Batch { width, states, hashes: Vec::with_capacity(Batch::SIZE) }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, worker: &Worker<'_>, state: &[u8]) {
+        if self.hashes.len() == Batch::SIZE {
+            self.insert(worker);
+        }
+        let hash = worker.hash(state);
+        worker.expect(hash);
+        self.states.extend_from_slice(state);
+        self.hashes.push(hash);
+    }
+
+    /// Inserts what waits.
+    fn insert(&mut self, worker: &Worker<'_>) {
+        for hash in &self.hashes {
+            worker.expect_state(*hash);
+        }
+        for (state, hash) in self.states.chunks_exact(self.width).zip(&self.hashes) {
+            worker.insert_hashed(state, *hash);
+        }
+        self.states.clear();
+        self.hashes.clear();
+    }
+}
+
 /// Hands successors to the visited set.
 struct Insert<'a, 'b, M: Model> {
     shared: &'a Shared<'b, M>,
     worker: Worker<'a>,
+    batch: &'a mut Batch,
     parent: Option<Id>,
     transitions: u64,
 }
@@ -67,6 +110,12 @@ impl<M: Model> Sink<M::Finding> for Insert<'_, '_, M> {
     fn state(&mut self, state: &[u8]) -> bool {
         self.transitions += 1;
         self.worker.insert(state).is_some()
+    }
+
+    #[inline]
+    fn state_later(&mut self, state: &[u8]) {
+        self.transitions += 1;
+        self.batch.push(&self.worker, state);
     }
 
     fn finding(&mut self, finding: M::Finding) {
@@ -134,6 +183,7 @@ impl<M: Model> Shared<'_, M> {
                 let mut insert = Insert {
                     shared: self,
                     worker: self.visited.enter(me),
+                    batch: &mut hand.batch,
                     parent: None,
                     transitions: 0,
                 };
@@ -150,6 +200,7 @@ impl<M: Model> Shared<'_, M> {
                     insert.parent = Some(id);
                     self.model.expand(&parent, &mut hand.scratch, &mut insert);
                 }
+                insert.batch.insert(&insert.worker);
                 if self.visited.len_of(me) > first_child {
                     hand.log.push(LogEntry { first_child, of, parents: first..next });
                 }
@@ -220,12 +271,19 @@ pub fn explore<M: Model>(
         observe,
         observed: Mutex::new(Instant::now()),
     };
-    let mut hands: Vec<_> =
-        (0..jobs).map(|_| Hand { scratch: model.scratch(), log: Vec::new() }).collect();
+    let mut hands: Vec<_> = (0..jobs)
+        .map(|_| Hand {
+            scratch: model.scratch(),
+            batch: Batch::new(model.state_bytes()),
+            log: Vec::new(),
+        })
+        .collect();
     {
+        let Hand { scratch, batch, .. } = &mut hands[0];
         let worker = shared.visited.enter(0);
-        let mut insert = Insert { shared: &shared, worker, parent: None, transitions: 0 };
-        model.initial(&mut hands[0].scratch, &mut insert);
+        let mut insert = Insert { shared: &shared, worker, batch, parent: None, transitions: 0 };
+        model.initial(scratch, &mut insert);
+        insert.batch.insert(&insert.worker);
     }
     let initial_states = shared.visited.len_of(0);
     let mut done = vec![0; jobs];

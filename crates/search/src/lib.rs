@@ -101,6 +101,13 @@ pub trait Sink<F> {
     /// later than itself, and there are only finitely many states.
     fn state(&mut self, state: &[u8]) -> bool;
 
+    /// A successor, if it does not matter whether it was seen before. The search may look it up
+    /// later, together with others, which hides how long memory takes to answer.
+    #[inline]
+    fn state_later(&mut self, state: &[u8]) {
+        self.state(state);
+    }
+
     /// Something worth reporting about the state being expanded.
     fn finding(&mut self, finding: F);
 }

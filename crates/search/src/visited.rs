@@ -15,7 +15,7 @@
 //! before it, so that the states with one core form a list: an antichain, since states that a new
 //! one covers are taken out. Lists are changed under one of a few locks, chosen by the core's hash.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use memmap2::MmapMut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,6 +29,8 @@ const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK + 1) as usize;
 
 /// How many locks guard the lists of states with equal cores.
 const LOCKS: usize = 256;
+/// How many states are moved together when the table grows.
+const GROUP: usize = 16;
 /// Set in a link when its state is covered by a newer one of the same level.
 const COVERED: u64 = 1 << 63;
 
@@ -58,10 +60,17 @@ impl Id {
     }
 }
 
-/// The states one worker inserted, in order. Only that worker appends; everyone reads.
+/// The states one worker inserted, in order. Only that worker appends; everyone reads. Workers
+/// count for themselves, each on cache lines of its own.
+#[repr(align(128))]
 struct Arena {
+    /// Where each chunk starts, once it is there.
     chunks: [AtomicPtr<u8>; CHUNKS],
+    /// The chunks' memory, which goes when the arena does.
+    memory: Mutex<Vec<MmapMut>>,
     len: AtomicU32,
+    /// Slots of the table that the worker claimed.
+    used: AtomicU32,
     /// States from here on belong to the level being built.
     level_start: AtomicU32,
 }
@@ -103,7 +112,9 @@ impl Arena {
     fn new() -> Self {
         Arena {
             chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            memory: Mutex::new(Vec::new()),
             len: AtomicU32::new(0),
+            used: AtomicU32::new(0),
             level_start: AtomicU32::new(0),
         }
     }
@@ -114,11 +125,6 @@ impl Arena {
         let shifted = u64::from(index) + (1 << FIRST_CHUNK);
         let log = 63 - shifted.leading_zeros();
         ((log - FIRST_CHUNK) as usize, (shifted - (1 << log)) as usize)
-    }
-
-    fn layout(chunk: usize, cells: Cells) -> Layout {
-        Layout::from_size_align(cells.stride << (FIRST_CHUNK as usize + chunk), Cells::LINK)
-            .expect("fits the address space")
     }
 
     #[inline(always)]
@@ -138,13 +144,9 @@ impl Arena {
         let index = self.len.load(Ordering::Relaxed);
         let (chunk, _) = Arena::position(index);
         if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
-            let layout = Arena::layout(chunk, cells);
-            // SAFETY: the layout is not empty: states have at least one byte.
-            let base = unsafe { alloc(layout) };
-            if base.is_null() {
-                handle_alloc_error(layout);
-            }
-            self.chunks[chunk].store(base, Ordering::Release);
+            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk));
+            self.chunks[chunk].store(memory.as_mut_ptr(), Ordering::Release);
+            self.memory.lock().expect("no worker panics with an arena").push(memory);
         }
         // SAFETY: the cell exists; no one reads it before its id is published, and no one else
         // writes it.
@@ -172,29 +174,37 @@ impl Arena {
         // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
         unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
     }
-
-    fn free(&mut self, cells: Cells) {
-        for (k, chunk) in self.chunks.iter_mut().enumerate() {
-            let base = *chunk.get_mut();
-            if !base.is_null() {
-                // SAFETY: allocated in `stage` with this layout.
-                unsafe { dealloc(base, Arena::layout(k, cells)) };
-            }
-        }
-    }
 }
 
+/// The hash table. Looking states up is random access all over it, so it lies on huge pages where
+/// the system has them: with small ones, every look-up would miss the address cache as well.
 struct Table {
-    slots: Box<[AtomicU64]>,
+    memory: MmapMut,
     mask: usize,
 }
 
 impl Table {
     fn new(capacity: usize) -> Self {
-        let mut slots = Vec::with_capacity(capacity);
-        slots.resize_with(capacity, || AtomicU64::new(0));
-        Table { slots: slots.into_boxed_slice(), mask: capacity - 1 }
+        Table { memory: zeroed(capacity * size_of::<AtomicU64>()), mask: capacity - 1 }
     }
+
+    #[inline(always)]
+    fn slots(&self) -> &[AtomicU64] {
+        // SAFETY: mapped memory is aligned to pages, zeroed, and only accessed as atomics.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.mask + 1) }
+    }
+}
+
+/// Memory from the system, full of zeros.
+fn zeroed(bytes: usize) -> MmapMut {
+    let memory = MmapMut::map_anon(bytes)
+        .unwrap_or_else(|error| panic!("no memory for {bytes} bytes of states: {error}"));
+    #[cfg(target_os = "linux")]
+    if bytes >= 1 << 21 {
+        // Only advice: without huge pages everything works, more slowly.
+        let _ = memory.advise(memmap2::Advice::HugePage);
+    }
+    memory
 }
 
 /// The set.
@@ -203,18 +213,6 @@ pub struct Visited {
     arenas: Box<[Arena]>,
     table: RwLock<Table>,
     locks: Box<[Mutex<()>]>,
-    /// States inserted.
-    count: AtomicU64,
-    /// Slots in use.
-    used: AtomicU64,
-}
-
-impl Drop for Visited {
-    fn drop(&mut self) {
-        for arena in &mut self.arenas {
-            arena.free(self.cells);
-        }
-    }
 }
 
 impl Visited {
@@ -226,8 +224,6 @@ impl Visited {
             arenas: (0..workers).map(|_| Arena::new()).collect(),
             table: RwLock::new(Table::new(1 << 13)),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
-            count: AtomicU64::new(0),
-            used: AtomicU64::new(0),
         }
     }
 
@@ -261,12 +257,17 @@ impl Visited {
 
     /// How many states there are.
     pub fn len(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
+        self.arenas.iter().map(|arena| u64::from(arena.len.load(Ordering::Relaxed))).sum()
+    }
+
+    /// How many slots of the table are taken.
+    fn used(&self) -> u64 {
+        self.arenas.iter().map(|arena| u64::from(arena.used.load(Ordering::Relaxed))).sum()
     }
 
     /// How much memory it uses: states and table.
     pub fn bytes(&self) -> u64 {
-        let slots = self.table.read().expect("no worker panics with the table").slots.len();
+        let slots = self.table.read().expect("no worker panics with the table").slots().len();
         self.len() * self.cells.stride as u64 + 8 * slots as u64
     }
 
@@ -274,24 +275,41 @@ impl Visited {
     /// give it up (and take it again) between chunks of work, and when [`Worker::is_crowded`].
     pub fn enter(&self, worker: usize) -> Worker<'_> {
         let table = self.table.read().expect("no worker panics with the table");
-        Worker { set: self, table, worker: worker as u32 }
+        let own = self.arenas[worker].used.load(Ordering::Relaxed);
+        let (slots, workers) = (table.slots().len(), self.arenas.len() as u64);
+        let room = room(slots).saturating_sub(self.used());
+        let share = room / workers;
+        let until = own.saturating_add(share.try_into().unwrap_or(u32::MAX));
+        Worker { set: self, table, worker: worker as u32, until }
     }
 
     /// Doubles the table if it is crowded. Waits for all workers to leave.
     pub fn grow(&self) {
         let mut table = self.table.write().expect("no worker panics with the table");
-        if !crowded(self.used.load(Ordering::Relaxed), table.slots.len()) {
+        if !crowded(self.used(), table.slots().len()) {
             return;
         }
-        let mut wider = Table::new(table.slots.len() * 2);
-        for old in &mut table.slots {
-            let Some(id) = Id::from_bits(*old.get_mut()) else { continue };
-            let hash = xxh3_64(&self.get(id)[..self.cells.core]);
-            let mut at = home(hash, wider.mask);
-            while *wider.slots[at].get_mut() != 0 {
-                at = (at + 1) & wider.mask;
+        let wider = Table::new(table.slots().len() * 2);
+        let ids = table.slots().iter().filter_map(|old| Id::from_bits(old.load(Ordering::Relaxed)));
+        let mut ids = ids.peekable();
+        // A few at a time, so that the memory one needs is on its way while others are moved.
+        let mut group = Vec::with_capacity(GROUP);
+        while ids.peek().is_some() {
+            group.extend(ids.by_ref().take(GROUP).map(|id| (id, 0)));
+            for (id, _) in &group {
+                prefetch(self.arenas[id.worker as usize].cell(id.index, self.cells));
             }
-            *wider.slots[at].get_mut() = slot(hash, id);
+            for (id, hash) in &mut group {
+                *hash = xxh3_64(&self.get(*id)[..self.cells.core]);
+                prefetch(&raw const wider.slots()[home(*hash, wider.mask)]);
+            }
+            for (id, hash) in group.drain(..) {
+                let mut at = home(hash, wider.mask);
+                while wider.slots()[at].load(Ordering::Relaxed) != 0 {
+                    at = (at + 1) & wider.mask;
+                }
+                wider.slots()[at].store(slot(hash, id), Ordering::Relaxed);
+            }
         }
         *table = wider;
     }
@@ -300,7 +318,12 @@ impl Visited {
 /// Above this load probing gets slow. The rest of the table is room for what the workers insert
 /// before they notice.
 fn crowded(states: u64, slots: usize) -> bool {
-    states * 8 > slots as u64 * 7
+    states > room(slots)
+}
+
+/// How many of `slots` may be taken before it is crowded.
+fn room(slots: usize) -> u64 {
+    slots as u64 / 8 * 7
 }
 
 #[inline(always)]
@@ -318,21 +341,51 @@ pub struct Worker<'a> {
     set: &'a Visited,
     table: std::sync::RwLockReadGuard<'a, Table>,
     worker: u32,
+    /// When it has taken this many slots in all, it should see how crowded the table is: its share
+    /// of the room there was when it came.
+    until: u32,
 }
 
 impl Worker<'_> {
     /// Should it leave, so that the table can [`Visited::grow`]?
     pub fn is_crowded(&self) -> bool {
-        crowded(self.set.used.load(Ordering::Relaxed), self.table.slots.len())
+        self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) > self.until
     }
 
     /// Inserts `state`; its id if it is new, and not covered by a state in the set.
     #[inline]
     pub fn insert(&self, state: &[u8]) -> Option<Id> {
+        self.insert_hashed(state, self.hash(state))
+    }
+
+    /// The hash of `state`'s core.
+    #[inline(always)]
+    pub fn hash(&self, state: &[u8]) -> u64 {
         debug_assert_eq!(state.len(), self.set.cells.width);
+        xxh3_64(&state[..self.set.cells.core])
+    }
+
+    /// Inserts `state`, whose hash is `hash`.
+    #[inline]
+    pub fn insert_hashed(&self, state: &[u8], hash: u64) -> Option<Id> {
         match self.set.cells.has_links() {
-            false => self.insert_equal(state),
-            true => self.insert_covering(state),
+            false => self.insert_equal(state, hash),
+            true => self.insert_covering(state, hash),
+        }
+    }
+
+    /// Has the slot for `hash` brought to the cache, since a state with it is inserted soon.
+    #[inline(always)]
+    pub fn expect(&self, hash: u64) {
+        prefetch(&raw const self.table.slots()[home(hash, self.table.mask)]);
+    }
+
+    /// Has the state found by the first slot for `hash` brought to the cache.
+    #[inline(always)]
+    pub fn expect_state(&self, hash: u64) {
+        let found = self.table.slots()[home(hash, self.table.mask)].load(Ordering::Relaxed);
+        if let Some(id) = Self::candidate(found, hash) {
+            prefetch(self.set.arenas[id.worker as usize].cell(id.index, self.set.cells));
         }
     }
 
@@ -341,7 +394,6 @@ impl Worker<'_> {
     fn commit(&self, index: u32) -> Id {
         let arena = &self.set.arenas[self.worker as usize];
         arena.len.store(index + 1, Ordering::Release);
-        self.set.count.fetch_add(1, Ordering::Relaxed);
         Id { worker: self.worker, index }
     }
 
@@ -351,12 +403,11 @@ impl Worker<'_> {
         if (found ^ hash << ID_BITS) >> ID_BITS == 0 { Id::from_bits(found) } else { None }
     }
 
-    fn insert_equal(&self, state: &[u8]) -> Option<Id> {
-        let hash = xxh3_64(state);
+    fn insert_equal(&self, state: &[u8], hash: u64) -> Option<Id> {
         let arena = &self.set.arenas[self.worker as usize];
         let mut at = home(hash, self.table.mask);
         loop {
-            let mut found = self.table.slots[at].load(Ordering::Acquire);
+            let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
                 // SAFETY: `Worker`s with this number are made one at a time, by their own thread.
                 let index = unsafe { arena.stage(state, self.set.cells) };
@@ -377,22 +428,22 @@ impl Worker<'_> {
 
     /// Takes the empty slot `at`; what is in it, if it is not empty any more.
     fn claim(&self, at: usize, own: u64) -> Result<(), u64> {
-        let slot = &self.table.slots[at];
+        let slot = &self.table.slots()[at];
         slot.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire)?;
-        self.set.used.fetch_add(1, Ordering::Relaxed);
+        let used = &self.set.arenas[self.worker as usize].used;
+        used.store(used.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn insert_covering(&self, state: &[u8]) -> Option<Id> {
+    fn insert_covering(&self, state: &[u8], hash: u64) -> Option<Id> {
         let cells = self.set.cells;
         let (core, monitor) = state.split_at(cells.core);
-        let hash = xxh3_64(core);
         let arena = &self.set.arenas[self.worker as usize];
         let lock = &self.set.locks[hash as usize % LOCKS];
         let _guard = lock.lock().expect("no worker panics with a list");
         let mut at = home(hash, self.table.mask);
         loop {
-            let mut found = self.table.slots[at].load(Ordering::Acquire);
+            let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
                 // SAFETY: as in `insert_equal`.
                 let index = unsafe { arena.stage(state, cells) };
@@ -411,7 +462,7 @@ impl Worker<'_> {
                 let index = unsafe { arena.stage(state, cells) };
                 arena.link(index, cells).store(rest, Ordering::Relaxed);
                 let own = slot(hash, Id { worker: self.worker, index });
-                self.table.slots[at].store(own, Ordering::Release);
+                self.table.slots()[at].store(own, Ordering::Release);
                 return Some(self.commit(index));
             }
             at = (at + 1) & self.table.mask;
@@ -452,6 +503,19 @@ impl Worker<'_> {
         }
         Some(first)
     }
+}
+
+/// Asks the processor to bring what is at `address` to the cache; wrong addresses do no harm.
+#[inline(always)]
+fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that neither reads nor faults, on every x86-64 processor.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// Has `a` all bits of `b`?

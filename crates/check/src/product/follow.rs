@@ -41,16 +41,25 @@ pub(crate) trait Follow<M: Memory> {
 }
 
 /// A search that follows a thread.
-pub(super) struct Searching<'a, K>(pub &'a mut K);
+pub(super) struct Searching<'a, K> {
+    pub sink: &'a mut K,
+    /// Does it matter whether the thread reaches a new state?
+    pub asks: bool,
+}
 
 impl<M: Memory, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
     #[inline(always)]
     fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
-        self.0.state(product.packed(scratch))
+        let state = product.packed(scratch);
+        if self.asks {
+            return self.sink.state(state);
+        }
+        self.sink.state_later(state);
+        false
     }
 
     fn finding(&mut self, finding: Finding<M::Violation>) {
-        self.0.finding(finding);
+        self.sink.finding(finding);
     }
 }
 
@@ -190,7 +199,8 @@ impl<M: Memory> Product<'_, M> {
         self.forget_if_dead(scratch, tid, pc);
         let world = &mut scratch.next;
         let instr = &self.program.step(tid, pc).instr;
-        let private = self.reductions.local_steps && *budget > 0 && self.is_private(instr);
+        let private =
+            self.reductions.local_steps && *budget > 0 && self.private[tid.index()][pc.index()];
         if !M::OBJECTS && !private {
             return Came::ToRest;
         }
@@ -281,7 +291,7 @@ impl<M: Memory> Product<'_, M> {
                 Pending::Faulty => false,
                 Pending::Wants(action) => {
                     let Scratch { next, choices, pool, .. } = scratch;
-                    if product.is_private(&product.program.step(tid, next.pcs[tid.index()]).instr) {
+                    if product.private[tid.index()][next.pcs[tid.index()].index()] {
                         true
                     } else if product.step(next, tid, action, choices, pool, follow) {
                         let mut budget = LOCAL_STEPS;
@@ -312,6 +322,7 @@ impl<M: Memory> Product<'_, M> {
         follow: &mut impl Follow<M>,
     ) {
         scratch.world.clone_from(world);
+        scratch.mover = None;
         scratch.pending[tid.index()] = self.pending(world, tid, |finding| follow.finding(finding));
         self.fire(scratch, tid, follow);
     }
@@ -325,6 +336,7 @@ impl<M: Memory> Product<'_, M> {
         follow: &mut impl Follow<M>,
     ) {
         scratch.next.clone_from(world);
+        scratch.mover = None;
         self.settle(scratch, tid, follow);
     }
 }

@@ -36,7 +36,7 @@ use model::memory::{Effect, Memory, is_private_fence};
 use model::thread::{self, Action};
 use model::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use orbit::Orbit;
-use pack::Layout;
+use pack::{Layout, ThreadLayout};
 use search::Sink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -128,6 +128,9 @@ pub struct Scratch<S> {
     forks: Vec<Vec<u64>>,
     pending: Vec<Pending>,
     words: Vec<u64>,
+    /// `world` as it was packed, and who has moved since.
+    parent: Vec<u64>,
+    mover: Option<Tid>,
     /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
     image: World<S>,
     smallest: Vec<u64>,
@@ -151,6 +154,8 @@ pub struct Product<'p, M: Memory> {
     next_accesses: Vec<Vec<Future>>,
     /// Per thread and program counter: does the thread rest there because of a choice?
     choice_points: Vec<Vec<bool>>,
+    /// Per thread and program counter: can only the thread itself notice the step?
+    private: Vec<Vec<bool>>,
     orbits: Vec<Orbit>,
     uses_bus: bool,
     wrapped: Vec<Vec<AtomicBool>>,
@@ -166,32 +171,32 @@ impl<'p, M: Memory> Product<'p, M> {
         memory: M,
         reductions: Reductions,
     ) -> Self {
-        let mut first_reg = Vec::new();
-        let mut regs = Vec::new();
+        let mut first_reg = vec![0];
+        let mut threads = Vec::new();
+        let mut at = 0;
         for (t, thread) in program.threads.iter().enumerate() {
-            first_reg.push(regs.len());
-            for r in 0..thread.registers.len() {
+            let width = |r| {
                 let (min, max) = possible
                     .register(t, Reg::from(r))
                     .bounds(program.domain)
                     .expect("a register starts at 0");
-                regs.push((min, width_for((i64::from(max) - i64::from(min) + 1) as u64)));
-            }
+                (min, width_for((i64::from(max) - i64::from(min) + 1) as u64))
+            };
+            let regs: Vec<_> = (0..thread.registers.len()).map(width).collect();
+            let pc = width_for(thread.code.len() as u64);
+            let bits = pc + regs.iter().map(|(_, width)| width).sum::<u32>();
+            first_reg.push(first_reg[t] + regs.len());
+            threads.push(ThreadLayout { at, pc, regs });
+            at += bits;
         }
-        first_reg.push(regs.len());
         let uses_bus = program.steps().any(|(_, _, step)| step.instr == Instr::BusLock);
-        let pcs: Vec<u32> =
-            program.threads.iter().map(|thread| width_for(thread.code.len() as u64)).collect();
         let bus = if uses_bus { width_for(program.threads.len() as u64 + 1) } else { 0 };
-        let bits = pcs.iter().sum::<u32>()
-            + regs.iter().map(|(_, width)| width).sum::<u32>()
-            + bus
-            + memory.bits();
+        let bits = at + bus + memory.bits();
         let core_bytes = bits.div_ceil(8).max(1);
         let layout = Layout {
-            pcs,
-            regs,
+            threads,
             bus,
+            shared_at: at,
             core_padding: 8 * core_bytes - bits,
             core_bytes: core_bytes as usize,
             bytes: (core_bytes + memory.monitor_bits().div_ceil(8)) as usize,
@@ -219,6 +224,11 @@ impl<'p, M: Memory> Product<'p, M> {
                     let late = reductions.late_choices && reductions.local_steps;
                     thread.code.iter().map(|step| late && is_choice(&step.instr)).collect()
                 })
+                .collect(),
+            private: program
+                .threads
+                .iter()
+                .map(|thread| thread.code.iter().map(|s| is_private(&s.instr, fence)).collect())
                 .collect(),
             orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,
@@ -249,7 +259,7 @@ impl<'p, M: Memory> Product<'p, M> {
     pub fn initial_world(&self) -> World<M::State> {
         World {
             pcs: self.program.threads.iter().map(|thread| thread.entry).collect(),
-            regs: vec![0; self.layout.regs.len()],
+            regs: vec![0; *self.first_reg.last().expect("one more than threads")],
             bus: None,
             memory: self.memory.initial(),
         }
@@ -269,16 +279,6 @@ impl<'p, M: Memory> Product<'p, M> {
     fn note(&self, tid: Tid, pc: Pc, notes: Notes) {
         if notes.wrapped {
             self.wrapped[tid.index()][pc.index()].store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Can only its own thread notice the step?
-    fn is_private(&self, instr: &Instr) -> bool {
-        match instr {
-            Instr::Fence(mode) => is_private_fence(*mode, self.memory.fence_location()),
-            Instr::Begin | Instr::End | Instr::LightFence(_) => true,
-            Instr::Halt => false,
-            other => other.is_local(),
         }
     }
 
@@ -393,6 +393,16 @@ impl<'p, M: Memory> Product<'p, M> {
     }
 }
 
+/// Can only its own thread notice the step, if fences access `fence`?
+fn is_private(instr: &Instr, fence: Option<Loc>) -> bool {
+    match instr {
+        Instr::Fence(mode) => is_private_fence(*mode, fence),
+        Instr::Begin | Instr::End | Instr::LightFence(_) => true,
+        Instr::Halt => false,
+        other => other.is_local(),
+    }
+}
+
 fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
@@ -427,6 +437,8 @@ impl<M: Memory> search::Model for Product<'_, M> {
             forks: Vec::new(),
             pending: vec![Pending::Done; self.program.threads.len()],
             words: Vec::new(),
+            parent: Vec::new(),
+            mover: None,
             image: self.initial_world(),
             smallest: Vec::new(),
             keys: Vec::new(),
@@ -442,6 +454,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
         let (begun, findings) = crate::replay::beginnings(self, scratch);
         for begun in begun {
             scratch.next.clone_from(&begun.world);
+            scratch.mover = None;
             sink.state(self.packed(scratch));
         }
         for noted in findings {
@@ -455,7 +468,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
         scratch: &mut Self::Scratch,
         sink: &mut K,
     ) {
-        self.unpack(state, &mut scratch.words, &mut scratch.world);
+        self.unpack(state, &mut scratch.parent, &mut scratch.world);
         let mut movable = 0u32;
         for tid in self.program.tids() {
             let pending = self.pending(&scratch.world, tid, |finding| sink.finding(finding));
@@ -464,14 +477,16 @@ impl<M: Memory> search::Model for Product<'_, M> {
             }
             scratch.pending[tid.index()] = pending;
         }
-        let mut follow = Searching(sink);
+        let mut follow = Searching { sink, asks: false };
         let mut enabled = false;
         let mut rest = movable;
         if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
             let first = self.persistent_set(scratch, movable);
             if first != movable {
                 let mut new = false;
+                follow.asks = true;
                 for tid in threads(first) {
+                    scratch.mover = Some(tid);
                     let moved = self.fire(scratch, tid, &mut follow);
                     enabled |= moved.enabled;
                     new |= moved.new;
@@ -480,9 +495,11 @@ impl<M: Memory> search::Model for Product<'_, M> {
                     return;
                 }
                 rest &= !first;
+                follow.asks = false;
             }
         }
         for tid in threads(rest) {
+            scratch.mover = Some(tid);
             enabled |= self.fire(scratch, tid, &mut follow).enabled;
         }
         if !enabled {

@@ -53,7 +53,11 @@ impl<M: Memory> Product<'_, M> {
     /// The packed representative of `scratch.next`.
     pub(crate) fn packed<'s>(&self, scratch: &'s mut Scratch<M::State>) -> &'s [u8] {
         if self.renamings.is_empty() {
-            self.pack(&scratch.next, &mut scratch.words);
+            let Scratch { next, words, parent, mover, .. } = scratch;
+            match mover {
+                Some(tid) => self.pack_successor(next, parent, *tid, words),
+                None => self.pack(next, words),
+            }
         } else {
             self.pack_smallest_image(scratch);
         }

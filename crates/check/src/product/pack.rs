@@ -1,21 +1,31 @@
-//! Packing a state into bytes: program counters, registers, the memory, and last the monitors.
+//! Packing a state into bytes: threads, the memory, and last the monitors.
 
 use super::{Product, World};
-use model::bits::{BitReader, BitWriter};
+use model::bits::{BitReader, BitWriter, overwrite};
 use model::memory::Memory;
 use model::{Pc, Tid, Value};
 
 /// How wide the packed fields are.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub pcs: Vec<u32>,
-    /// Smallest value and width per register, one thread after the other.
-    pub regs: Vec<(Value, u32)>,
+    pub threads: Vec<ThreadLayout>,
     pub bus: u32,
+    /// The bit at which all that is not a thread's own starts.
+    pub shared_at: u32,
     /// Bits of all but the monitors, filled up to whole bytes.
     pub core_padding: u32,
     pub core_bytes: usize,
     pub bytes: usize,
+}
+
+/// The fields of one thread.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadLayout {
+    /// The bit at which they start.
+    pub at: u32,
+    pub pc: u32,
+    /// Smallest value and width per register.
+    pub regs: Vec<(Value, u32)>,
 }
 
 impl<M: Memory> Product<'_, M> {
@@ -23,12 +33,43 @@ impl<M: Memory> Product<'_, M> {
     #[inline]
     pub(super) fn pack(&self, world: &World<M::State>, words: &mut Vec<u64>) {
         let mut out = BitWriter::new(words);
-        for (pc, width) in world.pcs.iter().zip(&self.layout.pcs) {
-            out.push(u64::from(pc.0), *width);
+        let mut regs = &world.regs[..];
+        for (pc, thread) in world.pcs.iter().zip(&self.layout.threads) {
+            out.push(u64::from(pc.0), thread.pc);
+            let (own, others) = regs.split_at(thread.regs.len());
+            regs = others;
+            for (value, (min, width)) in own.iter().zip(&thread.regs) {
+                out.push((value - min) as u64, *width);
+            }
         }
-        for (value, (min, width)) in world.regs.iter().zip(&self.layout.regs) {
-            out.push((value - min) as u64, *width);
+        self.pack_shared(world, out);
+        words.resize(self.layout.bytes.div_ceil(8), 0);
+    }
+
+    /// Packs `world`, which differs from the one packed as `parent` only by steps of `tid`.
+    #[inline]
+    pub(super) fn pack_successor(
+        &self,
+        world: &World<M::State>,
+        parent: &[u64],
+        tid: Tid,
+        words: &mut Vec<u64>,
+    ) {
+        words.clear();
+        words.extend_from_slice(&parent[..self.layout.shared_at.div_ceil(64) as usize]);
+        let thread = &self.layout.threads[tid.index()];
+        overwrite(words, thread.at, u64::from(world.pcs[tid.index()].0), thread.pc);
+        let mut at = thread.at + thread.pc;
+        for (value, (min, width)) in self.regs(world, tid).iter().zip(&thread.regs) {
+            overwrite(words, at, (value - min) as u64, *width);
+            at += width;
         }
+        self.pack_shared(world, BitWriter::resume(words, self.layout.shared_at));
+        words.resize(self.layout.bytes.div_ceil(8), 0);
+    }
+
+    #[inline(always)]
+    fn pack_shared(&self, world: &World<M::State>, mut out: BitWriter<'_>) {
         if self.uses_bus {
             out.push(world.bus.map_or(0, |tid| u64::from(tid.0) + 1), self.layout.bus);
         }
@@ -36,21 +77,23 @@ impl<M: Memory> Product<'_, M> {
         out.push(0, self.layout.core_padding);
         self.memory.pack_monitors(&world.memory, &mut out);
         out.finish();
-        words.resize(self.layout.bytes.div_ceil(8), 0);
     }
 
-    /// Unpacks a state.
+    /// Unpacks a state, and leaves its words in `words`.
     #[inline]
     pub(super) fn unpack(&self, state: &[u8], words: &mut Vec<u64>, world: &mut World<M::State>) {
         words.clear();
         words.resize(self.layout.bytes.div_ceil(8), 0);
         bytemuck::cast_slice_mut(words)[..state.len()].copy_from_slice(state);
         let mut from = BitReader::new(words);
-        for (pc, width) in world.pcs.iter_mut().zip(&self.layout.pcs) {
-            *pc = Pc(from.take(*width) as u32);
-        }
-        for (value, (min, width)) in world.regs.iter_mut().zip(&self.layout.regs) {
-            *value = min + from.take(*width) as Value;
+        let mut regs = &mut world.regs[..];
+        for (pc, thread) in world.pcs.iter_mut().zip(&self.layout.threads) {
+            *pc = Pc(from.take(thread.pc) as u32);
+            let (own, others) = regs.split_at_mut(thread.regs.len());
+            regs = others;
+            for (value, (min, width)) in own.iter_mut().zip(&thread.regs) {
+                *value = min + from.take(*width) as Value;
+            }
         }
         if self.uses_bus {
             world.bus = from.take(self.layout.bus).checked_sub(1).map(|t| Tid(t as u32));
