@@ -11,6 +11,7 @@ pub mod reduce;
 pub mod replay;
 pub mod robustness;
 pub mod safety;
+pub mod serializability;
 pub mod settings;
 pub mod verdict;
 

@@ -146,7 +146,7 @@ fn fences_against_triangular_races_are_enough() {
         let robust = count(Aim::Robust(Machine::Tso));
         let fixed = insert(&one, &races.sites);
         assert!(is_robust(&fixed, &[Machine::Tso]), "seed {seed}");
-        let (freedom, _) = trf::check(&fixed, &settings, &|_| {}).expect("can be checked");
+        let (freedom, _) = trf::check(&fixed, &settings, &|_| {});
         assert_eq!(freedom.name(), "holds", "seed {seed}");
         assert!(races.sites.len() >= robust.sites.len(), "seed {seed}");
         more += usize::from(races.sites.len() > robust.sites.len());

@@ -48,8 +48,8 @@ pub struct Check {
     #[arg(required = true, value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
     /// The memory model to check against
-    #[arg(long, value_enum, default_value_t = CheckModel::Rc20, value_name = "MODEL")]
-    pub model: CheckModel,
+    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
+    pub model: ModelName,
     /// For tso, pso and pgas: the theorem to rely on
     #[arg(long, value_enum, default_value_t = MethodName::Auto, value_name = "METHOD")]
     pub method: MethodName,
@@ -136,7 +136,10 @@ pub struct Outcomes {
     /// How often a thread may come to one statement on weak memory; longer loops are cut off
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
-    /// Give up after this many states of interleavings, such as 50000 or 2M
+    /// For tso, pso and pgas: how many stores of a thread may wait; longer buffers are cut off
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub limit_buffer: u16,
+    /// Give up after this many states, such as 50000 or 2M
     #[arg(long, value_name = "N", default_value = "2M", value_parser = entries)]
     pub limit_states: usize,
     /// Give up after this many execution graphs, such as 50000 or 2M
@@ -180,8 +183,24 @@ pub struct Fix {
 #[derive(Arguments, Debug)]
 pub struct Serial {
     /// The recording, one event a line; - reads standard input
-    #[arg(value_name = "FILE", required_unless_present = "random")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["random", "from"])]
     pub input: Option<PathBuf>,
+    /// Check every execution of a program whose blocks are marked `atomic { … }` instead
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["input", "random", "reading", "dot"])]
+    pub from: Option<PathBuf>,
+    /// With --from: how many writes of a thread may wait in its buffer
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub limit_buffer: u16,
+    /// With --from: give up on a search after this many states, such as 200000 or 10M
+    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    pub limit_states: Option<u64>,
+    /// With --from: give up when the states take this much memory, such as 512M or 2G [default: four
+    /// fifths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    pub limit_memory: Option<u64>,
+    /// With --from: give up after this time, such as 30s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = quantity::duration)]
+    pub limit_time: Duration,
     /// Read it as an execution, which shows commits, or a trace, which does not
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub reading: Option<ReadingName>,
@@ -226,9 +245,9 @@ fn entries(text: &str) -> Result<usize, String> {
     quantity::count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// Memory models that `check` knows, by name.
+/// Memory models by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CheckModel {
+pub enum ModelName {
     /// C11's relaxed and release/acquire accesses and fences
     Rc20,
     /// Release/acquire: every read acquires, every write releases
@@ -243,14 +262,23 @@ pub enum CheckModel {
     Pgas,
 }
 
-impl CheckModel {
+impl ModelName {
     /// The machine with store buffers, if it is one.
     pub fn machine(self) -> Option<Machine> {
         match self {
-            CheckModel::Tso => Some(Machine::Tso),
-            CheckModel::Pso => Some(Machine::Pso),
-            CheckModel::Pgas => Some(Machine::Pgas),
-            CheckModel::Rc20 | CheckModel::Ra | CheckModel::Sc => None,
+            ModelName::Tso => Some(Machine::Tso),
+            ModelName::Pso => Some(Machine::Pso),
+            ModelName::Pgas => Some(Machine::Pgas),
+            ModelName::Rc20 | ModelName::Ra | ModelName::Sc => None,
+        }
+    }
+
+    /// The model without machine; for those with one, the default.
+    pub fn language(self) -> Model {
+        match self {
+            ModelName::Ra => Model::Ra,
+            ModelName::Sc => Model::Sc,
+            ModelName::Rc20 | ModelName::Tso | ModelName::Pso | ModelName::Pgas => Model::Rc20,
         }
     }
 }
@@ -312,17 +340,6 @@ pub enum Target {
     Promela,
 }
 
-/// Memory models by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ModelName {
-    /// C11's relaxed and release/acquire accesses and fences
-    Rc20,
-    /// Release/acquire: every read acquires, every write releases
-    Ra,
-    /// Sequential consistency: interleavings only
-    Sc,
-}
-
 /// Values to tell apart, by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TrackName {
@@ -339,16 +356,6 @@ pub enum SearchName {
     Bfs,
     /// Depth first
     Dfs,
-}
-
-impl From<ModelName> for Model {
-    fn from(name: ModelName) -> Model {
-        match name {
-            ModelName::Rc20 => Model::Rc20,
-            ModelName::Ra => Model::Ra,
-            ModelName::Sc => Model::Sc,
-        }
-    }
 }
 
 impl Check {
@@ -371,14 +378,8 @@ impl Check {
     /// The settings that the arguments stand for.
     pub fn settings(&self) -> Settings {
         Settings {
-            model: match self.model {
-                CheckModel::Ra => Model::Ra,
-                CheckModel::Sc => Model::Sc,
-                // The machines with store buffers have settings of their own.
-                CheckModel::Rc20 | CheckModel::Tso | CheckModel::Pso | CheckModel::Pgas => {
-                    Model::Rc20
-                }
-            },
+            // The machines with store buffers have settings of their own.
+            model: self.model.language(),
             observational: self.observational,
             races: !self.no_races,
             extent: if self.all { Extent::All } else { Extent::First },

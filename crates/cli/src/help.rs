@@ -66,15 +66,17 @@ Exit codes: 0 everything asked holds, 1 something is violated, 2 bad input or us
 /// What `outcomes` does.
 pub const OUTCOMES: &str = "\
     Lists the final states of a small program: what its locals and locations hold when every \
-    thread is done or waits forever. States that no interleaving ends in are marked. All execution \
-    graphs that the model allows are enumerated, so this is for litmus tests; `check` is for \
-    programs.";
+    thread is done or waits forever. States that no interleaving ends in are marked. Under rc20 and \
+    ra all execution graphs are enumerated, under tso, pso and pgas all states of the machine with \
+    its store buffers, so this is for litmus tests; `check` is for programs.";
 
 /// Examples for `outcomes`.
 pub const OUTCOMES_EXAMPLES: &str = "\
 Examples:
     fencepost outcomes sb.fp                  under RC20: C11 without sc accesses
     fencepost outcomes --model sc sb.fp       interleavings only
+    fencepost outcomes --model tso sb.fp      on x86, with a store buffer for each thread
+    fencepost outcomes --model pso mp.fp      where stores to different addresses overtake each other
     fencepost outcomes --unroll 8 spin.fp     follow loops further
     fencepost outcomes --json sb.fp
 
@@ -113,15 +115,22 @@ not, shows the cycle of transactions. A recording has one event a line:
   T1 commit balance
 
 Also `T1 fence` and `#` comments. With commits it is an execution, judged as it streams by; without, \
-a trace, judged for every order in which its writes may reach memory.";
+a trace, judged for every order in which its writes may reach memory.
+
+With --from, explores a program on a machine with store buffers (x86) and checks every execution; \
+blocks that should look atomic are marked `atomic { … }`:
+
+  global balance;
+  thread teller[2] { local b;  atomic { b = balance.load();  balance.store(b + 1); } }";
 
 /// Examples of `serial`.
 pub const SERIAL_EXAMPLES: &str = "\
 Examples:
   fencepost serial run.txt
   fencepost serial --random --threads 4 --events 50 --commits --seed 7 | fencepost serial -
+  fencepost serial --from teller.fp          is every execution of this program atomic?
 
-Exit codes: 0 TSO-serializable, 1 not, 2 bad input.";
+Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a limit (--from).";
 
 /// `export --help`.
 pub const EXPORT: &str = "\

@@ -6,9 +6,11 @@ use crate::inputs::{self, Unusable};
 use crate::interleavings::{Limits, interleavings};
 use crate::terminal;
 use check::Model;
+use check::robustness::store_atomic::Machine;
 use model::Program;
 use model::graph::axioms::is_sc_consistent;
 use model::graph::{self, enumerate};
+use model::memory::store_buffer::outcomes as machine;
 use report::outcomes::Enumerated;
 use report::{By, OutcomeTable};
 use std::collections::HashSet;
@@ -18,7 +20,54 @@ use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
-    let model = Model::from(args.model);
+    match args.model.machine() {
+        Some(machine) => on_machine(args, machine),
+        None => by_graphs(args, args.model.language()),
+    }
+}
+
+/// The final states on a machine with store buffers.
+fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
+    let source = match inputs::load(&args.input) {
+        Ok(source) => source,
+        Err(unusable) => {
+            if args.json {
+                let Unusable { name, text, why } = &unusable;
+                let line = report::json::error(name, text, machine.name(), why);
+                writeln!(io::stdout(), "{}", serde_json::to_string(&line)?)?;
+            }
+            return Ok(terminal::refuse(&unusable));
+        }
+    };
+    let start = Instant::now();
+    let limits = machine::Limits {
+        states: args.limit_states,
+        buffer: args.limit_buffer.into(),
+        deadline: Some(start + args.limit_time),
+    };
+    let found = machine::outcomes(&source.program, machine, &limits);
+    let seen = Enumerated {
+        states: found.outcomes.into_iter().map(|o| (o.state, o.under_sc)).collect(),
+        unroll: None,
+        limit: found.cut.map(machine::Cut::name),
+        graphs: 0,
+        elapsed: start.elapsed(),
+    };
+    print(args, &OutcomeTable::new(&source, machine.name(), seen))
+}
+
+fn print(args: &args::Outcomes, table: &OutcomeTable) -> io::Result<Exit> {
+    let mut out = io::stdout().lock();
+    match args.json {
+        true => writeln!(out, "{}", serde_json::to_string(table)?)?,
+        false => out.write_all(table.text(&terminal::output()).as_bytes())?,
+    }
+    out.flush()?;
+    Ok(if table.limit.is_some() { Exit::Undecided } else { Exit::Holds })
+}
+
+/// The final states of the execution graphs that a model allows.
+fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
     let mut out = io::stdout().lock();
     let loaded = inputs::load(&args.input).and_then(|source| {
         match report::unsupported(&source, model, By::Graphs) {
@@ -32,7 +81,7 @@ pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
             let color = terminal::errors().color;
             why.iter().for_each(|error| terminal::complain(&error.render(&name, &text, color)));
             if args.json {
-                let line = report::json::error(&name, &text, model, &why);
+                let line = report::json::error(&name, &text, model.name(), &why);
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
             }
             return Ok(Exit::BadInput);
@@ -46,13 +95,8 @@ pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
         }
         Model::Rc20 | Model::Sc => &source.program,
     };
-    let table = OutcomeTable::new(&source, model, final_states(program, model, args));
-    match args.json {
-        true => writeln!(out, "{}", serde_json::to_string(&table)?)?,
-        false => out.write_all(table.text(&terminal::output()).as_bytes())?,
-    }
-    out.flush()?;
-    Ok(if table.limit.is_some() { Exit::Undecided } else { Exit::Holds })
+    drop(out);
+    print(args, &OutcomeTable::new(&source, model.name(), final_states(program, model, args)))
 }
 
 /// The final states, as far as the limits let them be found.

@@ -1,15 +1,19 @@
-//! `fencepost serial`: was a recorded run atomic?
+//! `fencepost serial`: was a recorded run atomic? Are all runs of a program?
 
 use crate::args::{self, ReadingName};
 use crate::exit::Exit;
-use crate::inputs;
+use crate::inputs::{self, Unusable};
+use crate::quantity;
 use crate::terminal;
 use ::serial::choose::{self, Reading};
 use ::serial::execution::Question;
 use ::serial::random::{Shape, Style};
 use ::serial::report;
+use check::serializability::{Settings, Verdict, Why};
+use search::Limits;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
 
 /// How much of a recording is read at once.
 const BUFFER: usize = 1 << 16;
@@ -18,6 +22,9 @@ const TRANSACTION: usize = 5;
 
 /// Runs the command.
 pub fn run(args: &args::Serial) -> io::Result<Exit> {
+    if let Some(program) = &args.from {
+        return explore(args, program);
+    }
     let Some(input) = &args.input else { return random(args) };
     let reading = match args.reading {
         None => Reading::Auto,
@@ -55,6 +62,61 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
     }
     out.flush()?;
     Ok(if judged.serializable() { Exit::Holds } else { Exit::Violated })
+}
+
+/// Checks every execution of a program.
+fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
+    let source = match inputs::load(program) {
+        Ok(source) => source,
+        Err(unusable) => return refuse(args, &unusable),
+    };
+    let look = terminal::errors();
+    for warning in &source.warnings {
+        terminal::complain(&warning.render(&source.name, &source.text, look.color));
+    }
+    let settings = Settings {
+        limits: Limits {
+            states: args.limit_states,
+            memory: args.limit_memory.or_else(quantity::spare_memory),
+            time: Some(args.limit_time),
+            depth: None,
+        },
+        buffer: args.limit_buffer.into(),
+        jobs: args::all_cores(),
+    };
+    let answers = match check::serializability::check(&source.program, &settings) {
+        Ok(answers) => answers,
+        Err(refusal) => {
+            let why = vec![::report::serializability::refusal(&source, &refusal)];
+            return refuse(args, &Unusable::new(program, source.text.to_string(), why));
+        }
+    };
+    let mut reply = ::report::serializability::Reply::new(&source, &answers);
+    let mut out = io::stdout().lock();
+    match args.json {
+        true => {
+            for line in reply.json() {
+                writeln!(out, "{}", serde_json::to_string(&line)?)?;
+            }
+        }
+        false => out.write_all(reply.text().as_bytes())?,
+    }
+    out.flush()?;
+    Ok(match answers[0].verdict {
+        Verdict::Holds => Exit::Holds,
+        Verdict::Violated(_) => Exit::Violated,
+        Verdict::Undecided(Why::Faulty(_)) => Exit::BadInput,
+        Verdict::Undecided(_) => Exit::Undecided,
+    })
+}
+
+fn refuse(args: &args::Serial, unusable: &Unusable) -> io::Result<Exit> {
+    if args.json {
+        let Unusable { name, text, why } = unusable;
+        let line = ::report::json::error(name, text, "tso", why);
+        writeln!(io::stdout(), "{}", serde_json::to_string(&line)?)?;
+    }
+    Ok(terminal::refuse(unusable))
 }
 
 /// Writes a random recording.

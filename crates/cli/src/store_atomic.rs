@@ -42,7 +42,7 @@ fn one(args: &args::Check, machine: Machine, file: &Path, detailed: bool) -> io:
     }
     let settings = args.store_atomic_settings();
     let answer = match args.trf {
-        true => trf::check(&source.program, &settings, &|_| {}).map(Answer::TriangularRaces),
+        true => Ok(Answer::TriangularRaces(trf::check(&source.program, &settings, &|_| {}))),
         false => store_atomic::check(&source.program, machine, &settings, &|_| {})
             .map(Answer::Robustness),
     };

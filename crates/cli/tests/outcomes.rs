@@ -20,6 +20,32 @@ fn all_allowed_by_sc() {
     golden!(run_at_root("outcomes --model ra corpus/litmus/mp-ra.fp").all());
 }
 
+/// Store buffering shows on every machine with buffers; message passing where stores overtake stores.
+#[test]
+fn machines_with_store_buffers() {
+    let runs = [
+        "outcomes --model tso corpus/litmus/sb-rlx.fp",
+        "outcomes --model tso corpus/litmus/mp-rlx.fp",
+        "outcomes --model pso corpus/litmus/mp-rlx.fp",
+        "outcomes --model pgas corpus/litmus/mp-ra.fp",
+    ];
+    golden!(runs.map(|arguments| run_at_root(arguments).all()).join("\n"));
+}
+
+/// A thread that stores in a loop fills any buffer: what does not fit is cut off, and the answer says so.
+#[test]
+fn buffers_without_end() {
+    let desk = Desk::with(
+        "max_value 1; global x, y;\n\
+         thread t { local a; while (a == 0) { x.store(1); a = y.load(); } }\n\
+         thread u { y.store(1); }\n",
+    );
+    golden!(desk.run("outcomes --model tso --limit-buffer 2 t.fp").all());
+    let run = desk.run("outcomes --model tso --json t.fp");
+    let table: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert_eq!((run.code, &table["limit"]), (Some(3), &Value::from("buffers")));
+}
+
 /// Loops are cut off on weak memory, and the answer says so; interleavings need no bound.
 #[test]
 fn loops() {
@@ -70,5 +96,8 @@ fn json() {
 fn bad_input() {
     let desk = Desk::with("global x;\nthread t { y.store(1); }\n");
     golden!(desk.run("outcomes t.fp").all());
+    let run = desk.run("outcomes --model tso --json t.fp");
+    let line: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert_eq!((run.code, &line["model"]), (Some(2), &Value::from("tso")));
     assert_eq!(desk.run("outcomes nowhere.fp").code, Some(2));
 }

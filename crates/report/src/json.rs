@@ -18,7 +18,6 @@
 
 use crate::finding::Finding;
 use crate::sheet::{Attacks, Notice, Sheet};
-use check::Model;
 use lang::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -119,7 +118,7 @@ fn warnings(sheet: &Sheet) -> Vec<Warning<'_>> {
 }
 
 /// The object for a file that could not be looked at because of `why`; `text` is the file's text.
-pub fn error(file: &str, text: &str, model: Model, why: &[Diagnostic]) -> Value {
-    let sheet = Sheet::refused(file, text, model.name(), why);
+pub fn error(file: &str, text: &str, model: &'static str, why: &[Diagnostic]) -> Value {
+    let sheet = Sheet::refused(file, text, model, why);
     lines(&sheet).first().map_or(Value::Null, |line| json!(line))
 }

@@ -26,6 +26,7 @@ pub mod outcomes;
 pub mod place;
 pub mod proof;
 pub mod run;
+pub mod serializability;
 pub mod sheet;
 pub mod store_atomic;
 pub mod text;

@@ -25,7 +25,7 @@ pub struct OutcomeTable {
     pub unroll: Option<u32>,
     /// The limit that stopped the enumeration, if one did.
     pub limit: Option<&'static str>,
-    /// How many execution graphs there are, or were seen.
+    /// How many execution graphs there are, or were seen; 0 if states were searched instead.
     pub graphs: usize,
     /// How long it took.
     pub seconds: f64,
@@ -73,11 +73,12 @@ pub struct Enumerated {
 }
 
 impl OutcomeTable {
-    /// The final states of `source` under `model`.
-    pub fn new(source: &Source, model: Model, seen: Enumerated) -> Self {
+    /// The final states of `source` under the model of this name.
+    pub fn new(source: &Source, model: &'static str, seen: Enumerated) -> Self {
         let program = &source.program;
         let mut outcomes: Vec<Row> = Vec::new();
-        for (state, under_sc) in seen.states.into_iter().filter(|s| model != Model::Sc || s.1) {
+        let sc = model == Model::Sc.name();
+        for (state, under_sc) in seen.states.into_iter().filter(|s| !sc || s.1) {
             let row = row(source, program, &state, under_sc);
             match outcomes.iter_mut().find(|known| known.is_like(&row)) {
                 Some(known) => known.under_sc |= row.under_sc,
@@ -87,7 +88,7 @@ impl OutcomeTable {
         outcomes.sort_by_key(Row::sort_key);
         OutcomeTable {
             file: source.name.clone(),
-            model: model.name(),
+            model,
             outcomes,
             unroll: seen.unroll,
             limit: seen.limit,

@@ -158,8 +158,7 @@ pub fn place(
     let mut targets = Vec::new();
     for &aim in aims {
         let machine = aim.machine();
-        let compiled =
-            compile(program, machine).map_err(|u| NoPlacement::Refused(Refusal::Unsupported(u)))?;
+        let compiled = compile(program, machine);
         let method = match aim {
             Aim::Robust(_) => {
                 choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?

@@ -32,7 +32,7 @@ pub mod state;
 pub mod trf;
 
 pub use self::judge::{Event, Happening, OnCycle};
-pub use ::model::memory::store_atomic::{Compiled, Machine, Unsupported, compile};
+pub use ::model::memory::store_atomic::{Compiled, Machine, compile};
 
 use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
@@ -97,8 +97,6 @@ impl Default for Settings {
 /// Why a check was not even tried.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// The program uses something the machines do not have.
-    Unsupported(Unsupported),
     /// Singularity was asked for where it would miss violations.
     Incomplete(Machine, Option<(Tid, Pc)>),
 }
@@ -106,7 +104,6 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Unsupported(unsupported) => unsupported.fmt(f),
             Refusal::Incomplete(Machine::Tso, _) => f.write_str(
                 "singularity is not complete for tso: stores that stay in order are as good as \
                  lightweight fences, and a violation may need several delayed stores; use locality",
@@ -244,7 +241,7 @@ pub fn check(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Outcome, Refusal> {
     let begun = Instant::now();
-    let compiled = compile(program, machine).map_err(Refusal::Unsupported)?;
+    let compiled = compile(program, machine);
     let method = choose(&compiled, machine, settings.method)?;
     let singular = method == Method::Singularity;
     let mut search = AttackSearch::new(&compiled.program, machine, singular);

@@ -7,7 +7,7 @@
 //! false: a race alone closes no cycle.
 
 use super::model::{AttackSearch, Finding, Goal, Label};
-use super::{Faulty, Machine, Refusal, Settings, Why, between, compile, labels};
+use super::{Faulty, Machine, Settings, Why, between, compile, labels};
 use crate::verdict::Cost;
 use ::model::memory::store_atomic::Compiled;
 use ::model::{Loc, Pc, Program, Tid};
@@ -58,9 +58,9 @@ pub fn check(
     program: &Program,
     settings: &Settings,
     observe: &(dyn Fn(&Progress) + Sync),
-) -> Result<(Freedom, Cost), Refusal> {
+) -> (Freedom, Cost) {
     let begun = Instant::now();
-    let compiled = compile(program, Machine::Tso).map_err(Refusal::Unsupported)?;
+    let compiled = compile(program, Machine::Tso);
     let mut search = AttackSearch::with_fences(&compiled.program, Machine::Tso, false, &[], true)
         .looking_for(Goal::TriangularRace);
     if !settings.reduce {
@@ -95,7 +95,7 @@ pub fn check(
         (None, None, Some(faulty)) => Freedom::Undecided(Why::Faulty(faulty)),
         (None, None, None) => Freedom::Free,
     };
-    Ok((freedom, cost))
+    (freedom, cost)
 }
 
 /// The race that a path through the search stands for.

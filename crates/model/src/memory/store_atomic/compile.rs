@@ -4,7 +4,7 @@
 //! and need empty buffers; `fence(sc)` waits until the buffers are empty. On `tso`, stores stay in
 //! order anyway, so nothing else is needed but a full fence after every `sc` store. On `pso` and
 //! `pgas` a release store and a release fence need all earlier stores to stay in front: a lightweight
-//! fence on all addresses.
+//! fence on all addresses. The marks of transactions are nothing to a machine.
 //!
 //! In a compiled program, stores have no strength, [`FenceMode::Sc`] is the full fence and
 //! [`FenceMode::Rel`] is the lightweight fence on *all* addresses; there are no other fence modes.
@@ -13,7 +13,6 @@ use super::Machine;
 use crate::ids::{Pc, Tid};
 use crate::mode::{FenceMode, WriteMode};
 use crate::program::{Instr, Program, Step, Thread};
-use std::fmt;
 
 /// A program in machine instructions.
 #[derive(Clone, Debug)]
@@ -22,23 +21,6 @@ pub struct Compiled {
     pub program: Program,
     /// For each thread and step, the step of the original it comes from.
     pub source: Vec<Vec<Pc>>,
-}
-
-/// A construct that no store-atomic machine has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unsupported {
-    /// The thread.
-    pub tid: Tid,
-    /// Where.
-    pub pc: Pc,
-    /// What.
-    pub construct: &'static str,
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be checked against store-atomic machines", self.construct)
-    }
 }
 
 impl Compiled {
@@ -70,17 +52,13 @@ impl Compiled {
 }
 
 /// Compiles `program` for `machine`.
-pub fn compile(program: &Program, machine: Machine) -> Result<Compiled, Unsupported> {
+pub fn compile(program: &Program, machine: Machine) -> Compiled {
     let mut program = program.clone();
     let mut source = Vec::new();
-    for (t, thread) in program.threads.iter_mut().enumerate() {
+    for thread in &mut program.threads {
         let mut from: Vec<Pc> = (0..thread.code.len()).map(Pc::from).collect();
         for pc in 0..from.len() {
-            let instrs = instructions(&thread.code[pc].instr, machine).ok_or(Unsupported {
-                tid: Tid::from(t),
-                pc: Pc::from(pc),
-                construct: "a transaction",
-            })?;
+            let instrs = instructions(&thread.code[pc].instr, machine);
             let mut last = pc;
             for (k, instr) in instrs.into_iter().enumerate() {
                 if k == 0 {
@@ -92,7 +70,7 @@ pub fn compile(program: &Program, machine: Machine) -> Result<Compiled, Unsuppor
         }
         source.push(from);
     }
-    Ok(Compiled { program, source })
+    Compiled { program, source }
 }
 
 /// Puts `instr` behind the step at `after`; says where.
@@ -105,12 +83,12 @@ fn append(thread: &mut Thread, source: &mut Vec<Pc>, after: usize, instr: Instr)
     at
 }
 
-/// The machine instructions for `instr`; `None` if there are none.
-fn instructions(instr: &Instr, machine: Machine) -> Option<Vec<Instr>> {
+/// The machine instructions for `instr`.
+fn instructions(instr: &Instr, machine: Machine) -> Vec<Instr> {
     const FULL: Instr = Instr::Fence(FenceMode::Sc);
     const LIGHT: Instr = Instr::Fence(FenceMode::Rel);
     let in_order = machine == Machine::Tso;
-    Some(match instr {
+    match instr {
         Instr::Store { place, value, mode } => {
             let store =
                 Instr::Store { place: place.clone(), value: value.clone(), mode: WriteMode::Rlx };
@@ -123,7 +101,7 @@ fn instructions(instr: &Instr, machine: Machine) -> Option<Vec<Instr>> {
         Instr::Fence(FenceMode::Rel | FenceMode::AcqRel) if !in_order => vec![LIGHT],
         Instr::Fence(_) => vec![Instr::Skip],
         Instr::LightFence(_) if in_order => vec![Instr::Skip],
-        Instr::Begin | Instr::End => return None,
+        Instr::Begin | Instr::End => vec![Instr::Skip],
         other => vec![other.clone()],
-    })
+    }
 }

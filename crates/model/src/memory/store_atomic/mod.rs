@@ -11,7 +11,7 @@ mod attack;
 mod compile;
 
 pub use attack::{Attack, Mark, Phase};
-pub use compile::{Compiled, Unsupported, compile};
+pub use compile::{Compiled, compile};
 
 use std::fmt;
 

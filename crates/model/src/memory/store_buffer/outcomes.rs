@@ -1,45 +1,75 @@
 //! Final states of a program on the machine, and which of them SC forbids.
 //!
 //! Every state is visited. A program that stores in a loop can fill its buffers without end, so their
-//! length is limited; when the limit mattered, the answer says that it is bounded.
+//! length is limited; when a limit mattered, the answer says which.
 
 use super::{Entry, Move, State, apply, candidates, initial};
 use crate::graph::outcome::ThreadEnd;
-use crate::graph::{FinalState, Outcome, Outcomes, Status};
+use crate::graph::{FinalState, Outcome, Status};
 use crate::ids::{Loc, Tid};
-use crate::memory::store_atomic::{Compiled, Machine, Unsupported, compile};
+use crate::memory::store_atomic::{Compiled, Machine, compile};
 use crate::program::{Instr, Program};
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// How many states may be visited.
     pub states: usize,
-    /// How many stores and fences may wait in a thread's buffers.
+    /// How many stores may wait in a thread's buffers.
     pub buffer: usize,
+    /// When to stop, finished or not.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Limits {
     /// A litmus test fits into memory.
     fn default() -> Self {
-        Limits { states: 1_000_000, buffer: 8 }
+        Limits { states: 1_000_000, buffer: 8, deadline: None }
     }
 }
 
+/// What cut an exploration short.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// A thread wanted to store more than fits into its buffers; everything else was explored.
+    Buffers,
+    /// [`Limits::states`]
+    States,
+    /// [`Limits::deadline`]
+    Time,
+}
+
+impl Cut {
+    /// The name used in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cut::Buffers => "buffers",
+            Cut::States => "states",
+            Cut::Time => "time",
+        }
+    }
+}
+
+/// Final states of a program on a machine.
+#[derive(Clone, Debug)]
+pub struct Outcomes {
+    /// The states, and which of them SC allows.
+    pub outcomes: Vec<Outcome>,
+    /// What cut the exploration short, if something did.
+    pub cut: Option<Cut>,
+}
+
 /// The final states of `program` on `machine`, and which of them SC allows.
-pub fn outcomes(
-    program: &Program,
-    machine: Machine,
-    limits: &Limits,
-) -> Result<Outcomes, Unsupported> {
-    let compiled = compile(program, machine)?;
+pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcomes {
+    let compiled = compile(program, machine);
     let compiled = match machine {
         Machine::Tso => compiled.with_stores_in_order(),
         Machine::Pso | Machine::Pgas => compiled,
     };
-    let (sc, sc_bounded) = explore(&compiled, true, limits);
-    let (weak, bounded) = explore(&compiled, false, limits);
+    let (sc, sc_cut) = explore(&compiled, true, limits);
+    let (weak, cut) = explore(&compiled, false, limits);
     let mut found: HashMap<FinalState, bool> =
         weak.into_iter().map(|state| (state, false)).collect();
     found.extend(sc.into_iter().map(|state| (state, true)));
@@ -51,18 +81,21 @@ pub fn outcomes(
         let places: Vec<_> = threads.iter().map(|thread| thread.pc).collect();
         (registers, outcome.state.memory.clone(), places)
     });
-    Ok(Outcomes { outcomes, bounded: bounded || sc_bounded })
+    Outcomes { outcomes, cut: sc_cut.or(cut) }
 }
 
-/// All final states, and whether something was cut off. Under SC, stores reach memory at once.
-fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalState>, bool) {
+/// All final states, and what cut the exploration short. Under SC, stores reach memory at once.
+fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalState>, Option<Cut>) {
     let program = &compiled.program;
     let start = initial(program);
     let mut seen = HashSet::from([start.clone()]);
     let mut stack = vec![start];
     let mut finals = HashSet::new();
-    let mut bounded = false;
+    let mut cut = None;
     while let Some(state) = stack.pop() {
+        if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return (finals, Some(Cut::Time));
+        }
         let mut stuck = true;
         for step in candidates(program, &state) {
             let mut next = state.clone();
@@ -75,10 +108,14 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
                 drain(program, &mut next, tid);
             }
             let buffers = &next.threads[tid.index()].buffers;
-            let waiting = buffers.all.len() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
-            if waiting > limits.buffer || seen.len() >= limits.states {
-                bounded = true;
+            let stores = buffers.all.iter().filter(|entry| matches!(entry, Entry::Store(..)));
+            let waiting = stores.count() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
+            if waiting > limits.buffer {
+                cut = Some(Cut::Buffers);
                 continue;
+            }
+            if seen.len() >= limits.states {
+                return (finals, Some(Cut::States));
             }
             forget_numbers(&mut next);
             if seen.insert(next.clone()) {
@@ -89,7 +126,7 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
             finals.insert(end(compiled, &state));
         }
     }
-    (finals, bounded)
+    (finals, cut)
 }
 
 fn drain(program: &Program, state: &mut State, tid: Tid) {
@@ -198,8 +235,8 @@ mod tests {
 
     /// The registers of the outcomes that SC forbids.
     fn forbidden(program: &Program, machine: Machine) -> Vec<Vec<Vec<Value>>> {
-        let all = outcomes(program, machine, &Limits::default()).expect("no transactions");
-        assert!(!all.bounded);
+        let all = outcomes(program, machine, &Limits::default());
+        assert_eq!(all.cut, None);
         let weak = all.outcomes.into_iter().filter(|outcome| !outcome.under_sc);
         weak.map(|o| o.state.threads.into_iter().map(|t| t.registers).collect()).collect()
     }
