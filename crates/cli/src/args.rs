@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the help that teaches it.
 
+use crate::faces::FaceArgs;
 use crate::{help, quantity};
 use check::robustness::store_atomic::{self, Machine, Method};
 use check::{Extent, Model, Reductions, Settings};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 /// Everything on the command line.
 #[derive(Parser, Debug)]
-#[command(name = "fencepost", version, max_term_width = 100)]
+#[command(name = "fencepost", version = env!("FENCEPOST_VERSION"), max_term_width = 100)]
 #[command(about = help::ABOUT, long_about = help::LONG_ABOUT, after_long_help = help::EXAMPLES)]
 #[command(after_help = "Try: fencepost check --help", arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
@@ -39,6 +40,14 @@ pub enum Command {
     /// Write a program in another tool's language
     #[command(long_about = help::EXPORT)]
     Export(Export),
+    /// What a code such as FP0001 means, with an example and its fix
+    Explain(Explain),
+    /// Completions for a shell
+    #[command(after_long_help = help::COMPLETIONS_EXAMPLES)]
+    Completions(Completions),
+    /// The manual pages
+    #[command(after_long_help = help::MANUAL_EXAMPLES)]
+    Man(Manual),
 }
 
 /// Arguments of `check`.
@@ -75,6 +84,8 @@ pub struct Check {
     pub search: SearchArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub faces: FaceArgs,
 }
 
 /// How to search.
@@ -122,6 +133,13 @@ pub struct OutputArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+}
+
+impl OutputArgs {
+    /// Is progress to be shown?
+    pub fn watched(&self) -> bool {
+        !self.quiet && !self.no_progress
+    }
 }
 
 /// Arguments of `outcomes`.
@@ -186,7 +204,7 @@ pub struct Serial {
     #[arg(value_name = "FILE", required_unless_present_any = ["random", "from"])]
     pub input: Option<PathBuf>,
     /// Check every execution of a program whose blocks are marked `atomic { … }` instead
-    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["input", "random", "reading", "dot"])]
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["input", "random", "reading"])]
     pub from: Option<PathBuf>,
     /// With --from: how many writes of a thread may wait in its buffer
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
@@ -207,9 +225,6 @@ pub struct Serial {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// Print the cycle that violates TSO-serializability as a graph for Graphviz
-    #[arg(long, conflicts_with = "json")]
-    pub dot: bool,
     /// Write a random recording instead of judging one
     #[arg(long, conflicts_with = "input")]
     pub random: bool,
@@ -228,6 +243,32 @@ pub struct Serial {
     /// Show commits in a random recording, which makes it an execution
     #[arg(long)]
     pub commits: bool,
+    #[command(flatten)]
+    pub faces: FaceArgs,
+}
+
+/// Arguments of `explain`.
+#[derive(Arguments, Debug)]
+pub struct Explain {
+    /// The code; without one, all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+}
+
+/// Arguments of `completions`.
+#[derive(Arguments, Debug)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Arguments, Debug)]
+pub struct Manual {
+    /// Write a page for each command into this directory [default: print the page of fencepost]
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
 }
 
 /// Arguments of `export`.

@@ -2,8 +2,9 @@
 
 use crate::args;
 use crate::exit::Exit;
+use crate::faces::Faces;
 use crate::inputs::{self, Unusable};
-use crate::progress::Watch;
+use crate::progress::Board;
 use crate::store_atomic;
 use crate::terminal;
 use check::{Extent, Settings};
@@ -29,7 +30,6 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
     let mut job = Job {
         args,
         settings: args.settings(),
-        total: files.len(),
         face: match (args.output.json, files.len() + unusable.len()) {
             (true, _) => Face::Json,
             (false, 1) => Face::Story,
@@ -42,12 +42,15 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
         out: io::stdout().lock(),
         tally: Tally::default(),
         exit: Exit::Holds,
+        faces: Faces::new(&args.faces, &files, args.output.quiet),
+        board: Board::new(files.len(), args.output.watched()),
     };
     for argument in &unusable {
         job.refuse(argument)?;
     }
-    for (index, file) in files.iter().enumerate() {
-        job.check(index, file)?;
+    for file in &files {
+        job.check(file)?;
+        job.board.done();
     }
     job.finish(start)
 }
@@ -69,19 +72,20 @@ enum Face {
 struct Job<'a> {
     args: &'a args::Check,
     settings: Settings,
-    total: usize,
     face: Face,
     look: Look,
     errors: Look,
     out: io::StdoutLock<'static>,
     tally: Tally,
     exit: Exit,
+    faces: Faces,
+    board: Board,
 }
 
 impl Job<'_> {
-    fn check(&mut self, index: usize, file: &Path) -> io::Result<()> {
+    fn check(&mut self, file: &Path) -> io::Result<()> {
         match self.load(file) {
-            Ok(source) => self.check_source(index, &source),
+            Ok(source) => self.check_source(&source),
             Err(unusable) => self.refuse(&unusable),
         }
     }
@@ -103,14 +107,8 @@ impl Job<'_> {
         }
     }
 
-    fn check_source(&mut self, index: usize, source: &Source) -> io::Result<()> {
-        let output = &self.args.output;
-        let title = match self.total {
-            1 => visible(&source.name),
-            total => format!("{} of {total}, {}", index + 1, visible(&source.name)),
-        };
-        let watched = !output.quiet && !output.no_progress;
-        let watch = Watch::new(&source.program, title, watched);
+    fn check_source(&mut self, source: &Source) -> io::Result<()> {
+        let watch = self.board.watch(&source.program, visible(&source.name));
         let mut settings = self.settings;
         if settings.extent == Extent::All && symmetry_hides_lines(source) {
             settings.reductions.symmetry = false;
@@ -120,7 +118,8 @@ impl Job<'_> {
         });
         drop(watch);
         let report = FileReport::new(source, &self.settings, &outcome);
-        self.tally.add(&report);
+        self.tally.add(report.ruling(), !report.faults.is_empty());
+        self.faces.add(Sheet::of(&report, source));
         self.exit = self.exit.and(match report.ruling() {
             _ if !report.faults.is_empty() => Exit::BadInput,
             Ruling::Violated => Exit::Violated,
@@ -131,6 +130,7 @@ impl Job<'_> {
     }
 
     fn show(&mut self, report: &FileReport, source: &Source) -> io::Result<()> {
+        self.board.clear();
         let details = self.args.output.details && !self.args.output.quiet;
         if !self.args.output.quiet && (details || !matches!(self.face, Face::Table { .. })) {
             self.warn(report, source);
@@ -183,9 +183,11 @@ impl Job<'_> {
     }
 
     fn refuse(&mut self, unusable: &Unusable) -> io::Result<()> {
+        self.board.clear();
         self.exit = self.exit.and(Exit::BadInput);
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
+        self.faces.add(Sheet::refused(name, text, self.settings.model.name(), why));
         for diagnostic in why {
             terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }
@@ -205,12 +207,13 @@ impl Job<'_> {
     }
 
     fn finish(mut self, start: Instant) -> io::Result<Exit> {
+        self.board.clear();
         if matches!(self.face, Face::Table { .. }) {
             let summary = self.tally.summary(start.elapsed());
             self.out.write_all(summary.as_bytes())?;
         }
         self.out.flush()?;
-        Ok(self.exit)
+        Ok(self.exit.and(self.faces.finish()))
     }
 }
 

@@ -47,6 +47,8 @@ Examples:
     fencepost check --details locks/               the same, with the story of each violation
     fencepost check --limit-time 30s --limit-memory 2G big.fp
     fencepost check --json locks/ | jq 'select(.verdict == \"violated\") | .file'
+    fencepost check --html report.html locks/      a page to look at, with a player for each finding
+    fencepost check --sarif out.sarif --junit out.xml locks/        for code scanning and CI
 
 A program says what is shared, what each thread does, and what must be true:
 
@@ -131,6 +133,19 @@ Examples:
   fencepost serial --from teller.fp          is every execution of this program atomic?
 
 Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a limit (--from).";
+
+/// Examples of `completions`.
+pub const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost
+  fencepost completions zsh > ~/.zfunc/_fencepost
+  fencepost completions fish > ~/.config/fish/completions/fencepost.fish";
+
+/// Examples of `man`.
+pub const MANUAL_EXAMPLES: &str = "\
+Examples:
+  fencepost man | man -l -
+  fencepost man --directory ~/.local/share/man/man1 && man fencepost-check";
 
 /// `export --help`.
 pub const EXPORT: &str = "\

@@ -3,7 +3,9 @@
 mod args;
 mod check;
 mod exit;
+mod explain;
 mod export;
+mod faces;
 mod fix;
 mod help;
 mod inputs;
@@ -27,6 +29,9 @@ fn main() -> ExitCode {
         args::Command::Fix(args) => fix::run(args),
         args::Command::Serial(args) => serial::run(args),
         args::Command::Export(args) => export::run(args),
+        args::Command::Explain(args) => explain::explain(args),
+        args::Command::Completions(args) => explain::completions(args),
+        args::Command::Man(args) => explain::manual(args),
     };
     exit.unwrap_or_else(|error| {
         // Whoever reads our output has seen enough.

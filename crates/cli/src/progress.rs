@@ -1,7 +1,10 @@
-//! A live line on standard error while a search goes on, if someone is there to watch.
+//! What a check is doing, live on standard error, if someone is there to watch.
+//!
+//! One file gets a line that says how far its search has come. Many files get a bar above it that
+//! counts them.
 
 use check::Task;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::Program;
 use report::escape::visible;
 use report::text::amount;
@@ -16,6 +19,52 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// How often the line changes.
 const REFRESH: Duration = Duration::from_millis(100);
 
+/// Shows how far everything has come.
+pub struct Board {
+    /// None if nobody watches.
+    bars: Option<MultiProgress>,
+    /// Counts files, if there are several.
+    files: Option<ProgressBar>,
+}
+
+impl Board {
+    /// For so many files, unless that is not `wanted`.
+    pub fn new(files: usize, wanted: bool) -> Self {
+        let bars = (wanted && io::stderr().is_terminal())
+            .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
+        let counted = bars.as_ref().filter(|_| files > 1).map(|bars| {
+            let bar = bars.add(ProgressBar::new(files as u64));
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Board { bars, files: counted }
+    }
+
+    /// Watches a check of `program`, called `title`.
+    pub fn watch<'a>(&self, program: &'a Program, title: String) -> Watch<'a> {
+        let line = self.bars.clone().map(|bars| {
+            let line = Line { bars, bar: OnceCell::new(), shown: None };
+            Mutex::new(line)
+        });
+        Watch { program, title, start: Instant::now(), line }
+    }
+
+    /// One more file is done.
+    pub fn done(&self) {
+        if let Some(files) = &self.files {
+            files.inc(1);
+        }
+    }
+
+    /// Makes room for something to be printed.
+    pub fn clear(&self) {
+        if let Some(bars) = &self.bars {
+            let _ = bars.clear();
+        }
+    }
+}
+
 /// Shows how far a check has come.
 pub struct Watch<'a> {
     program: &'a Program,
@@ -25,19 +74,13 @@ pub struct Watch<'a> {
     line: Option<Mutex<Line>>,
 }
 
-#[derive(Default)]
 struct Line {
+    bars: MultiProgress,
     bar: OnceCell<ProgressBar>,
     shown: Option<Instant>,
 }
 
-impl<'a> Watch<'a> {
-    /// Watches a check of `program`, called `title`, unless that is not `wanted`.
-    pub fn new(program: &'a Program, title: String, wanted: bool) -> Self {
-        let line = (wanted && io::stderr().is_terminal()).then(Mutex::default);
-        Watch { program, title, start: Instant::now(), line }
-    }
-
+impl Watch<'_> {
     /// Takes note of how far `task` has come.
     pub fn observe(&self, task: &Task, progress: &Progress) {
         let Some(line) = &self.line else { return };
@@ -48,7 +91,7 @@ impl<'a> Watch<'a> {
             return;
         }
         line.shown = Some(now);
-        let bar = line.bar.get_or_init(bar);
+        let bar = line.bar.get_or_init(|| line.bars.add(bar()));
         bar.set_message(self.message(task, progress));
         bar.tick();
     }
@@ -87,7 +130,7 @@ impl Drop for Watch<'_> {
 }
 
 fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{spinner} {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar

@@ -2,11 +2,12 @@
 
 use crate::args::{self, ReadingName};
 use crate::exit::Exit;
+use crate::faces::Faces;
 use crate::inputs::{self, Unusable};
 use crate::quantity;
 use crate::terminal;
+use ::report::recording;
 use ::serial::choose::{self, Reading};
-use ::serial::execution::Question;
 use ::serial::random::{Shape, Style};
 use ::serial::report;
 use check::serializability::{Settings, Verdict, Why};
@@ -17,6 +18,8 @@ use std::path::Path;
 
 /// How much of a recording is read at once.
 const BUFFER: usize = 1 << 16;
+/// The longest recording whose text becomes part of a report.
+const SHOWN: u64 = 1 << 18;
 /// How many events a transaction of a random recording has.
 const TRANSACTION: usize = 5;
 
@@ -32,6 +35,7 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
         Some(ReadingName::Trace) => Reading::Trace,
     };
     let name = inputs::name(input);
+    let mut faces = Faces::new(&args.faces, std::slice::from_ref(input), false);
     let judged = match input.to_str() {
         Some("-") => choose::judge(io::stdin().lock(), reading),
         _ => match File::open(input) {
@@ -52,16 +56,21 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
     let mut out = io::stdout().lock();
     if args.json {
         writeln!(out, "{}", report::to_json(&judged))?;
-    } else if args.dot {
-        let answer = judged.answer(Question::TsoSerializable);
-        if let Some(violation) = answer.and_then(|answer| answer.violation.as_ref()) {
-            out.write_all(report::to_dot(violation, &judged.names).as_bytes())?;
-        }
     } else {
         out.write_all(report::text(&judged).as_bytes())?;
     }
     out.flush()?;
-    Ok(if judged.serializable() { Exit::Holds } else { Exit::Violated })
+    if faces.wanted() {
+        faces.add(recording::sheet(&name, &shown(input), &judged));
+    }
+    let exit = if judged.serializable() { Exit::Holds } else { Exit::Violated };
+    Ok(exit.and(faces.finish()))
+}
+
+/// The text of a recording, if it is short enough to be shown.
+fn shown(input: &Path) -> String {
+    let short = std::fs::metadata(input).is_ok_and(|data| data.is_file() && data.len() <= SHOWN);
+    if short { std::fs::read_to_string(input).unwrap_or_default() } else { String::new() }
 }
 
 /// Checks every execution of a program.
@@ -91,6 +100,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
             return refuse(args, &Unusable::new(program, source.text.to_string(), why));
         }
     };
+    let mut faces = Faces::new(&args.faces, &[program.to_path_buf()], false);
     let mut reply = ::report::serializability::Reply::new(&source, &answers);
     let mut out = io::stdout().lock();
     match args.json {
@@ -102,12 +112,16 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
         false => out.write_all(reply.text().as_bytes())?,
     }
     out.flush()?;
-    Ok(match answers[0].verdict {
+    if faces.wanted() {
+        faces.add(reply.sheet());
+    }
+    let exit = match answers[0].verdict {
         Verdict::Holds => Exit::Holds,
         Verdict::Violated(_) => Exit::Violated,
         Verdict::Undecided(Why::Faulty(_)) => Exit::BadInput,
         Verdict::Undecided(_) => Exit::Undecided,
-    })
+    };
+    Ok(exit.and(faces.finish()))
 }
 
 fn refuse(args: &args::Serial, unusable: &Unusable) -> io::Result<Exit> {

@@ -2,14 +2,21 @@
 
 use crate::args;
 use crate::exit::Exit;
-use crate::inputs;
+use crate::faces::Faces;
+use crate::inputs::{self, Unusable};
+use crate::progress::Board;
 use crate::terminal;
+use check::Task;
 use check::robustness::store_atomic::{self, Machine, Verdict, trf};
-use lang::Source;
-use report::json;
+use lang::{Diagnostic, Source};
+use report::escape::visible;
 use report::store_atomic::{Answer, sheet, text};
+use report::text::Tally;
+use report::{Ruling, Sheet, json};
+use search::Progress;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Check, machine: Machine) -> io::Result<Exit> {
@@ -17,69 +24,119 @@ pub fn run(args: &args::Check, machine: Machine) -> io::Result<Exit> {
         terminal::complain("error: triangular races are about tso: --trf goes with --model tso");
         return Ok(Exit::BadInput);
     }
+    let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
     let mut exit = Exit::Holds;
     for argument in &unusable {
         exit = exit.and(terminal::refuse(argument));
     }
-    let detailed = files.len() == 1 || args.output.details;
+    let mut job = Job {
+        args,
+        machine,
+        detailed: files.len() == 1 || args.output.details,
+        tally: Tally { errors: unusable.len(), ..Tally::default() },
+        faces: Faces::new(&args.faces, &files, args.output.quiet),
+        board: Board::new(files.len(), args.output.watched()),
+    };
+    for argument in &unusable {
+        let Unusable { name, text, why } = argument;
+        job.faces.add(Sheet::refused(name, text, machine.name(), why));
+    }
     for file in &files {
-        exit = exit.and(one(args, machine, file, detailed)?);
+        exit = exit.and(job.one(file)?);
+        job.board.done();
     }
-    Ok(exit)
+    job.board.clear();
+    if !args.output.json && files.len() + unusable.len() > 1 {
+        let mut out = io::stdout().lock();
+        out.write_all(job.tally.summary(start.elapsed()).as_bytes())?;
+        out.flush()?;
+    }
+    Ok(exit.and(job.faces.finish()))
 }
 
-fn one(args: &args::Check, machine: Machine, file: &Path, detailed: bool) -> io::Result<Exit> {
-    let source = match inputs::load_as(file, args.input) {
-        Ok(source) => source,
-        Err(unusable) => return Ok(terminal::refuse(&unusable)),
-    };
-    if !args.output.quiet {
-        let look = terminal::errors();
-        for warning in &source.warnings {
-            terminal::complain(&warning.render(&source.name, &source.text, look.color));
-        }
-    }
-    let settings = args.store_atomic_settings();
-    let answer = match args.trf {
-        true => Ok(Answer::TriangularRaces(trf::check(&source.program, &settings, &|_| {}))),
-        false => store_atomic::check(&source.program, machine, &settings, &|_| {})
-            .map(Answer::Robustness),
-    };
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            terminal::complain(&format!("error: {}: {refusal}", source.name));
-            return Ok(Exit::BadInput);
-        }
-    };
-    print(args, machine, &source, answer, detailed)
-}
-
-fn print(
-    args: &args::Check,
+struct Job<'a> {
+    args: &'a args::Check,
     machine: Machine,
-    source: &Source,
-    answer: Answer,
+    /// Is every violation to be told?
     detailed: bool,
-) -> io::Result<Exit> {
-    let sheet = sheet(source, machine, &answer);
-    let mut out = io::stdout().lock();
-    if args.output.json {
-        for line in json::lines(&sheet) {
-            writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    tally: Tally,
+    faces: Faces,
+    board: Board,
+}
+
+impl Job<'_> {
+    fn one(&mut self, file: &Path) -> io::Result<Exit> {
+        let source = match inputs::load_as(file, self.args.input) {
+            Ok(source) => source,
+            Err(unusable) => return self.refuse(&unusable),
+        };
+        let settings = self.args.store_atomic_settings();
+        let watch = self.board.watch(&source.program, visible(&source.name));
+        let observe = |progress: &Progress| watch.observe(&Task::default(), progress);
+        let answer = match self.args.trf {
+            true => Ok(Answer::TriangularRaces(trf::check(&source.program, &settings, &observe))),
+            false => store_atomic::check(&source.program, self.machine, &settings, &observe)
+                .map(Answer::Robustness),
+        };
+        drop(watch);
+        match answer {
+            Ok(answer) => self.print(&source, &answer),
+            Err(refusal) => {
+                let why = Diagnostic::error(lang::codes::UNSUPPORTED, refusal.to_string());
+                self.refuse(&Unusable::new(file, source.text.to_string(), vec![why]))
+            }
         }
-    } else {
-        let detailed = detailed && !args.output.quiet;
-        out.write_all(text(&sheet, detailed, &terminal::output()).as_bytes())?;
     }
-    out.flush()?;
-    Ok(match sheet.verdict() {
-        "holds" => Exit::Holds,
-        "violated" => Exit::Violated,
-        "error" => Exit::BadInput,
-        _ => Exit::Undecided,
-    })
+
+    fn refuse(&mut self, unusable: &Unusable) -> io::Result<Exit> {
+        self.board.clear();
+        self.tally.errors += 1;
+        let Unusable { name, text, why } = unusable;
+        let sheet = Sheet::refused(name, text, self.machine.name(), why);
+        if self.args.output.json {
+            print_json(&sheet)?;
+        }
+        self.faces.add(sheet);
+        Ok(terminal::refuse(unusable))
+    }
+
+    fn print(&mut self, source: &Source, answer: &Answer) -> io::Result<Exit> {
+        self.board.clear();
+        if !self.args.output.quiet {
+            let look = terminal::errors();
+            for warning in &source.warnings {
+                terminal::complain(&warning.render(&source.name, &source.text, look.color));
+            }
+        }
+        let sheet = sheet(source, self.machine, answer);
+        if self.args.output.json {
+            print_json(&sheet)?;
+        } else {
+            let detailed = self.detailed && !self.args.output.quiet;
+            let mut out = io::stdout().lock();
+            out.write_all(text(&sheet, detailed, &terminal::output()).as_bytes())?;
+            out.flush()?;
+        }
+        let ruling = sheet.replies.first().map_or(Ruling::Undecided, |reply| reply.ruling);
+        self.tally.add(ruling, !sheet.faults.is_empty());
+        let exit = match ruling {
+            _ if !sheet.faults.is_empty() => Exit::BadInput,
+            Ruling::Holds => Exit::Holds,
+            Ruling::Violated => Exit::Violated,
+            Ruling::Undecided => Exit::Undecided,
+        };
+        self.faces.add(sheet);
+        Ok(exit)
+    }
+}
+
+fn print_json(sheet: &Sheet) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in json::lines(sheet) {
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    }
+    out.flush()
 }
 
 /// Is the program robust against every one of the machines?

@@ -42,13 +42,6 @@ fn summaries() {
     );
 }
 
-#[test]
-fn version() {
-    let run = Desk::new().run("--version");
-    assert_eq!(run.stdout, format!("fencepost {}\n", env!("CARGO_PKG_VERSION")));
-    assert_eq!(run.code, Some(0));
-}
-
 /// The programs shown in the help texts do what the help says.
 #[test]
 fn examples_are_true() {

@@ -123,7 +123,13 @@ fn a_trace_that_is_not_atomic() {
 
 #[test]
 fn a_drawing() {
-    golden!(Desk::new().and("run.txt", LOST_UPDATE).run("serial --dot run.txt").all());
+    let desk = Desk::new().and("run.txt", LOST_UPDATE);
+    let run = desk.run("serial --dot out.dot --html out.html --svg out.svg run.txt");
+    assert_eq!(run.code, Some(1));
+    golden!(std::fs::read_to_string(desk.path().join("out.dot")).expect("a graph"));
+    let page = std::fs::read_to_string(desk.path().join("out.html")).expect("a page");
+    assert_eq!(page.matches("class=\"node").count(), 2, "a node for each transaction");
+    assert!(desk.path().join("out.svg").exists());
 }
 
 /// Random recordings are valid, and a seed stands for one of them.

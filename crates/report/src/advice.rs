@@ -65,6 +65,12 @@ pub fn advice(
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
             all.extend(release_acquire(program, certificate, proof));
             all.extend(fences(source, certificate, proof, !all.is_empty()));
+            if all.is_empty() {
+                all.push(Advice::new(
+                    "make the accesses of the cycle stronger, or put `fence(seq_cst);` between those of \
+                     each thread",
+                ));
+            }
             if kind == Kind::Dependency {
                 all.push(Advice::new("or make sure that a stale value is thrown away unused"));
             }

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::finding::Finding;
 use crate::text::Ink;
-use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Witness};
+use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Why, Witness};
 use lang::{Diagnostic, Source};
 use model::{Instr, LocationKind, Pc, Program, ReadMode, Tid, WriteMode};
 use serde::Serialize;
@@ -73,6 +73,8 @@ pub struct FileReport {
     pub has_assertions: bool,
     /// Does it have non-atomic locations for which races were not looked for?
     pub races_unknown: bool,
+    /// Was a limit reached?
+    pub limited: bool,
     /// Was everything that is wrong asked for?
     pub extent: Extent,
     /// What it cost.
@@ -118,6 +120,10 @@ impl FileReport {
             races_unknown: settings.model != Model::Sc
                 && !settings.races
                 && has_non_atomics(program),
+            limited: outcome
+                .answers
+                .iter()
+                .any(|(_, verdict)| matches!(verdict, Verdict::Undecided(Why::Limit(_)))),
             extent: settings.extent,
             cost: outcome.cost,
         }

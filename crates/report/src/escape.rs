@@ -18,6 +18,29 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// The text as a page or a drawing may safely show it: made [`visible`], and nothing in it is markup.
+pub fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line, "\n"),
+            None => (line, ""),
+        };
+        for c in visible(line).chars() {
+            match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '"' => out.push_str("&quot;"),
+                '\'' => out.push_str("&#39;"),
+                c => out.push(c),
+            }
+        }
+        out.push_str(end);
+    }
+    out
+}
+
 fn is_tricky(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
@@ -61,6 +84,14 @@ mod tests {
     #[test]
     fn controls_are_shown_not_sent() {
         assert_eq!(visible("a\u{1b}[31m\tb\u{202e}"), "a\\u{1b}[31m    b\\u{202e}");
+    }
+
+    /// Catches source text that could become part of a page.
+    #[test]
+    fn markup_is_shown_not_interpreted() {
+        let text = "</script><b a='\"'>&\u{1b}[31m\nx";
+        let shown = "&lt;/script&gt;&lt;b a=&#39;&quot;&#39;&gt;&amp;\\u{1b}[31m\nx";
+        assert_eq!(html(text), shown);
     }
 
     #[test]

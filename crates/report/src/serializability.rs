@@ -4,7 +4,10 @@
 //! the format that `fencepost serial` reads, so that anyone can have it judged again. Lines are those
 //! of the program.
 
+use crate::answer::Ruling;
 use crate::escape::visible;
+use crate::recording;
+use crate::sheet::{self, Notice, Sheet};
 use crate::text::amount;
 use ::serial::event::{Event, Names, Place};
 use ::serial::execution;
@@ -115,6 +118,30 @@ impl<'a> Reply<'a> {
     pub fn json(&mut self) -> Vec<Value> {
         let answers = self.answers;
         answers.iter().map(|answer| self.answer_json(answer)).collect()
+    }
+
+    /// The answers as a sheet, which is what the other faces are drawn from.
+    pub fn sheet(&mut self) -> Sheet {
+        let source = self.source;
+        let mut sheet = Sheet::new(&source.name, source.text.clone(), "tso");
+        sheet.warnings = source.warnings.iter().map(|w| Notice::new(w, &source.text)).collect();
+        for answer in self.answers {
+            sheet.cost.states += answer.cost.states;
+            sheet.cost.transitions += answer.cost.transitions;
+            sheet.cost.elapsed += answer.cost.elapsed;
+            let (ruling, why) = match &answer.verdict {
+                Verdict::Holds => (Ruling::Holds, None),
+                Verdict::Violated(_) => (Ruling::Violated, None),
+                Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
+            };
+            let found = self.violation(answer).map(|(violation, events)| {
+                recording::finding(&self.names, &violation, Some(&events), &source.text)
+            });
+            let findings = found.into_iter().collect();
+            let property = recording::property(answer.question);
+            sheet.replies.push(sheet::Reply { property, ruling, why, findings });
+        }
+        sheet
     }
 
     fn answer_json(&mut self, answer: &Answer) -> Value {

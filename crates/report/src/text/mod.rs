@@ -10,6 +10,7 @@ mod style;
 mod wrap;
 
 pub use story::story;
+pub(crate) use story::{INCONCLUSIVE, last_effect, last_step, sentence, step_effect};
 pub use style::{Ink, Look};
 
 use crate::answer::{Answer, FileReport, Ruling};
@@ -58,6 +59,9 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
         out.push('\n');
         out.push_str(&story(finding, look));
     }
+    if report.limited {
+        out.push_str(&format!("\n{}", wrap::wrap(MORE, look.width, "")));
+    }
     if let Some(conclusion) = conclusion(report) {
         if told {
             out.push('\n');
@@ -67,6 +71,11 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
     }
     out
 }
+
+/// What to do about a limit.
+const MORE: &str = "\
+    What to do: give it more by --limit-states, --limit-memory or --limit-time; or look for violations in \
+    deep states first by --search dfs.";
 
 fn ruling(answer: &Answer, look: &Look) -> String {
     let word = look.paint(answer.ruling.ink(), answer.ruling.name());
@@ -165,9 +174,9 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a file that was checked.
-    pub fn add(&mut self, report: &FileReport) {
-        match report.ruling() {
-            _ if !report.faults.is_empty() => self.errors += 1,
+    pub fn add(&mut self, ruling: Ruling, faulty: bool) {
+        match ruling {
+            _ if faulty => self.errors += 1,
             Ruling::Holds => self.hold += 1,
             Ruling::Violated => self.violated += 1,
             Ruling::Undecided => self.undecided += 1,

@@ -59,22 +59,38 @@ fn cells(finding: &Finding) -> Vec<Cell> {
             cell(step, mark)
         })
         .collect();
+    cells.extend(last_step(finding).map(|effect| Cell {
+        tid: finding.tid,
+        thread: finding.thread.clone(),
+        statement: statement(&finding.place),
+        effect,
+        wrong: true,
+    }));
+    cells
+}
+
+/// The effect of the step that goes wrong after the run, unless the run has it already.
+pub(crate) fn last_step(finding: &Finding) -> Option<String> {
     let in_run = |proof| step_of(finding, proof, proof.access()).is_some();
     let done = match finding.problem {
         Kind::Race => finding.certificate.as_ref().is_some_and(in_run),
         Kind::DelayedStore | Kind::TriangularRace | Kind::NotSerializable => true,
         _ => false,
     };
-    if !done {
-        cells.push(Cell {
-            tid: finding.tid,
-            thread: finding.thread.clone(),
-            statement: statement(&finding.place),
-            effect: last_effect(finding),
-            wrong: true,
-        });
-    }
-    cells
+    (!done).then(|| last_effect(finding))
+}
+
+/// What goes wrong, in a sentence or two.
+pub(crate) fn sentence(finding: &Finding) -> Option<String> {
+    what_goes_wrong(finding).map(|sentence| super::wrap::unglued(&sentence))
+}
+
+/// What a step of the run did, or could have done where it matters.
+pub(crate) fn step_effect(finding: &Finding, step: &Step) -> String {
+    let position = finding.run.iter().position(|other| std::ptr::eq(other, step));
+    let marks = marked_steps(finding);
+    let mark = marks.into_iter().find(|(at, _)| Some(*at) == position);
+    mark.map_or_else(|| effect(step), |(_, text)| text)
 }
 
 fn cell(step: &Step, mark: Option<String>) -> Cell {
@@ -108,7 +124,8 @@ fn effect(step: &Step) -> String {
     }
 }
 
-fn last_effect(finding: &Finding) -> String {
+/// What the step that goes wrong would do.
+pub(crate) fn last_effect(finding: &Finding) -> String {
     match (finding.problem, &finding.certificate) {
         (Kind::Assertion, _) => "fails".to_string(),
         (Kind::Fault, _) => "cannot be done".to_string(),

@@ -26,6 +26,11 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     out.replace(GLUE, " ")
 }
 
+/// The text with ordinary spaces only.
+pub fn unglued(text: &str) -> String {
+    text.replace(GLUE, " ")
+}
+
 /// The text in one piece, however narrow the line.
 pub fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())

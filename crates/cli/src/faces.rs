@@ -1,0 +1,213 @@
+//! Reports in files: `--html`, `--svg`, `--dot`, `--sarif` and `--junit`.
+//!
+//! Whatever goes wrong with a file, no work is lost. A file that cannot be written, or that is one of
+//! the inputs, is complained about before anything is checked; the check goes on, its verdict is
+//! printed, and the exit code says that something was wrong. A report replaces an older one only once
+//! it is complete, so a full disk does not cost the older one either.
+
+use crate::exit::Exit;
+use crate::terminal;
+use clap::Args as Arguments;
+use report::escape::visible;
+use report::picture::{dot, svg};
+use report::text::amount;
+use report::{Finding, Sheet, html, junit, sarif};
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Files to write reports to.
+#[derive(Arguments, Debug, Default)]
+#[command(next_help_heading = "Reports")]
+pub struct FaceArgs {
+    /// Write a page to this file: a table of all inputs, and for each finding the source, the execution
+    /// drawn, and a player for the run; it needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the executions drawn to this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write the executions to this file as graphs for Graphviz
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    /// Write the findings to this file as SARIF, for code-scanning services
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write the verdicts to this file as JUnit's XML, for build servers
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Format {
+    Html,
+    Svg,
+    Dot,
+    Sarif,
+    Junit,
+}
+
+impl Format {
+    fn option(self) -> &'static str {
+        match self {
+            Format::Html => "--html",
+            Format::Svg => "--svg",
+            Format::Dot => "--dot",
+            Format::Sarif => "--sarif",
+            Format::Junit => "--junit",
+        }
+    }
+
+    fn render(self, sheets: &[Sheet]) -> String {
+        let findings = || -> Vec<&Finding> { sheets.iter().flat_map(Sheet::findings).collect() };
+        match self {
+            Format::Html => html::page(sheets),
+            Format::Svg => svg::file(&findings()),
+            Format::Dot => dot::file(&findings()),
+            Format::Sarif => format!("{:#}\n", sarif::document(sheets)),
+            Format::Junit => junit::document(sheets),
+        }
+    }
+}
+
+/// The reports to be written when everything is checked.
+pub struct Faces {
+    files: Vec<(Format, PathBuf)>,
+    sheets: Vec<Sheet>,
+    exit: Exit,
+    quiet: bool,
+}
+
+impl Faces {
+    /// The reports that `args` ask for, about `inputs`. What cannot be written is said at once.
+    pub fn new(args: &FaceArgs, inputs: &[PathBuf], quiet: bool) -> Self {
+        let asked = [
+            (Format::Html, &args.html),
+            (Format::Svg, &args.svg),
+            (Format::Dot, &args.dot),
+            (Format::Sarif, &args.sarif),
+            (Format::Junit, &args.junit),
+        ];
+        let mut faces = Faces { files: Vec::new(), sheets: Vec::new(), exit: Exit::Holds, quiet };
+        for (format, path) in asked {
+            let Some(path) = path else { continue };
+            let name = visible(&path.display().to_string());
+            let twice = faces.files.iter().any(|(_, other)| same_file(other, path));
+            let why = if inputs.iter().any(|input| same_file(input, path)) {
+                Some(format!("`{name}` is one of the inputs, and stays as it is"))
+            } else if twice {
+                Some(format!("`{name}` is written by another option already"))
+            } else {
+                writable(path)
+                    .err()
+                    .map(|error| format!("cannot write `{name}`: {}", plain(&error)))
+            };
+            match why {
+                None => faces.files.push((format, path.clone())),
+                Some(why) => {
+                    terminal::complain(&format!("error: {}: {why}", format.option()));
+                    faces.exit = Exit::BadInput;
+                }
+            }
+        }
+        faces
+    }
+
+    /// Is there anything to write?
+    pub fn wanted(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Keeps what is known of an input.
+    pub fn add(&mut self, sheet: Sheet) {
+        if self.wanted() {
+            self.sheets.push(sheet);
+        }
+    }
+
+    /// Writes the reports.
+    pub fn finish(mut self) -> Exit {
+        for (format, path) in &self.files {
+            let begun = Instant::now();
+            let text = format.render(&self.sheets);
+            let name = visible(&path.display().to_string());
+            match replace(path, text.as_bytes()) {
+                Ok(()) if self.quiet => {}
+                Ok(()) => terminal::complain(&format!(
+                    "wrote {name}: {} in {}",
+                    amount::bytes(text.len() as u64),
+                    amount::time(begun.elapsed())
+                )),
+                Err(error) => {
+                    let why = format!("cannot write `{name}`: {}", plain(&error));
+                    terminal::complain(&format!("error: {}: {why}", format.option()));
+                    self.exit = Exit::BadInput;
+                }
+            }
+        }
+        self.exit
+    }
+}
+
+/// Are they the same file, whatever they are called?
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) if one == other => true,
+        (Ok(one), Ok(other)) => same_inode(&one, &other),
+        _ => one == other,
+    }
+}
+
+#[cfg(unix)]
+fn same_inode(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    id(one).is_some() && id(one) == id(other)
+}
+
+#[cfg(not(unix))]
+fn same_inode(_: &Path, _: &Path) -> bool {
+    false
+}
+
+/// Can the file be written? Leaves no trace.
+fn writable(path: &Path) -> io::Result<()> {
+    let existed = path.exists();
+    OpenOptions::new().append(true).create(true).open(path)?;
+    if !existed {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+/// Writes a file in one go: an older one stays until the new one is complete.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let ordinary = fs::symlink_metadata(path).map_or(true, |data| data.file_type().is_file());
+    let (Some(name), true) = (path.file_name(), ordinary) else { return fs::write(path, bytes) };
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(beside);
+    match fs::write(&beside, bytes) {
+        Ok(()) => fs::rename(&beside, path),
+        Err(error) => {
+            let _ = fs::remove_file(&beside);
+            match error.kind() {
+                // The file may be written, but not its directory.
+                io::ErrorKind::PermissionDenied => fs::write(path, bytes),
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+/// The error without its number.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,402 @@
+//! The page in a real browser: headless Chromium, driven through its debugging protocol.
+//!
+//! If Chromium is missing and can be installed from the distribution's packages, it is. If not, the tests
+//! say so and pass. The pictures in `docs/img` are made here, too:
+//!
+//! ```text
+//! cargo test -p fencepost --test browser -- --ignored screenshots
+//! ```
+
+mod run;
+
+use headless_chrome::browser::tab::Tab;
+use headless_chrome::protocol::cdp::Emulation::{
+    MediaFeature, SetDeviceMetricsOverride, SetEmulatedMedia,
+};
+use headless_chrome::protocol::cdp::Page::CaptureScreenshotFormatOption;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::{Browser, LaunchOptions};
+use run::{Desk, run_at_root};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+/// Where Chromium is; `None` if it is not there and cannot be installed.
+fn chromium() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(|| find().or_else(install)).clone()
+}
+
+fn find() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    std::env::split_paths(&path)
+        .flat_map(|directory| names.map(|name| directory.join(name)))
+        .find(|path| path.is_file())
+}
+
+fn install() -> Option<PathBuf> {
+    eprintln!("Chromium is missing: installing the package `chromium` with apt-get");
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let done = apt(&["update", "-qq"])
+        && apt(&[
+            "install",
+            "-y",
+            "-qq",
+            "--no-install-recommends",
+            "chromium",
+            "fonts-dejavu-core",
+        ]);
+    let found = find().filter(|_| done);
+    if found.is_none() {
+        eprintln!("Chromium cannot be installed here: the tests of the page are SKIPPED");
+    }
+    found
+}
+
+/// A page in a browser, and what it complained about.
+struct Shown {
+    tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    _browser: Browser,
+    _profile: tempfile::TempDir,
+}
+
+impl Shown {
+    /// Opens a file; `None` without a browser.
+    fn open(file: &Path) -> Option<Shown> {
+        let profile = tempfile::tempdir().expect("a temporary directory");
+        let arguments = [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+        ];
+        let options = LaunchOptions {
+            path: Some(chromium()?),
+            sandbox: false,
+            user_data_dir: Some(profile.path().to_path_buf()),
+            args: arguments.iter().map(OsStr::new).collect(),
+            window_size: Some((1280, 900)),
+            idle_browser_timeout: Duration::from_secs(120),
+            ..LaunchOptions::default()
+        };
+        let browser = Browser::new(options).expect("the browser starts");
+        let tab = browser.new_tab().expect("a tab");
+        tab.set_default_timeout(Duration::from_secs(30));
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let kept = complaints.clone();
+        let listen = move |event: &Event| {
+            let text = match event {
+                Event::RuntimeExceptionThrown(thrown) => format!("{:?}", thrown.params),
+                Event::RuntimeConsoleAPICalled(called) => format!("{:?}", called.params),
+                Event::LogEntryAdded(added) => format!("{:?}", added.params.entry),
+                _ => return,
+            };
+            kept.lock().expect("no panic").push(text);
+        };
+        tab.add_event_listener(Arc::new(listen)).expect("a listener");
+        tab.enable_runtime().expect("the runtime's events");
+        tab.enable_log().expect("the log's events");
+        let address = format!("file://{}", file.display());
+        tab.navigate_to(&address).expect("the page");
+        tab.wait_until_navigated().expect("the page is there");
+        Some(Shown { tab, complaints, _browser: browser, _profile: profile })
+    }
+
+    /// What an expression of the page's script is.
+    fn ask(&self, expression: &str) -> Value {
+        let wrapped = format!("JSON.stringify({expression})");
+        let answer = self.tab.evaluate(&wrapped, false).expect(expression).value;
+        let text = answer.as_ref().and_then(Value::as_str).unwrap_or("null");
+        serde_json::from_str(text).expect("JSON")
+    }
+
+    fn count(&self, selector: &str) -> u64 {
+        let shown = format!("document.querySelectorAll({selector:?}).length");
+        self.ask(&shown).as_u64().expect("a number")
+    }
+
+    fn click(&self, selector: &str) {
+        self.ask(&format!("document.querySelector({selector:?}).click()"));
+    }
+
+    fn text(&self, selector: &str) -> String {
+        let text = self.ask(&format!("document.querySelector({selector:?}).textContent"));
+        text.as_str().unwrap_or_default().to_string()
+    }
+
+    fn no_complaints(&self) {
+        let complaints = self.complaints.lock().expect("no panic");
+        assert!(complaints.is_empty(), "{complaints:#?}");
+    }
+}
+
+/// The page about files of the corpus, and the same findings as JSON.
+fn page(arguments: &str) -> (Desk, PathBuf, Vec<Value>) {
+    let desk = Desk::new();
+    let path = desk.path().join("report.html");
+    run_at_root(&format!("check --html {} {arguments}", path.display()));
+    let objects = run_at_root(&format!("check --json {arguments}"));
+    let parse = |line| serde_json::from_str(line).expect("an object");
+    let objects = objects.stdout.lines().map(parse).collect();
+    (desk, path, objects)
+}
+
+/// The drawing has the events and edges of the certificate, and switches hide and show kinds of edges.
+#[test]
+fn the_graph_is_the_certificate() {
+    let (_desk, path, objects) = page("corpus/litmus/mp-rlx.fp");
+    let Some(shown) = Shown::open(&path) else { return };
+    let proof = &objects[0]["witness"]["certificate"];
+    let events = proof["events"].as_array().expect("events");
+    let accesses = events.iter().filter(|e| e["kind"] != "control" && e["kind"] != "initial");
+    assert_eq!(shown.count(".node:not(.k-initial)"), accesses.count() as u64);
+    assert_eq!(shown.count(".edge.e-rf"), proof["rf"].as_array().expect("rf").len() as u64);
+    assert_eq!(shown.count(".edge.e-fr"), proof["fr"].as_array().expect("fr").len() as u64);
+    assert_eq!(
+        shown.count(".edge.cycle"),
+        proof["cycle"].as_array().expect("a cycle").len() as u64
+    );
+    let wrong = shown.ask("document.querySelector('.node.wrong').dataset.events");
+    assert_eq!(wrong, proof["access"].to_string().as_str());
+
+    let visible = "[...document.querySelectorAll('.edge.e-rf')].filter(e => getComputedStyle(e).display !== 'none').length";
+    assert!(shown.ask(visible).as_u64() > Some(0));
+    shown.click("input[data-edge=rf]");
+    assert_eq!(shown.ask(visible), 0);
+    assert!(shown.ask(&visible.replace("e-rf", "e-po")).as_u64() > Some(0), "others stay");
+    shown.click("input[data-edge=rf]");
+    assert!(shown.ask(visible).as_u64() > Some(0));
+
+    // An event under the mouse or with the focus shows its line.
+    shown.ask("document.querySelector('.node.wrong').focus()");
+    let lit = shown.ask("document.querySelector('.ln.lit').dataset.line");
+    assert_eq!(
+        lit,
+        events[proof["access"].as_u64().expect("an event") as usize]["line"].to_string().as_str()
+    );
+    shown.no_complaints();
+}
+
+/// The player goes through the states of the run and ends where it goes wrong.
+#[test]
+fn the_player_steps() {
+    let (_desk, path, objects) = page("corpus/litmus/mp-rlx.fp");
+    let Some(shown) = Shown::open(&path) else { return };
+    let steps = shown.count(".cell");
+    assert_eq!(shown.text(".controls output"), format!("step {steps} of {steps}"));
+    assert_eq!(shown.text(".cell.now .effect"), "may read 0");
+    assert!(shown.text(".state").contains("data = 1"), "{}", shown.text(".state"));
+    assert_eq!(shown.text(".chip.forbidden"), "data = 0");
+    assert_eq!(shown.text(".verdict"), "reader, line 27: may read 0");
+
+    shown.click("[data-do=first]");
+    assert_eq!(shown.text(".controls output"), format!("step 0 of {steps}"));
+    assert!(shown.text(".memory").contains("data = 0"));
+    assert_eq!(shown.count(".verdict"), 0);
+    assert_eq!(shown.count(".node.future"), shown.count(".node:not(.k-initial)"));
+
+    // Memory after every step is what the JSON says.
+    let run = objects[0]["witness"]["run"].as_array().expect("a run");
+    let mut memory: Vec<(String, i64)> = objects[0]["witness"]["start"]["memory"]
+        .as_array()
+        .expect("locations")
+        .iter()
+        .map(|h| {
+            (h["location"].as_str().expect("a name").into(), h["value"].as_i64().expect("a value"))
+        })
+        .collect();
+    for step in run.iter().filter(|step| step["action"] != "jump") {
+        shown.click("[data-do=step]");
+        if let (Some(location), Some(value)) = (step["location"].as_str(), step["written"].as_i64())
+        {
+            let held = memory.iter_mut().find(|(name, _)| name == location).expect("declared");
+            held.1 = value;
+        }
+        let expected: Vec<String> = memory.iter().map(|(l, v)| format!("{l} = {v}")).collect();
+        assert_eq!(shown.text(".memory .cells"), expected.concat());
+    }
+    shown.click("[data-do=back]");
+    let at = shown.text(".controls output");
+    shown.click("[data-do=step]");
+    assert_ne!(shown.text(".controls output"), at);
+    shown.click("[data-do=last]");
+    assert_eq!(shown.text(".cell.now .effect"), "may read 0");
+    shown.click(".cell[data-step='1']");
+    assert_eq!(shown.text(".controls output"), format!("step 1 of {steps}"));
+    shown.no_complaints();
+}
+
+#[test]
+fn the_keyboard_works() {
+    let (_desk, path, _) = page("corpus/litmus/mp-rlx.fp");
+    let Some(shown) = Shown::open(&path) else { return };
+    let steps = shown.count(".cell");
+    let at =
+        |step: u64| assert_eq!(shown.text(".controls output"), format!("step {step} of {steps}"));
+    let press = |key: &str| {
+        shown.tab.press_key(key).expect("a key");
+    };
+    shown.ask("document.querySelector('.player').focus()");
+    press("Home");
+    at(0);
+    press("ArrowRight");
+    press("ArrowRight");
+    at(2);
+    press("ArrowLeft");
+    at(1);
+    press("End");
+    at(steps);
+    press("Home");
+    press(" ");
+    assert_eq!(shown.text(".play"), "Pause");
+    press(" ");
+    assert_eq!(shown.text(".play"), "Play");
+    // Everything that can be clicked can be reached by the keyboard and has a name.
+    let nameless = "[...document.querySelectorAll('button, input, .node, summary, a[href]')]\
+        .filter(e => e.tabIndex < 0 || !(e.ariaLabel || e.textContent.trim() || e.closest('label'))).length";
+    assert_eq!(shown.ask(nameless), 0);
+    shown.no_complaints();
+}
+
+/// On a machine with store buffers, stores wait in the buffer and then reach memory.
+#[test]
+fn buffers_fill_and_drain() {
+    let (_desk, path, _) = page("--model tso corpus/litmus/sb-rlx.fp");
+    let Some(shown) = Shown::open(&path) else { return };
+    assert_eq!(shown.count(".chip.buffered"), 0);
+    shown.click("[data-do=first]");
+    shown.click("[data-do=step]");
+    assert_eq!(shown.text(".chip.buffered"), "x = 1");
+    assert!(shown.text(".memory").contains("x = 0"), "not in memory yet");
+    shown.click("[data-do=last]");
+    assert_eq!(shown.count(".chip.buffered"), 0);
+    assert!(shown.text(".memory").contains("x = 1"));
+    assert_eq!(shown.count(".edge.cycle"), 4);
+    shown.no_complaints();
+}
+
+/// Many files, races, assertions: no complaints, a filter, links that open what they point to, nothing
+/// wider than a phone.
+#[test]
+fn many_files() {
+    let (_desk, path, objects) = page("--all corpus/litmus");
+    let Some(shown) = Shown::open(&path) else { return };
+    let violated = objects.iter().filter(|object| object["verdict"] == "violated").count();
+    assert_eq!(shown.count(".finding"), violated as u64);
+    assert_eq!(shown.count(".finding svg.execution"), violated as u64);
+    shown.click("[data-filter=violated]");
+    let rows = "[...document.querySelectorAll('.summary tbody tr')].filter(r => !r.hidden)";
+    let others = format!("{rows}.filter(r => r.dataset.verdict !== 'violated').length");
+    assert_eq!(shown.ask(&others), 0);
+    let last = "[...document.querySelectorAll('details.file')].pop()";
+    shown.ask(&format!("{last}.open = false"));
+    shown.ask(&format!("location.hash = '#' + {last}.id"));
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(shown.ask(&format!("{last}.open")), true);
+    shown.ask("document.querySelectorAll('details').forEach(d => d.open = true)");
+    size(&shown.tab, 390, 800, true);
+    let wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    assert_eq!(shown.ask(wider), 0, "the page is wider than the phone");
+    shown.no_complaints();
+}
+
+/// What stands in a comment or a name is text.
+#[test]
+fn nothing_in_a_program_is_executed() {
+    let desk = Desk::new().and(
+        "<img src=x onerror=document.title=1>.fp",
+        "atomic x, y; // <script>document.title = 'broken in'</script>\n\
+         thread left { local a; x.store(1, rlx); /* </script><script>document.title = 2</script> */ a = y.load(rlx); }\n\
+         thread right { local b; y.store(1, rlx); b = x.load(rlx); } // <img src=x onerror=\"document.title=3\">\n",
+    );
+    desk.run("check --html report.html .");
+    let Some(shown) = Shown::open(&desk.path().join("report.html")) else { return };
+    let title = shown.ask("document.title");
+    assert!(title.as_str().is_some_and(|title| title.starts_with("Fencepost: ")), "{title}");
+    assert_eq!(shown.count("img"), 0);
+    assert!(shown.text(".lines").contains("<script>document.title = 'broken in'</script>"));
+    shown.no_complaints();
+}
+
+/// Text is readable in both themes: WCAG's contrast of at least 4.5.
+#[test]
+fn light_and_dark() {
+    let (_desk, path, _) = page("corpus/litmus/mp-rlx.fp corpus/litmus/mp-ra.fp");
+    let Some(shown) = Shown::open(&path) else { return };
+    let contrast = include_str!("contrast.js");
+    for theme in ["light", "dark"] {
+        scheme(&shown.tab, theme);
+        let poor = shown.ask(contrast);
+        assert_eq!(poor, serde_json::json!([]), "{theme}");
+    }
+    shown.click("#theme");
+    assert_eq!(shown.ask("document.documentElement.dataset.theme"), "dark");
+    assert_eq!(shown.ask(contrast), serde_json::json!([]));
+    shown.no_complaints();
+}
+
+fn size(tab: &Tab, width: u32, height: u32, mobile: bool) {
+    let metrics = SetDeviceMetricsOverride {
+        width,
+        height,
+        device_scale_factor: 1.0,
+        mobile,
+        scale: None,
+        screen_width: None,
+        screen_height: None,
+        position_x: None,
+        position_y: None,
+        dont_set_visible_size: None,
+        screen_orientation: None,
+        viewport: None,
+        display_feature: None,
+        device_posture: None,
+    };
+    tab.call_method(metrics).expect("a size");
+}
+
+fn scheme(tab: &Tab, name: &str) {
+    let feature = MediaFeature { name: "prefers-color-scheme".into(), value: name.into() };
+    tab.call_method(SetEmulatedMedia { media: None, features: Some(vec![feature]) })
+        .expect("a scheme");
+}
+
+/// Makes the pictures in `docs/img`.
+#[test]
+#[ignore = "writes docs/img"]
+fn screenshots() {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/img");
+    std::fs::create_dir_all(&images).expect("a directory");
+    for (name, arguments, theme, height) in [
+        ("stale-read", "corpus/litmus/mp-rlx.fp", "light", 1160),
+        ("store-buffers", "--model tso corpus/litmus/sb-rlx.fp", "dark", 960),
+        ("peterson", "corpus/tables/rc20/peterson.fp", "light", 1420),
+    ] {
+        let (_desk, path, _) = page(arguments);
+        let shown = Shown::open(&path).expect("Chromium");
+        size(&shown.tab, 1200, height, false);
+        scheme(&shown.tab, theme);
+        if name == "store-buffers" {
+            shown.click(".cell[data-step='4']");
+        }
+        shown.ask("document.querySelector('details').scrollIntoView()");
+        std::thread::sleep(Duration::from_millis(400));
+        let format = CaptureScreenshotFormatOption::Png;
+        let picture = shown.tab.capture_screenshot(format, None, None, true).expect("a picture");
+        std::fs::write(images.join(format!("{name}.png")), picture).expect("a file");
+    }
+}

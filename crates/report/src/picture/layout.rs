@@ -1,0 +1,224 @@
+//! Where everything in a drawing goes.
+//!
+//! A thread's events stand below each other; an event that reads from another thread stands below what
+//! it reads. Edges leave and enter nodes at ports: each end of an edge gets a place of its own on the
+//! side of the node that looks towards the other end, in the order of the other ends, so that edges
+//! cross as little as possible and never coincide.
+
+use super::{Edge, Node, Picture};
+use crate::escape::columns;
+use crate::proof::EdgeKind;
+use std::collections::HashMap;
+
+/// Space around the drawing.
+const MARGIN: f64 = 22.0;
+/// Height of a thread's name.
+const HEAD: f64 = 38.0;
+/// Height of a node, and of an initial value.
+const NODE: f64 = 46.0;
+const INITIAL: f64 = 28.0;
+/// From the top of a row to the top of the next.
+const ROW: f64 = 86.0;
+/// Between the columns.
+const GAP: f64 = 96.0;
+/// Room on both sides for edges that go round.
+const BULGE: f64 = 38.0;
+/// Width of a character of the larger and the smaller text.
+const LARGE: f64 = 7.9;
+const SMALL: f64 = 6.7;
+/// The narrowest and the widest node.
+const NARROW: f64 = 132.0;
+const WIDE: f64 = 250.0;
+
+/// The text below a node's label, cut to fit.
+pub fn caption(node: &Node) -> String {
+    match node.line {
+        Some(line) if node.text.is_empty() => format!("line {line}"),
+        Some(line) => {
+            crate::escape::cut(&format!("{line}: {}", crate::escape::visible(&node.text)), 34)
+        }
+        None => String::new(),
+    }
+}
+
+/// Gives every node a place and every edge a path.
+pub fn place(picture: &mut Picture) {
+    rows(picture);
+    columns_of_lanes(picture);
+    nodes(picture);
+    paths(picture);
+}
+
+/// How far down each event is: below the one before it in its thread, and below what it reads.
+fn rows(picture: &mut Picture) {
+    let mut last: HashMap<usize, usize> = HashMap::new();
+    for index in 0..picture.nodes.len() {
+        let Some(lane) = picture.nodes[index].lane else { continue };
+        let after_own = last.get(&lane).map_or(0, |row| row + 1);
+        let sources = picture.edges.iter().filter(|edge| {
+            edge.to == index
+                && edge.from < index
+                && matches!(edge.kind, EdgeKind::Rf | EdgeKind::Conflict | EdgeKind::Chosen)
+                && picture.nodes[edge.from].lane.is_some_and(|other| other != lane)
+        });
+        let after_sources = sources.map(|edge| picture.nodes[edge.from].row + 1).max();
+        let row = after_own.max(after_sources.unwrap_or(0));
+        picture.nodes[index].row = row;
+        last.insert(lane, row);
+    }
+}
+
+fn width_of(node: &Node) -> f64 {
+    let text = (columns(&crate::escape::visible(&node.label)) as f64 * LARGE)
+        .max(columns(&caption(node)) as f64 * SMALL);
+    (text + 24.0).clamp(NARROW, WIDE)
+}
+
+fn columns_of_lanes(picture: &mut Picture) {
+    let mut x = MARGIN + BULGE;
+    for (index, lane) in picture.lanes.iter_mut().enumerate() {
+        let own = picture.nodes.iter().filter(|node| node.lane == Some(index));
+        let name = columns(&crate::escape::visible(&lane.name)) as f64 * LARGE + 12.0;
+        lane.width = own.map(width_of).fold(name.max(NARROW), f64::max);
+        lane.x = x + lane.width / 2.0;
+        x += lane.width + GAP;
+    }
+    picture.size.0 = x - GAP + MARGIN + BULGE;
+}
+
+fn nodes(picture: &mut Picture) {
+    let initial: Vec<usize> =
+        (0..picture.nodes.len()).filter(|index| picture.nodes[*index].lane.is_none()).collect();
+    let width_of_initial = |node: &Node| columns(&node.label) as f64 * LARGE + 24.0;
+    // Each as near as possible to what it is tied to, but none upon another.
+    let mut wanted: Vec<(f64, usize)> = initial
+        .iter()
+        .map(|&index| {
+            let tied = picture.edges.iter().filter(|edge| edge.from == index);
+            let lanes = tied.filter_map(|edge| picture.nodes[edge.to].lane);
+            let xs: Vec<f64> = lanes.map(|lane| picture.lanes[lane].x).collect();
+            let middle = xs.iter().sum::<f64>() / xs.len().max(1) as f64;
+            (if xs.is_empty() { picture.size.0 / 2.0 } else { middle }, index)
+        })
+        .collect();
+    wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut x = MARGIN;
+    for (middle, index) in wanted {
+        let node = &mut picture.nodes[index];
+        let width = width_of_initial(node);
+        let left = (middle - width / 2.0).max(x);
+        node.size = (width, INITIAL);
+        node.at = (left + width / 2.0, MARGIN + INITIAL / 2.0);
+        x = left + width + 14.0;
+    }
+    if !initial.is_empty() {
+        picture.size.0 = picture.size.0.max(x - 14.0 + MARGIN);
+    }
+    let top = if initial.is_empty() { MARGIN } else { MARGIN + INITIAL + 34.0 };
+    let mut bottom = top + HEAD;
+    for node in &mut picture.nodes {
+        let Some(lane) = node.lane.map(|lane| &picture.lanes[lane]) else { continue };
+        node.size = (lane.width, NODE);
+        node.at = (lane.x, top + HEAD + node.row as f64 * ROW + NODE / 2.0);
+        bottom = bottom.max(node.at.1 + NODE / 2.0);
+    }
+    picture.size.1 = bottom + MARGIN + if picture.hidden > 0 { 24.0 } else { 0.0 };
+}
+
+/// A side of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Side {
+    Left,
+    Right,
+    Top,
+    Bottom,
+}
+
+/// An end of an edge at a node: where the other end is, which edge, and whether it starts here.
+type End = (f64, usize, bool);
+
+/// The sides at which an edge leaves and enters.
+fn sides(picture: &Picture, edge: &Edge) -> (Side, Side) {
+    let (from, to) = (&picture.nodes[edge.from], &picture.nodes[edge.to]);
+    match (from.lane, to.lane) {
+        (None, None) => (Side::Bottom, Side::Bottom),
+        (None, Some(lane)) => (Side::Bottom, from_above(picture, to, lane)),
+        (Some(lane), None) => (from_above(picture, from, lane), Side::Bottom),
+        (Some(a), Some(b)) if a == b => match edge.kind {
+            EdgeKind::Po => (Side::Bottom, Side::Top),
+            _ => (Side::Right, Side::Right),
+        },
+        (Some(a), Some(b)) if a < b => (Side::Right, Side::Left),
+        _ => (Side::Left, Side::Right),
+    }
+}
+
+/// Where an edge between an initial value and a node of a lane meets the node: on top of the lane's
+/// first, else on the side where the lane's other nodes are not in the way.
+fn from_above(picture: &Picture, node: &Node, lane: usize) -> Side {
+    match node.row {
+        0 => Side::Top,
+        _ if lane + 1 == picture.lanes.len() => Side::Right,
+        _ => Side::Left,
+    }
+}
+
+fn paths(picture: &mut Picture) {
+    // All ends of edges at one side of one node, with where the other end is.
+    let mut ports: HashMap<(usize, Side), Vec<End>> = HashMap::new();
+    let all: Vec<(Side, Side)> = picture.edges.iter().map(|edge| sides(picture, edge)).collect();
+    for (index, (edge, (leaves, enters))) in picture.edges.iter().zip(&all).enumerate() {
+        let towards = |side: Side, other: usize| match side {
+            Side::Left | Side::Right => picture.nodes[other].at.1,
+            Side::Top | Side::Bottom => picture.nodes[other].at.0,
+        };
+        let start = (towards(*leaves, edge.to), index, true);
+        ports.entry((edge.from, *leaves)).or_default().push(start);
+        let end = (towards(*enters, edge.from), index, false);
+        ports.entry((edge.to, *enters)).or_default().push(end);
+    }
+    let mut ends: Vec<[(f64, f64); 2]> = vec![[(0.0, 0.0); 2]; picture.edges.len()];
+    for ((node, side), mut here) in ports {
+        here.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let node = &picture.nodes[node];
+        let length = match side {
+            Side::Left | Side::Right => node.size.1 - 12.0,
+            Side::Top | Side::Bottom => node.size.0 - 40.0,
+        };
+        let apart = (length / here.len() as f64).min(30.0);
+        for (position, (_, edge, start)) in here.iter().enumerate() {
+            let offset = (position as f64 - (here.len() - 1) as f64 / 2.0) * apart;
+            let (x, y) = node.at;
+            let (half_width, half_height) = (node.size.0 / 2.0, node.size.1 / 2.0);
+            ends[*edge][usize::from(!start)] = match side {
+                Side::Left => (x - half_width, y + offset),
+                Side::Right => (x + half_width, y + offset),
+                Side::Top => (x + offset, y - half_height),
+                Side::Bottom => (x + offset, y + half_height),
+            };
+        }
+    }
+    for ((edge, [start, end]), (leaves, enters)) in picture.edges.iter_mut().zip(ends).zip(all) {
+        let distance = (end.0 - start.0).hypot(end.1 - start.1);
+        let reach = match leaves {
+            Side::Right if enters == Side::Right => 26.0 + distance / 9.0,
+            _ => (distance * 0.4).clamp(18.0, 110.0),
+        };
+        let out = |(x, y): (f64, f64), side: Side| match side {
+            Side::Left => (x - reach, y),
+            Side::Right => (x + reach, y),
+            Side::Top => (x, y - reach),
+            Side::Bottom => (x, y + reach),
+        };
+        let around = |to: (f64, f64), side: Side| match side {
+            Side::Left => Some((to.0 - 58.0, start.1 + 16.0)),
+            Side::Right => Some((to.0 + 58.0, start.1 + 16.0)),
+            Side::Top | Side::Bottom => None,
+        };
+        edge.path = match around(end, enters).filter(|_| leaves == Side::Bottom) {
+            // From above, round the nodes that are in between.
+            Some(first) => [start, first, (first.0, end.1 - 10.0), end],
+            None => [start, out(start, leaves), out(end, enters), end],
+        };
+    }
+}

@@ -1,0 +1,217 @@
+//! Drawings as SVG.
+//!
+//! Colours and dashes are classes, so that a page can switch kinds of edges off and show light and dark
+//! alike. An SVG of its own carries its style along.
+
+use super::{Edge, Node, Picture, layout};
+use crate::escape::{html, visible};
+use crate::finding::Finding;
+use crate::proof::{EdgeKind, EventKind};
+use std::fmt::Write;
+
+/// The style of drawings, for light and dark.
+pub const STYLE: &str = include_str!("picture.css");
+
+/// All kinds of edges that have arrows of their own.
+const KINDS: [EdgeKind; 9] = [
+    EdgeKind::Po,
+    EdgeKind::Rf,
+    EdgeKind::Mo,
+    EdgeKind::Fr,
+    EdgeKind::Hb,
+    EdgeKind::Block,
+    EdgeKind::Conflict,
+    EdgeKind::Chosen,
+    EdgeKind::Indirect,
+];
+
+/// The arrow heads that drawings refer to: once per document.
+pub fn markers() -> String {
+    let mut out = String::from("<defs>");
+    for kind in KINDS {
+        let _ = write!(
+            out,
+            "<marker id=\"arrow-{kind}\" class=\"head e-{kind}\" viewBox=\"0 0 10 10\" refX=\"9\" \
+             refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" \
+             orient=\"auto\"><path d=\"M0 1 L10 5 L0 9 z\"/></marker>"
+        );
+    }
+    out.push_str("</defs>");
+    out
+}
+
+/// What becomes of edges that are only shown to those who ask.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quiet {
+    There,
+    Gone,
+}
+
+/// The drawing as an element of a page, which has [`markers`] and [`STYLE`].
+pub fn element(picture: &Picture, title: &str) -> String {
+    let (width, height) = picture.size;
+    let mut out = format!(
+        "<svg class=\"execution\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+         height=\"{height:.0}\" role=\"group\" aria-label=\"{}\">",
+        html(title)
+    );
+    out.push_str(&content(picture, Quiet::There));
+    out.push_str("</svg>");
+    out
+}
+
+/// The drawings of all findings, one below the other, as a file.
+pub fn file(findings: &[&Finding]) -> String {
+    const CAPTION: f64 = 40.0;
+    let drawn: Vec<(&Finding, Picture)> =
+        findings.iter().filter_map(|finding| Some((*finding, Picture::of(finding)?))).collect();
+    let caption = |finding: &Finding| visible(&finding.message);
+    let wide = |(finding, picture): &(&Finding, Picture)| {
+        picture.size.0.max(caption(finding).chars().count() as f64 * 7.6 + 60.0)
+    };
+    let width = drawn.iter().map(wide).fold(320.0, f64::max);
+    let height: f64 = drawn.iter().map(|(_, p)| p.size.1 + CAPTION).sum::<f64>().max(CAPTION);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"execution\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\">\n\
+         <style>\n{STYLE}</style>\n{}\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
+        markers()
+    );
+    if drawn.is_empty() {
+        out.push_str("<text class=\"lane\" x=\"22\" y=\"26\">nothing wrong was found</text>\n");
+    }
+    let mut y = 0.0;
+    for (finding, picture) in &drawn {
+        let _ = writeln!(
+            out,
+            "<g transform=\"translate(0 {y:.0})\"><text class=\"title\" x=\"22\" y=\"28\">{}</text>\
+             <g transform=\"translate(0 {CAPTION})\">{}</g></g>",
+            html(&format!("{}: {}", finding.code, finding.message)),
+            content(picture, Quiet::Gone)
+        );
+        y += picture.size.1 + CAPTION;
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn content(picture: &Picture, quiet: Quiet) -> String {
+    let mut out = String::new();
+    let top = picture.nodes.iter().filter(|n| n.lane.is_some()).map(|n| n.at.1 - n.size.1 / 2.0);
+    let top = top.fold(f64::INFINITY, f64::min);
+    // Edges of the cycle last, on top of the others.
+    let mut order: Vec<usize> = (0..picture.edges.len()).collect();
+    order.sort_by_key(|index| picture.edges[*index].on_cycle);
+    for index in order {
+        if quiet == Quiet::There || !picture.edges[index].quiet {
+            edge(&mut out, picture, &picture.edges[index]);
+        }
+    }
+    for lane in &picture.lanes {
+        let _ = write!(
+            out,
+            "<text class=\"lane\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            lane.x,
+            top - 14.0,
+            html(&lane.name)
+        );
+    }
+    for (index, node) in picture.nodes.iter().enumerate() {
+        node_group(&mut out, picture, index, node);
+    }
+    if picture.hidden > 0 {
+        let _ = write!(
+            out,
+            "<text class=\"note\" x=\"22\" y=\"{:.0}\">{} more events are not drawn</text>",
+            picture.size.1 - 14.0,
+            picture.hidden
+        );
+    }
+    out
+}
+
+fn edge(out: &mut String, picture: &Picture, edge: &Edge) {
+    let [a, b, c, d] = edge.path;
+    let kind = edge.kind;
+    let middle = |p: fn((f64, f64)) -> f64| (p(a) + 3.0 * p(b) + 3.0 * p(c) + p(d)) / 8.0;
+    let cycle = match (edge.on_cycle, edge.quiet) {
+        (true, _) => " cycle",
+        (false, true) => " off",
+        (false, false) => "",
+    };
+    let (from, to) = (&picture.nodes[edge.from], &picture.nodes[edge.to]);
+    let _ = write!(
+        out,
+        "<g class=\"edge e-{kind}{cycle}\" data-kind=\"{kind}\" data-from=\"{}\" data-to=\"{}\">\
+         <title>{}</title><path d=\"M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}\" \
+         marker-end=\"url(#arrow-{kind})\"/><text x=\"{:.1}\" y=\"{:.1}\">{kind}</text></g>",
+        edge.from,
+        edge.to,
+        html(&format!("{} {} {}", from.label, kind.words(), to.label)),
+        a.0,
+        a.1,
+        b.0,
+        b.1,
+        c.0,
+        c.1,
+        d.0,
+        d.1,
+        middle(|p| p.0),
+        middle(|p| p.1) + 4.0,
+    );
+}
+
+fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
+    let (x, y) = (node.at.0 - node.size.0 / 2.0, node.at.1 - node.size.1 / 2.0);
+    let kind = match node.kind {
+        EventKind::Initial => "initial",
+        EventKind::Read => "read",
+        EventKind::Write => "write",
+        EventKind::Update => "update",
+        EventKind::Fence | EventKind::FenceOrder => "fence",
+        EventKind::Control => "control",
+        EventKind::Transaction => "transaction",
+    };
+    let thread = node.lane.map_or("start", |lane| &picture.lanes[lane].name);
+    let title = match node.line {
+        Some(line) => format!("{thread}, line {line}: {}\n{}", node.text, node.label),
+        None => format!("initially {}", node.label),
+    };
+    let events: Vec<String> = node.events.iter().map(usize::to_string).collect();
+    let line = node.line.map_or_else(String::new, |line| format!(" data-line=\"{line}\""));
+    let _ = write!(
+        out,
+        "<g class=\"node k-{kind}{}{}\" data-node=\"{index}\" data-events=\"{}\"{line} tabindex=\"0\" \
+         role=\"img\" aria-label=\"{}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" \
+         width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/>",
+        if node.on_cycle { " cycle" } else { "" },
+        if node.wrong { " wrong" } else { "" },
+        events.join(" "),
+        html(&title),
+        html(&title),
+        node.size.0,
+        node.size.1,
+    );
+    let caption = layout::caption(node);
+    let (label_y, most) = match caption.is_empty() {
+        true => (node.at.1 + 4.5, 40),
+        false => (node.at.1 - 3.0, 29),
+    };
+    let label = crate::escape::cut(&visible(&node.label), most);
+    let _ = write!(
+        out,
+        "<text class=\"label\" x=\"{:.1}\" y=\"{label_y:.1}\">{}</text>",
+        node.at.0,
+        html(&label)
+    );
+    if !caption.is_empty() {
+        let _ = write!(
+            out,
+            "<text class=\"caption\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            node.at.0,
+            node.at.1 + 14.0,
+            html(&caption)
+        );
+    }
+    out.push_str("</g>");
+}

@@ -1,0 +1,210 @@
+//! Recorded runs that were not atomic, as findings.
+//!
+//! The proof is the conflict graph: its events are the transactions on the cycle, its edges the reasons
+//! why one must come before the next. The run is the execution that shows it or, where only a recording
+//! too long to keep went by, the accesses of the cycle in their order.
+
+use crate::advice::Advice;
+use crate::answer::Ruling;
+use crate::codes;
+use crate::finding::{Finding, Kind};
+use crate::place::Place;
+use crate::proof::{EdgeKind, Event, EventKind, Hop, Proof};
+use crate::run::{Beginner, Start, Step};
+use crate::sheet::{Notice, Reply, Sheet};
+use ::serial::choose::Report;
+use ::serial::event::{self, Names, Thread};
+use ::serial::execution::Question;
+use ::serial::witness::{self, Access, Unit, Violation};
+use lang::Span;
+use model::Tid;
+
+/// More events than this are not stepped through.
+const MOST_STEPS: usize = 300;
+
+/// What was asked, as reports name it.
+pub fn property(question: Question) -> &'static str {
+    match question {
+        Question::TsoSerializable => "tso-serializability",
+        Question::ScSerializable => "sc-serializability",
+        Question::ScEquivalent => "sc-equivalence",
+    }
+}
+
+/// The sheet of a judged recording; `text` is the recording, or empty if it is too long to show. What is
+/// asked is whether it is TSO-serializable; the rest is worth a note.
+pub fn sheet(file: &str, text: &str, report: &Report) -> Sheet {
+    let mut sheet = Sheet::new(file, text.into(), "tso");
+    for answer in &report.answers {
+        if answer.question == Question::TsoSerializable {
+            let found = answer.violation.iter().map(|violation| {
+                finding(&report.names, violation, answer.execution.as_deref(), text)
+            });
+            let findings: Vec<Finding> = found.collect();
+            let ruling = if answer.yes() { Ruling::Holds } else { Ruling::Violated };
+            let property = property(answer.question);
+            sheet.replies.push(Reply { property, ruling, why: None, findings });
+        } else if !answer.yes() {
+            sheet.warnings.push(Notice {
+                code: codes::NOT_SERIALIZABLE,
+                message: format!("the run is not {}", answer.question.text()),
+                line: None,
+                column: None,
+                help: report.advice.clone(),
+            });
+        }
+    }
+    sheet
+}
+
+/// A cycle of transactions as a finding. `execution` is what shows it, if it was kept; lines are those
+/// of `text`.
+pub fn finding(
+    names: &Names,
+    violation: &Violation,
+    execution: Option<&[event::Event]>,
+    text: &str,
+) -> Finding {
+    let place = |line: u32, fallback: String| place(text, line, fallback);
+    let units: Vec<&Unit> = violation.cycle.iter().map(|step| &step.unit).collect();
+    let events: Vec<Event> = units
+        .iter()
+        .enumerate()
+        .map(|(id, unit)| Event {
+            id,
+            thread: Some(names.of_thread(unit.thread).to_string()),
+            tid: Some(tid(unit.thread)),
+            kind: EventKind::Transaction,
+            mode: None,
+            location: None,
+            read: None,
+            written: None,
+            label: match (unit.label, unit.single) {
+                (Some(label), _) => names.of_label(label).to_string(),
+                (None, false) => "transaction".to_string(),
+                (None, true) => "single event".to_string(),
+            },
+            place: Some(place(unit.line, unit.show(names))),
+        })
+        .collect();
+    let cycle = violation.cycle.iter().enumerate().map(|(event, step)| Hop {
+        event,
+        edge: match step.kind {
+            witness::EdgeKind::ProgramOrder => EdgeKind::Po,
+            witness::EdgeKind::Conflict => EdgeKind::Conflict,
+            witness::EdgeKind::OrientedConflict => EdgeKind::Chosen,
+            witness::EdgeKind::Indirect => EdgeKind::Indirect,
+        },
+        because: Some(format!(
+            "{} before {}",
+            access_text(&step.leaves, names),
+            access_text(&step.enters, names)
+        )),
+    });
+    let threads = (0..names.threads()).map(|index| Beginner {
+        thread: names.of_thread(Thread(index as u32)).to_string(),
+        locals: Vec::new(),
+    });
+    let first = &events[0];
+    let (thread, start) = (first.thread.clone().unwrap_or_default(), first.place.clone());
+    Finding {
+        code: codes::NOT_SERIALIZABLE,
+        problem: Kind::NotSerializable,
+        message: format!(
+            "not {}: `{}` of `{thread}` would have to come before itself",
+            violation.question.text(),
+            first.label
+        ),
+        tid: first.tid.unwrap_or_default(),
+        place: start.unwrap_or_else(|| place(1, String::new())),
+        thread,
+        locals: Vec::new(),
+        start: Start { memory: Vec::new(), threads: threads.collect() },
+        run: steps(names, violation, execution, &place),
+        advice: vec![Advice::new(
+            "make each of these blocks one critical section: one lock around all accesses that the \
+             reasons above name, held to the end of the block",
+        )],
+        certificate: Some(Proof {
+            po: Vec::new(),
+            rf: Vec::new(),
+            mo: Vec::new(),
+            fr: Vec::new(),
+            sw: Vec::new(),
+            hb: Vec::new(),
+            access: 0,
+            other: 1 % events.len(),
+            newest: None,
+            used_by: None,
+            conclusive: true,
+            cycle: cycle.collect(),
+            events,
+        }),
+    }
+}
+
+fn tid(thread: Thread) -> Tid {
+    Tid::from(thread.0 as usize)
+}
+
+/// A line of the recording.
+fn place(text: &str, line: u32, fallback: String) -> Place {
+    let line = (line as usize).max(1);
+    let mut start = 0;
+    for (index, found) in text.split_inclusive('\n').enumerate() {
+        if index + 1 == line {
+            let shown = found.trim_end();
+            let span = Span::new(start, start + shown.len());
+            return Place { line, column: 1, text: shown.to_string(), span };
+        }
+        start += found.len();
+    }
+    Place { line, column: 1, text: fallback, span: Span::new(0, 0) }
+}
+
+fn access_text(access: &Access, names: &Names) -> String {
+    format!("`{}` (line {})", names.show(access.thread, access.action), access.line)
+}
+
+fn steps(
+    names: &Names,
+    violation: &Violation,
+    execution: Option<&[event::Event]>,
+    place: &dyn Fn(u32, String) -> Place,
+) -> Vec<Step> {
+    let step = |thread: Thread, action: event::Action, line: u32, events: Vec<usize>| Step {
+        thread: names.of_thread(thread).to_string(),
+        tid: tid(thread),
+        place: Place { text: names.show(thread, action), ..place(line, String::new()) },
+        action: action.word(),
+        location: action.var().map(|var| names.of_var(var).to_string()),
+        read: None,
+        written: None,
+        assigned: Vec::new(),
+        events,
+        stale: None,
+    };
+    // An access belongs to the unit that it leaves, or to the one after that it enters.
+    let mut accesses: Vec<(Access, usize)> = Vec::new();
+    for (index, hop) in violation.cycle.iter().enumerate() {
+        accesses.push((hop.leaves, index));
+        accesses.push((hop.enters, (index + 1) % violation.cycle.len()));
+    }
+    accesses.sort_by_key(|(access, _)| access.at);
+    accesses.dedup_by_key(|(access, _)| access.at);
+    match execution.filter(|events| events.len() <= MOST_STEPS) {
+        Some(events) => events
+            .iter()
+            .enumerate()
+            .map(|(at, event)| {
+                let unit = accesses.iter().find(|(access, _)| access.at == at as u64);
+                let units = unit.map(|(_, unit)| *unit).into_iter().collect();
+                step(event.thread, event.action, event.line, units)
+            })
+            .collect(),
+        None => accesses
+            .iter()
+            .map(|(access, unit)| step(access.thread, access.action, access.line, vec![*unit]))
+            .collect(),
+    }
+}

@@ -1,0 +1,254 @@
+//! Findings as SARIF 2.1.0 (OASIS), the format of code-scanning services.
+//!
+//! One run of the tool, one result per finding and warning. The interleaving is a code flow: one thread
+//! flow per thread, the steps numbered across all of them by `executionOrder`. Advice that comes down to
+//! insertions is a fix. The tests validate documents against the published schema.
+
+use crate::explain;
+use crate::finding::{Finding, Kind};
+use crate::place::Place;
+use crate::sheet::{Notice, Sheet};
+use crate::text::{last_step, sentence, step_effect};
+use serde_json::{Value, json};
+
+/// Where the schema is published.
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// The document about these inputs.
+pub fn document(sheets: &[Sheet]) -> Value {
+    let mut results: Vec<Value> = Vec::new();
+    let mut codes: Vec<&'static str> = Vec::new();
+    let mut refused = Vec::new();
+    for sheet in sheets {
+        for finding in sheet.findings().chain(&sheet.stuck) {
+            codes.push(finding.code);
+            results.push(result(sheet, finding));
+        }
+        for (notice, level) in sheet.warnings.iter().map(|warning| (warning, "warning")) {
+            codes.push(notice.code);
+            results.push(remark(sheet, notice, level));
+        }
+        for error in &sheet.errors {
+            codes.push(error.code);
+            results.push(remark(sheet, error, "error"));
+            refused.push(json!({
+                "level": "error",
+                "message": { "text": error.located(&sheet.file) },
+            }));
+        }
+    }
+    codes.sort_unstable();
+    codes.dedup();
+    for result in &mut results {
+        let rule = result["ruleId"].as_str().and_then(|id| codes.iter().position(|c| *c == id));
+        result["ruleIndex"] = json!(rule);
+    }
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {
+                "driver": {
+                    "name": "Fencepost",
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": codes.iter().map(|code| rule(code)).collect::<Vec<_>>(),
+                },
+            },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": refused.is_empty(),
+                "toolExecutionNotifications": refused,
+            }],
+            "results": results,
+        }],
+    })
+}
+
+fn rule(code: &str) -> Value {
+    let mut rule = json!({ "id": code });
+    if let Some(page) = explain::page(code) {
+        rule["shortDescription"] = json!({ "text": page.title });
+        rule["fullDescription"] = json!({ "text": page.summary() });
+        rule["help"] = json!({ "text": page.text, "markdown": page.text });
+    }
+    rule
+}
+
+fn result(sheet: &Sheet, finding: &Finding) -> Value {
+    let level = if finding.problem == Kind::Stuck { "warning" } else { "error" };
+    let mut text = finding.message.clone();
+    if let Some(sentence) = sentence(finding) {
+        text.push_str(". ");
+        text.push_str(&sentence);
+    }
+    for advice in &finding.advice {
+        text.push_str("\n- ");
+        text.push_str(&advice.text);
+    }
+    let mut result = json!({
+        "ruleId": finding.code,
+        "level": level,
+        "message": { "text": text },
+        "locations": [location(sheet, &finding.place, None)],
+        "partialFingerprints": { "finding/v1": fingerprint(sheet, finding) },
+        "properties": { "model": sheet.model, "problem": finding.problem },
+    });
+    let related = related(sheet, finding);
+    if !related.is_empty() {
+        result["relatedLocations"] = json!(related);
+    }
+    let flows = thread_flows(sheet, finding);
+    if !flows.is_empty() {
+        result["codeFlows"] = json!([{
+            "message": { "text": "The steps that lead there, in the order of executionOrder" },
+            "threadFlows": flows,
+        }]);
+    }
+    let fixes: Vec<Value> = finding
+        .advice
+        .iter()
+        .filter(|advice| !advice.edits.is_empty())
+        .map(|advice| {
+            let replacements: Vec<Value> = advice
+                .edits
+                .iter()
+                .map(|edit| {
+                    json!({
+                        "deletedRegion": {
+                            "startLine": edit.line,
+                            "startColumn": edit.column,
+                            "endLine": edit.line,
+                            "endColumn": edit.column,
+                        },
+                        "insertedContent": { "text": edit.insert },
+                    })
+                })
+                .collect();
+            json!({
+                "description": { "text": advice.text },
+                "artifactChanges": [{
+                    "artifactLocation": { "uri": uri(&sheet.file) },
+                    "replacements": replacements,
+                }],
+            })
+        })
+        .collect();
+    if !fixes.is_empty() {
+        result["fixes"] = json!(fixes);
+    }
+    result
+}
+
+/// What stays the same when lines move: the kind of finding, the thread and the statement.
+fn fingerprint(sheet: &Sheet, finding: &Finding) -> String {
+    format!("{}/{}/{}/{}", sheet.model, finding.code, finding.thread, finding.place.text)
+}
+
+fn remark(sheet: &Sheet, notice: &Notice, level: &str) -> Value {
+    let text = match &notice.help {
+        Some(help) => format!("{}\n{help}", notice.message),
+        None => notice.message.clone(),
+    };
+    let mut physical = json!({ "artifactLocation": { "uri": uri(&sheet.file) } });
+    if let (Some(line), Some(column)) = (notice.line, notice.column) {
+        physical["region"] = json!({ "startLine": line, "startColumn": column });
+    }
+    json!({
+        "ruleId": notice.code,
+        "level": level,
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": physical }],
+    })
+}
+
+/// The places that the terminal underlines besides the main one.
+fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
+    let diagnostic = finding.diagnostic();
+    let places = diagnostic.labels.iter().skip(1).enumerate();
+    places
+        .filter_map(|(index, (span, label))| {
+            let before = sheet.text.get(..span.start)?;
+            let line = 1 + before.matches('\n').count();
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            let column = 1 + before[start..].chars().count();
+            let length = sheet.text.get(span.start..span.end)?.chars().count();
+            Some(json!({
+                "id": index + 1,
+                "message": { "text": label },
+                "physicalLocation": {
+                    "artifactLocation": { "uri": uri(&sheet.file) },
+                    "region": {
+                        "startLine": line,
+                        "startColumn": column,
+                        "endColumn": column + length,
+                    },
+                },
+            }))
+        })
+        .collect()
+}
+
+fn location(sheet: &Sheet, place: &Place, message: Option<&str>) -> Value {
+    let mut region = json!({ "startLine": place.line, "startColumn": place.column });
+    let text = sheet.text.get(place.span.start..place.span.end).unwrap_or_default();
+    if !text.is_empty() && !text.contains('\n') {
+        region["endColumn"] = json!(place.column + text.chars().count());
+    }
+    let mut location = json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(&sheet.file) },
+            "region": region,
+        },
+    });
+    if let Some(message) = message {
+        location["message"] = json!({ "text": message });
+    }
+    location
+}
+
+fn thread_flows(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
+    let mut flows: Vec<(String, Vec<Value>)> = Vec::new();
+    let mut order = 0;
+    let mut add = |thread: &str, place: &Place, effect: &str, importance: &str| {
+        order += 1;
+        let text = match effect {
+            "" => place.text.clone(),
+            effect => format!("{}: {effect}", place.text),
+        };
+        let step = json!({
+            "executionOrder": order,
+            "importance": importance,
+            "location": location(sheet, place, Some(&format!("{thread}: {text}"))),
+        });
+        match flows.iter_mut().find(|(name, _)| name == thread) {
+            Some((_, steps)) => steps.push(step),
+            None => flows.push((thread.to_string(), vec![step])),
+        }
+    };
+    for step in finding.run.iter().filter(|step| step.is_shown()) {
+        add(&step.thread, &step.place, &step_effect(finding, step), "important");
+    }
+    if let Some(effect) = last_step(finding) {
+        add(&finding.thread, &finding.place, &effect, "essential");
+    }
+    let flow = |(thread, locations)| json!({ "id": thread, "locations": locations });
+    flows.into_iter().map(flow).collect()
+}
+
+/// A file's name as a relative or absolute URI.
+fn uri(file: &str) -> String {
+    let mut out = String::new();
+    if file.starts_with('/') {
+        out.push_str("file://");
+    }
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' | b'+' => {
+                out.push(char::from(byte));
+            }
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
