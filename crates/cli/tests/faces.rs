@@ -219,3 +219,12 @@ fn no_other_files() {
     names.sort();
     assert_eq!(names, ["a.html", "c.sarif", "t.fp"]);
 }
+
+/// A page about hundreds of programs stays one that a browser opens at once.
+#[test]
+fn pages_stay_small() {
+    let (_, page) = written("out.html", "check --all --html {} corpus/litmus");
+    let findings = page.matches("<article").count();
+    assert!(findings > 40);
+    assert!(page.len() / findings < 25_000, "{} bytes for {findings} findings", page.len());
+}

@@ -209,3 +209,19 @@ fn programs_that_cannot_be_explored() {
     assert!(runs.iter().all(|run| run.code == Some(2) && run.stdout.is_empty()));
     golden!(runs.map(|run| run.all()).join("\n"));
 }
+
+/// A program gets the same faces as a recording: a node for each transaction of the cycle.
+#[test]
+fn a_page_about_a_program() {
+    let desk = Desk::with(
+        "global balance;\nthread teller[2] {\n  local b;\n  atomic {\n    b = balance.load();\n    \
+         balance.store(b + 1);\n  }\n}\n",
+    );
+    let run = desk.run("serial --from t.fp --html out.html --sarif out.sarif --junit out.xml");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let page = std::fs::read_to_string(desk.path().join("out.html")).expect("a page");
+    assert!(page.contains("tso-serializability") && page.contains("class=\"node"));
+    let sarif = std::fs::read_to_string(desk.path().join("out.sarif")).expect("a document");
+    assert!(sarif.contains("FP0012"));
+    assert_eq!(desk.run("serial --from t.fp --html t.fp").code, Some(2), "never over its input");
+}

@@ -139,3 +139,28 @@ fn delayed_store() {
 fn triangular_race() {
     golden!(corpus("check --model tso --trf corpus/litmus/sb-rlx.fp"));
 }
+
+/// Nothing but words that cannot be broken is wider than the terminal.
+#[test]
+fn narrow_terminals() {
+    let padding = "1 + ".repeat(40);
+    let desk = Desk::with(&format!(
+        "max_value 99; atomic x, y;\nthread left {{ local a, b; b = {padding}0; x.store(1, rlx); a = y.load(rlx); }}\n\
+         thread right {{ local b; y.store(1, rlx); b = x.load(rlx); }}\n"
+    ));
+    for width in [40, 60, 80] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_fencepost"))
+            .args(["check", "t.fp"])
+            .current_dir(desk.path())
+            .env("COLUMNS", width.to_string())
+            .output()
+            .expect("the binary runs");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains("FP0001"), "{text}");
+        let excerpt =
+            text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+        for line in excerpt {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}

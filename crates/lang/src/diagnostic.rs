@@ -61,7 +61,22 @@ impl Diagnostic {
     /// The diagnostic as a terminal shows it: message, place, underlined source and help. `text` is
     /// the file's text; control characters in it are shown escaped.
     pub fn render(&self, source_name: &str, text: &str, color: bool) -> String {
-        render::render(self, source_name, text, color)
+        render::render(self, source_name, text, color, render::WIDTH)
+    }
+
+    /// The same for a terminal of so many columns: longer source lines are cut around what matters.
+    pub fn render_within(
+        &self,
+        source_name: &str,
+        text: &str,
+        color: bool,
+        width: usize,
+    ) -> String {
+        // A number and a frame stand before the source, and marks where it is cut.
+        let lines = 1 + text.matches('\n').count();
+        let margin = lines.to_string().len() + 6;
+        let width = width.saturating_sub(margin).min(render::WIDTH);
+        render::render(self, source_name, text, color, width)
     }
 }
 

@@ -16,8 +16,10 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Span, floor_boundary};
 use std::fmt::Write;
 
-/// How many columns of a source line are shown.
-const WIDTH: usize = 120;
+/// How many columns of a source line are shown where nobody says how many there are.
+pub(crate) const WIDTH: usize = 120;
+/// How many are shown at least.
+const NARROW: usize = 30;
 const TAB: usize = 4;
 
 /// What gets a colour.
@@ -31,6 +33,8 @@ enum Ink {
 
 struct Painter {
     color: bool,
+    /// How many columns of a source line are shown.
+    width: usize,
 }
 
 impl Painter {
@@ -58,8 +62,15 @@ struct Mark<'a> {
     line_end: usize,
 }
 
-pub(crate) fn render(diagnostic: &Diagnostic, name: &str, text: &str, color: bool) -> String {
-    let painter = Painter { color };
+/// Source lines take at most `width` columns.
+pub(crate) fn render(
+    diagnostic: &Diagnostic,
+    name: &str,
+    text: &str,
+    color: bool,
+    width: usize,
+) -> String {
+    let painter = Painter { color, width };
     let ink = match diagnostic.severity {
         Severity::Error => Ink::Error,
         Severity::Warning => Ink::Warning,
@@ -134,7 +145,7 @@ fn excerpt(
             _ => false,
         };
         if !reuse {
-            let window = Window::around(mark, text);
+            let window = Window::around(mark, text, painter.width.max(NARROW));
             let number = painter.paint(Ink::Frame, &format!(" {:>digits$} |", mark.line));
             let _ = writeln!(out, "{}", format!("{number} {}", window.shown).trim_end());
             shown = Some((mark.line, window));
@@ -160,7 +171,7 @@ struct Window {
 }
 
 impl Window {
-    fn around(mark: &Mark, text: &str) -> Self {
+    fn around(mark: &Mark, text: &str, most: usize) -> Self {
         let line = text[mark.line_start..mark.line_end].trim_end_matches('\r');
         let line_end = mark.line_start + line.len();
         let at = mark.span.start.min(line_end);
@@ -168,18 +179,18 @@ impl Window {
         let mut start = text[mark.line_start..at]
             .char_indices()
             .rev()
-            .take(WIDTH)
+            .take(most)
             .last()
             .map_or(at, |(index, _)| mark.line_start + index);
         let mut end =
-            text[at..line_end].char_indices().nth(WIDTH).map_or(line_end, |(index, _)| at + index);
+            text[at..line_end].char_indices().nth(most).map_or(line_end, |(index, _)| at + index);
         let width = |from: usize, to: usize| text[from..to].chars().map(columns_of).sum::<usize>();
-        if width(start, end) > WIDTH {
+        if width(start, end) > most {
             // A third of the room goes to what stands before the mark.
-            while width(start, at) > WIDTH / 3 {
+            while width(start, at) > most / 3 {
                 start += text[start..].chars().next().map_or(1, char::len_utf8);
             }
-            while end > at && width(start, end) > WIDTH {
+            while end > at && width(start, end) > most {
                 end -= text[..end].chars().next_back().map_or(1, char::len_utf8);
             }
         }

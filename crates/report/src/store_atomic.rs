@@ -112,7 +112,8 @@ pub fn text(sheet: &Sheet, detailed: bool, look: &Look) -> String {
     if detailed {
         for finding in sheet.findings() {
             out.push('\n');
-            out.push_str(&finding.diagnostic().render(&sheet.file, &sheet.text, look.color));
+            let (name, text) = (&sheet.file, &sheet.text);
+            out.push_str(&finding.diagnostic().render_within(name, text, look.color, look.width));
             out.push('\n');
             out.push_str(&story(finding, look));
         }

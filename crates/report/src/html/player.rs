@@ -54,11 +54,12 @@ pub fn pane(out: &mut String, id: &str, finding: &Finding) {
         let _ = write!(
             out,
             "<button type=\"button\" class=\"cell{}\" style=\"grid-column:{column};grid-row:{}\" data-step=\"{}\" \
-             data-line=\"{}\"><span class=\"no\">{}</span> <code>{}</code>",
+             data-line=\"{}\" data-thread=\"{}\"><span class=\"no\">{}</span> <code>{}</code>",
             if step.wrong { " wrong" } else { "" },
             index + 2,
             index + 1,
             step.line,
+            html(threads[step.thread]),
             step.line,
             html(step.text)
         );

@@ -55,7 +55,8 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
     for finding in report.findings().chain(stuck) {
         told = true;
         out.push('\n');
-        out.push_str(&finding.diagnostic().render(&report.file, &source.text, look.color));
+        let (name, text) = (&report.file, &source.text);
+        out.push_str(&finding.diagnostic().render_within(name, text, look.color, look.width));
         out.push('\n');
         out.push_str(&story(finding, look));
     }
