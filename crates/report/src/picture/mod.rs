@@ -2,7 +2,7 @@
 //!
 //! Threads are columns, time goes down. [`Picture::of`] chooses what to draw: every access and fence,
 //! but of the initial values and decisions only those that something refers to; of a `seq_cst` fence,
-//! which is three events to the model, one; of transitive orders only the steps. [`layout`] gives
+//! which is three events to the model, one; of transitive orders only the steps. `layout` gives
 //! everything a place. What comes out is drawn by [`svg`] and [`dot`]; the page uses the former.
 //!
 //! No graph layout program is needed: columns and an order of events are what executions have anyway.
