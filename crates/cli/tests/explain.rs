@@ -85,3 +85,15 @@ fn version_names_the_commit() {
         assert!(commit.is_some_and(is_hash), "{version}");
     }
 }
+
+/// So are the recordings: the first is not atomic, the second is.
+#[test]
+fn recordings_are_true() {
+    let page = report::explain::page("FP0012").expect("a page");
+    let blocks: Vec<&str> = page.text.split("```").skip(1).step_by(2).collect();
+    let codes = blocks.iter().map(|block| {
+        let recording = block.strip_prefix("text\n").expect("a recording");
+        Desk::new().and("run.txt", recording).run("serial run.txt").code
+    });
+    assert_eq!(codes.collect::<Vec<_>>(), [Some(1), Some(0)]);
+}
