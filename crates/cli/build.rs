@@ -1,8 +1,12 @@
-//! Tells the binary which commit it was built from, if that is known.
+//! Tells the binary which commit it was built from, if that is known, and gives it the sanitizer runtime.
 
 use std::process::Command;
 
+#[path = "build/runtime.rs"]
+mod runtime;
+
 fn main() {
+    runtime::embed();
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;

@@ -77,8 +77,16 @@ struct Location {
     view: Clock,
     published: Shared,
     history: History,
-    /// Per thread that accessed it: the epochs of its last read and last write.
-    accesses: Vec<(Tid, u64, u64)>,
+    /// Per thread that accessed it: its last read and last write.
+    accesses: Vec<Accesses>,
+}
+
+/// The epochs and sites of the last read and write of one thread.
+#[derive(Clone, Copy, Debug)]
+struct Accesses {
+    tid: Tid,
+    read: (u64, Site),
+    written: (u64, Site),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -151,6 +159,15 @@ pub struct Missed {
     pub order: Order,
     /// Was it a read-modify-write?
     pub is_update: bool,
+}
+
+impl Stale {
+    /// Is nothing wrong if these values make the thread try again?
+    pub fn is_harmless(&self, spins: &[u64]) -> bool {
+        !self.overtakes
+            && !self.values.is_empty()
+            && self.values.iter().all(|value| spins.contains(value))
+    }
 }
 
 impl Default for Analysis {
@@ -231,6 +248,16 @@ impl Analysis {
         }
         thread.doubt = None;
         self.free_threads.push(tid);
+    }
+
+    /// Is there a thread with this number?
+    pub fn has_thread(&self, tid: Tid) -> bool {
+        (tid as usize) < self.threads.len()
+    }
+
+    /// Is there an object with this number?
+    pub fn has_object(&self, object: Object) -> bool {
+        (object as usize) < self.objects.len()
     }
 
     /// The thread's vector clock.
@@ -473,15 +500,14 @@ impl Analysis {
             thread.doubt = Some(doubt);
         }
         let epoch = thread.vector.get(tid as usize);
-        match location.accesses.iter_mut().find(|(who, ..)| *who == tid) {
-            Some((_, read, written)) => match done {
-                Done::Read => *read = epoch,
-                Done::Store(_) | Done::Update(_) => *written = epoch,
-            },
-            None => location.accesses.push(match done {
-                Done::Read => (tid, epoch, 0),
-                Done::Store(_) | Done::Update(_) => (tid, 0, epoch),
-            }),
+        let known = location.accesses.iter().position(|accesses| accesses.tid == tid);
+        let index = known.unwrap_or_else(|| {
+            location.accesses.push(Accesses { tid, read: (0, 0), written: (0, 0) });
+            location.accesses.len() - 1
+        });
+        match done {
+            Done::Read => location.accesses[index].read = (epoch, site),
+            Done::Store(_) | Done::Update(_) => location.accesses[index].written = (epoch, site),
         }
         let (value, is_update) = match done {
             Done::Read => return,
@@ -563,17 +589,19 @@ impl Analysis {
         }
     }
 
-    /// Another thread whose atomic access to the location races with a plain one by `tid`.
-    pub fn atomic_race(&self, tid: Tid, loc: Loc, is_write: bool) -> Option<(Tid, bool)> {
+    /// Another thread's atomic access to the location that races with a plain one by `tid`: by whom,
+    /// does it write, and where.
+    pub fn atomic_race(&self, tid: Tid, loc: Loc, is_write: bool) -> Option<(Tid, bool, Site)> {
         let vector = &self.threads[tid as usize].vector;
-        let location = &self.locations[loc as usize];
-        location.accesses.iter().find_map(|&(who, read, written)| {
-            let known = vector.get(who as usize);
-            match () {
-                () if who == tid => None,
-                () if written > known => Some((who, true)),
-                () if is_write && read > known => Some((who, false)),
-                () => None,
+        let others = self.locations[loc as usize].accesses.iter().filter(|one| one.tid != tid);
+        others.into_iter().find_map(|&Accesses { tid: other, read, written }| {
+            let known = vector.get(other as usize);
+            if written.0 > known {
+                Some((other, true, written.1))
+            } else if is_write && read.0 > known {
+                Some((other, false, read.1))
+            } else {
+                None
             }
         })
     }

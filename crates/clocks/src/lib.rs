@@ -13,6 +13,7 @@
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
 //! * [`analysis`]: all of it put together: accesses in, findings out.
+//! * [`trace`]: the same accesses as bytes, to be analysed later.
 //!
 //! Nothing here knows of addresses, operating system threads or files.
 
@@ -21,6 +22,7 @@ pub mod history;
 pub mod location;
 pub mod order;
 pub mod shadow;
+pub mod trace;
 pub mod vector;
 
 pub use analysis::{Analysis, Loc, Object, Site, Stale, Tid};

@@ -1,0 +1,431 @@
+//! Atomic accesses: performed under the lock, in the order in which the analysis is told.
+
+use crate::findings::{self, Access, Finding, Kind, Operation};
+use crate::memory;
+use crate::schedule;
+use crate::spin::{self, Frame, Question};
+use crate::state::{self, LocationInfo, State};
+use crate::thread::{self, Thread};
+use clocks::analysis::{Done, Intent, Stale};
+use clocks::shadow::{self, Me};
+use clocks::trace::Event;
+use clocks::{Loc, Order};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// A number that can be accessed atomically.
+pub trait Word: Copy + PartialEq {
+    /// How many bytes.
+    const SIZE: u8;
+    /// # Safety
+    /// `at` must be valid and aligned; so below.
+    unsafe fn load(at: *mut Self) -> Self;
+    /// Stores `new` and returns the old value.
+    unsafe fn swap(at: *mut Self, new: Self) -> Self;
+    /// As the analysis sees it.
+    fn bits(self) -> u64;
+}
+
+macro_rules! word {
+    ($type:ty, $atomic:ty) => {
+        impl Word for $type {
+            const SIZE: u8 = size_of::<$type>() as u8;
+            #[inline(always)]
+            unsafe fn load(at: *mut Self) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
+            }
+            #[inline(always)]
+            unsafe fn swap(at: *mut Self, new: Self) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self)
+            }
+        }
+    };
+}
+
+word!(u8, AtomicU8);
+word!(u16, AtomicU16);
+word!(u32, AtomicU32);
+word!(u64, AtomicU64);
+
+impl Word for u128 {
+    const SIZE: u8 = 16;
+    unsafe fn load(at: *mut Self) -> Self {
+        // SAFETY: the caller's promise. Every instrumented access holds the lock.
+        unsafe { std::ptr::read_volatile(at) }
+    }
+    unsafe fn swap(at: *mut Self, new: Self) -> Self {
+        // SAFETY: as above.
+        unsafe {
+            let old = std::ptr::read_volatile(at);
+            std::ptr::write_volatile(at, new);
+            old
+        }
+    }
+    fn bits(self) -> u64 {
+        self as u64 ^ ((self >> 64) as u64).rotate_left(32)
+    }
+}
+
+/// What an access does to the value it finds.
+pub enum Effect<T> {
+    /// Nothing.
+    Keep,
+    /// A store.
+    Store(T),
+    /// A read-modify-write.
+    Update(T),
+}
+
+/// An access: what it is about to do, and how.
+pub struct Plan<T> {
+    /// What it may do.
+    pub intent: Intent,
+    /// Its order.
+    pub order: Order,
+    /// Its order if it does not write: that of a failed compare-and-swap.
+    pub failure: Order,
+    /// What kind of operation.
+    pub operation: Operation,
+    /// The expected value of a compare-and-swap, where the program keeps it.
+    pub expected: Option<*mut T>,
+    /// Does a compare-and-swap return the old value instead of whether it succeeded?
+    pub returns_value: bool,
+}
+
+/// Performs an access. `effect` says what happens to the value found.
+#[inline]
+pub fn access<T: Word>(
+    at: *mut T,
+    frame: &Frame,
+    plan: &Plan<T>,
+    effect: impl Fn(T) -> Effect<T>,
+) -> T {
+    let thread = match thread::current() {
+        Some(thread) if !thread.busy => thread,
+        // SAFETY: the program accesses it; not analysed, because this is a signal handler that came
+        // while the thread was in the runtime, or a thread that is not known.
+        _ => return unsafe { unanalysed(at, effect) },
+    };
+    schedule::point(thread, frame.pc as usize);
+    thread.busy = true;
+    let site = thread.site(frame.pc as usize);
+    let mut state = state::lock();
+    // SAFETY: the program accesses it.
+    let found = unsafe { T::load(at) };
+    let loc = state.location(at as usize, T::SIZE, found.bits());
+    let stale = state.analysis.arrive(thread.tid, loc, plan.order, plan.intent);
+    let (done, order) = match effect(found) {
+        Effect::Keep => (Done::Read, plan.failure),
+        Effect::Store(new) => {
+            // SAFETY: as above.
+            unsafe { T::swap(at, new) };
+            (Done::Store(new.bits()), plan.order)
+        }
+        Effect::Update(new) => {
+            // SAFETY: as above.
+            unsafe { T::swap(at, new) };
+            (Done::Update(new.bits()), plan.order)
+        }
+    };
+    state.analysis.perform(thread.tid, loc, order, done, site);
+    if let Some(recorder) = &mut state.recorder {
+        recorder.record(&Event::Atomic {
+            tid: thread.tid,
+            loc,
+            intent: Some((plan.intent, plan.order)),
+            order,
+            done: Some(done),
+            site,
+            operation: plan.operation as u8,
+        });
+    }
+    let race = against_plain(thread, at as usize, T::SIZE, !matches!(done, Done::Read));
+    if order != Order::Relaxed {
+        thread.refresh(&state);
+    }
+    let spins = stale.as_ref().map(|stale| judge(&mut state, at, frame, plan, stale));
+    drop(state);
+    if let (Some(stale), Some(spins)) = (stale, spins) {
+        report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &spins);
+    }
+    if let Some(conflict) = race {
+        report_race(
+            thread,
+            at as usize,
+            T::SIZE,
+            !matches!(done, Done::Read),
+            order,
+            site,
+            conflict,
+        );
+    }
+    thread.busy = false;
+    found
+}
+
+unsafe fn unanalysed<T: Word>(at: *mut T, effect: impl Fn(T) -> Effect<T>) -> T {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let found = T::load(at);
+        match effect(found) {
+            Effect::Keep => {}
+            Effect::Store(new) | Effect::Update(new) => {
+                T::swap(at, new);
+            }
+        }
+        found
+    }
+}
+
+/// A thread is about to wait for a value: may it end its waiting too early?
+pub fn arrive(at: usize, size: u8, value: u64, order: Order, intent: Intent, pc: usize) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let site = thread.site(pc);
+    let mut state = state::lock();
+    let loc = state.location(at, size, value);
+    let stale = state.analysis.arrive(thread.tid, loc, order, intent);
+    let operation = match intent {
+        Intent::BlockingCas(_) => Operation::Cas,
+        _ => Operation::Wait,
+    };
+    if let Some(recorder) = &mut state.recorder {
+        let (tid, intent) = (thread.tid, Some((intent, order)));
+        let operation = operation as u8;
+        recorder.record(&Event::Atomic { tid, loc, intent, order, done: None, site, operation });
+        if stale.is_some() {
+            recorder.record(&Event::Judged { spins: Vec::new() });
+        }
+    }
+    drop(state);
+    if let Some(stale) = stale {
+        report(thread, at, size, operation, order, site, &stale, &[]);
+    }
+    thread.busy = false;
+}
+
+/// A fence.
+pub fn fence(order: Order, pc: usize) {
+    std::sync::atomic::fence(Ordering::SeqCst);
+    let Some(thread) = thread::current() else { return };
+    if thread.busy || order == Order::Relaxed {
+        return;
+    }
+    schedule::point(thread, pc);
+    thread.busy = true;
+    let mut state = state::lock();
+    state.analysis.fence(thread.tid, order);
+    if let Some(recorder) = &mut state.recorder {
+        recorder.record(&Event::Fence { tid: thread.tid, order });
+    }
+    thread.refresh(&state);
+    drop(state);
+    thread.busy = false;
+}
+
+impl State {
+    /// The number of the location at an address that holds `value` now.
+    #[inline]
+    pub fn location(&mut self, address: usize, size: u8, value: u64) -> Loc {
+        let first = memory::atomics(address);
+        let mut loc = first.load(Ordering::Relaxed);
+        while loc != 0 && self.locations[loc as usize].address != address {
+            loc = self.locations[loc as usize].next;
+        }
+        if loc == 0 {
+            return self.new_location(address, size, value);
+        }
+        let info = &mut self.locations[loc as usize];
+        let unseen = info.size != size || self.analysis.value(loc) != Some(value);
+        if unseen || self.analysis.is_worn_out(loc) {
+            info.size = size;
+            return self.resynchronise(loc, address, size, value);
+        }
+        loc
+    }
+
+    #[cold]
+    fn new_location(&mut self, address: usize, size: u8, value: u64) -> Loc {
+        let first = memory::atomics(address);
+        let loc = self.analysis.location(value);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&Event::Location { value, address: address as u64, size });
+        }
+        let index = loc as usize;
+        if self.locations.len() <= index {
+            self.locations.resize(index + 1, LocationInfo::default());
+        }
+        let next = first.load(Ordering::Relaxed);
+        self.locations[index] = LocationInfo { address, size, next };
+        first.store(loc, Ordering::Relaxed);
+        loc
+    }
+
+    /// Memory changed behind our back, or numbers ran out.
+    #[cold]
+    fn resynchronise(&mut self, loc: Loc, address: usize, size: u8, value: u64) -> Loc {
+        if self.analysis.is_worn_out(loc) {
+            self.remove_location(address, loc);
+            return self.new_location(address, size, value);
+        }
+        self.analysis.reset(loc, value);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&Event::Reset { loc, value });
+        }
+        loc
+    }
+
+    fn remove_location(&mut self, address: usize, loc: Loc) {
+        let first = memory::atomics(address);
+        let next = self.locations[loc as usize].next;
+        if first.load(Ordering::Relaxed) == loc {
+            first.store(next, Ordering::Relaxed);
+        } else {
+            let mut before = first.load(Ordering::Relaxed);
+            while before != 0 && self.locations[before as usize].next != loc {
+                before = self.locations[before as usize].next;
+            }
+            self.locations[before as usize].next = next;
+        }
+        self.analysis.remove(loc);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&Event::Remove { loc });
+        }
+    }
+
+    /// The memory is no more: neither are locations in it.
+    pub fn remove_locations(&mut self, address: usize) {
+        let mut loc = memory::atomics(address).load(Ordering::Relaxed);
+        while loc != 0 {
+            self.remove_location(address, loc);
+            loc = memory::atomics(address).load(Ordering::Relaxed);
+        }
+    }
+}
+
+/// With which of the stale values would the thread only have tried again?
+#[cold]
+fn judge<T: Word>(
+    state: &mut State,
+    at: *mut T,
+    frame: &Frame,
+    plan: &Plan<T>,
+    stale: &Stale,
+) -> Vec<u64> {
+    let stack = frame as *const Frame as u64 + size_of::<Frame>() as u64;
+    let comes_back = |value: u64| {
+        let (result, wrote) = match (plan.expected, plan.returns_value) {
+            (Some(expected), false) => (0, Some((expected as u64, value, T::SIZE))),
+            _ => (value, None),
+        };
+        let question = Question { address: at as u64, result, wrote };
+        // SAFETY: the frame is that of this access, which has not returned.
+        T::SIZE <= 8 && unsafe { spin::comes_back(frame, stack, question, &crate::entry_at) }
+    };
+    let reads =
+        !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
+    let spins: Vec<u64> =
+        stale.values.iter().copied().filter(|&value| reads && comes_back(value)).collect();
+    if let Some(recorder) = &mut state.recorder {
+        recorder.record(&Event::Judged { spins: spins.clone() });
+    }
+    spins
+}
+
+#[allow(clippy::too_many_arguments)]
+#[cold]
+fn report(
+    thread: &Thread,
+    address: usize,
+    size: u8,
+    operation: Operation,
+    order: Order,
+    site: u32,
+    stale: &Stale,
+    spins: &[u64],
+) {
+    if thread.ignored > 0 || !state::options().robustness || stale.is_harmless(spins) {
+        return;
+    }
+    let kind = match operation {
+        Operation::Store => Kind::StaleWrite,
+        Operation::Exchange | Operation::Fetch => Kind::StaleUpdate,
+        Operation::Cas if stale.overtakes => Kind::StaleUpdate,
+        _ => Kind::StaleRead,
+    };
+    let other = stale.missed.map(|missed| Access {
+        thread: missed.thread,
+        operation: if missed.is_update { Operation::Fetch } else { Operation::Store },
+        order: Some(missed.order),
+        site: missed.site,
+    });
+    let harmful = stale.values.iter().copied().filter(|value| !spins.contains(value));
+    findings::report(&Finding {
+        kind,
+        address,
+        size: usize::from(size),
+        access: Access { thread: thread.tid, operation, order: Some(order), site },
+        other,
+        value: stale.missed.map(|missed| missed.value),
+        stale: harmful.collect(),
+        doubt: None,
+    });
+}
+
+/// A plain access that races with an atomic one to the same bytes.
+#[inline]
+fn against_plain(
+    thread: &Thread,
+    address: usize,
+    size: u8,
+    is_write: bool,
+) -> Option<shadow::Conflict> {
+    let mask = (((1u32 << size.min(8)) - 1) << (address & 7)) as u8;
+    let me = Me { epoch: thread.epoch, clock: &thread.clock };
+    shadow::peek(memory::cell(address), &me, mask, is_write, state::sets())
+}
+
+#[cold]
+fn report_race(
+    thread: &Thread,
+    address: usize,
+    size: u8,
+    is_write: bool,
+    order: Order,
+    site: u32,
+    conflict: shadow::Conflict,
+) {
+    if thread.ignored > 0 || !state::options().races {
+        return;
+    }
+    let sites = memory::sites(address);
+    let other = if conflict.is_write { &sites.write } else { &sites.read };
+    findings::report(&Finding {
+        kind: Kind::Race,
+        address,
+        size: usize::from(size),
+        access: Access {
+            thread: thread.tid,
+            operation: if is_write { Operation::AtomicWrite } else { Operation::AtomicRead },
+            order: Some(order),
+            site,
+        },
+        other: Some(Access {
+            thread: conflict.epoch.thread(),
+            operation: if conflict.is_write { Operation::Write } else { Operation::Read },
+            order: None,
+            site: other.load(Ordering::Relaxed),
+        }),
+        value: None,
+        stale: Vec::new(),
+        doubt: state::lock().analysis.doubt(thread.tid),
+    });
+}

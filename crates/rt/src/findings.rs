@@ -1,0 +1,321 @@
+//! What is told, once, and to whom.
+//!
+//! A finding is written as a line of JSON with addresses instead of names; whoever reads it has the
+//! binaries and the time to look them up. Under `fencepost run` the lines go to a file as they come, so
+//! that a crash loses none. Otherwise they are kept until the program ends, and then given to
+//! `fencepost` to be printed.
+
+use crate::state;
+use clocks::analysis::Doubt;
+use clocks::trace::{self, Event};
+use clocks::{Order, Site, Tid};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A load, or a compare-and-swap that fails, may read an old value.
+    StaleRead,
+    /// A store may come before one that is there already.
+    StaleWrite,
+    /// A read-modify-write may.
+    StaleUpdate,
+    /// Two accesses, one of them plain, are not ordered.
+    Race,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operation {
+    /// Plain read.
+    Read,
+    /// Plain write.
+    Write,
+    /// Some atomic read.
+    AtomicRead,
+    /// Some atomic write.
+    AtomicWrite,
+    /// Atomic load.
+    Load,
+    /// Atomic store.
+    Store,
+    /// Exchange.
+    Exchange,
+    /// Fetch-and-something.
+    Fetch,
+    /// Compare-and-swap.
+    Cas,
+    /// `fencepost_wait`.
+    Wait,
+}
+
+impl Operation {
+    /// How reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::AtomicRead => "atomic read",
+            Operation::AtomicWrite => "atomic write",
+            Operation::Load => "load",
+            Operation::Store => "store",
+            Operation::Exchange => "exchange",
+            Operation::Fetch => "fetch-and-modify",
+            Operation::Cas => "compare-and-swap",
+            Operation::Wait => "wait",
+        }
+    }
+}
+
+/// One of the two accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Who.
+    pub thread: Tid,
+    /// What.
+    pub operation: Operation,
+    /// In which order, if it is known.
+    pub order: Option<Order>,
+    /// Where.
+    pub site: Site,
+}
+
+/// A finding.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: Kind,
+    /// With which bytes.
+    pub address: usize,
+    /// How many.
+    pub size: usize,
+    /// The access at fault.
+    pub access: Access,
+    /// What it misses or races with.
+    pub other: Option<Access>,
+    /// What the missed write wrote.
+    pub value: Option<u64>,
+    /// Values it may read instead.
+    pub stale: Vec<u64>,
+    /// The load that a race needs to be stale.
+    pub doubt: Option<Doubt>,
+}
+
+/// How many findings there were.
+pub static COUNT: AtomicUsize = AtomicUsize::new(0);
+static SEEN: Mutex<Option<HashSet<(Kind, usize, usize)>>> = Mutex::new(None);
+static BUFFER: Mutex<String> = Mutex::new(String::new());
+static FINISHED: AtomicBool = AtomicBool::new(false);
+
+/// Where `fencepost` is; written over by `fencepost` itself when it unpacks this library.
+#[unsafe(no_mangle)]
+#[used]
+static FENCEPOST_REPORTER: [u8; 1024] = *include_bytes!("reporter.path");
+
+/// Tells of a finding, unless the same two places were told of before. The caller is busy.
+pub fn report(finding: &Finding) {
+    let tree = state::tree();
+    let pcs = (tree.pc(finding.access.site), finding.other.map_or(0, |other| tree.pc(other.site)));
+    {
+        let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let key = match finding.kind {
+            // Either access may come second.
+            Kind::Race => (finding.kind, pcs.0.min(pcs.1), pcs.0.max(pcs.1)),
+            kind => (kind, pcs.0, pcs.1),
+        };
+        if !seen.get_or_insert_default().insert(key) {
+            return;
+        }
+    }
+    COUNT.fetch_add(1, Ordering::Relaxed);
+    emit(&format!("{}{}\n", maps(), finding.json()));
+    if state::options().halt_on_error {
+        finish();
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(state::options().exitcode) };
+    }
+}
+
+impl Finding {
+    fn json(&self) -> String {
+        let kind = match self.kind {
+            Kind::StaleRead => "stale-read",
+            Kind::StaleWrite => "stale-write",
+            Kind::StaleUpdate => "stale-update",
+            Kind::Race => "race",
+        };
+        let access = |access: &Access| {
+            let order = access.order.map_or("null".into(), |order| format!("\"{}\"", order.name()));
+            format!(
+                "{{\"thread\":{},\"operation\":\"{}\",\"order\":{order},\"stack\":{}}}",
+                access.thread,
+                access.operation.name(),
+                stack(access.site)
+            )
+        };
+        let other = self.other.as_ref().map_or("null".into(), access);
+        let value = self.value.map_or("null".into(), |value| value.to_string());
+        let doubt = self.doubt.map_or("null".into(), |doubt| {
+            let older = doubt.older.map_or("null".into(), stack);
+            format!("{{\"load\":{},\"older\":{older}}}", stack(doubt.site))
+        });
+        format!(
+            "{{\"kind\":\"{kind}\",\"pid\":{},\"address\":{},\"size\":{},\"access\":{},\
+             \"other\":{other},\"value\":{value},\"stale\":{:?},\"doubt\":{doubt}}}",
+            std::process::id(),
+            self.address,
+            self.size,
+            access(&self.access),
+            self.stale,
+        )
+    }
+}
+
+fn stack(site: Site) -> String {
+    format!("{:?}", state::tree().stack(site))
+}
+
+/// What is mapped where, as a line of JSON.
+fn maps() -> String {
+    let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut line = String::from("{\"maps\":[");
+    let mut first = true;
+    for entry in text.lines() {
+        let mut fields = entry.split_ascii_whitespace();
+        let (Some(range), Some(access), Some(offset)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let path = fields.skip(2).collect::<Vec<_>>().join(" ");
+        if !access.contains('x') || !path.starts_with('/') {
+            continue;
+        }
+        let Some((start, end)) = range.split_once('-') else { continue };
+        let path = path.replace('\\', "\\\\").replace('"', "\\\"");
+        let comma = if std::mem::take(&mut first) { "" } else { "," };
+        let _ = write!(line, "{comma}[\"{start}\",\"{end}\",\"{offset}\",\"{path}\"]");
+    }
+    line.push_str("]}\n");
+    line
+}
+
+fn emit(text: &str) {
+    if let Some(path) = &state::options().raw {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        if file.and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
+            return;
+        }
+    }
+    BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push_str(text);
+}
+
+/// Says to whoever runs the program that it is one of ours.
+pub fn hello() {
+    if state::options().raw.is_some() {
+        emit(&format!("{{\"hello\":{}}}\n", std::process::id()));
+    }
+}
+
+/// The program has ended, or is about to.
+pub fn finish() {
+    if FINISHED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let buffered = std::mem::take(&mut *BUFFER.lock().unwrap_or_else(|p| p.into_inner()));
+    if !buffered.is_empty() {
+        print(&buffered);
+    }
+    if state::options().record.is_some() {
+        let trailer = maps();
+        let nodes = state::tree().all();
+        let mut state = state::lock();
+        if let Some(recorder) = &mut state.recorder {
+            recorder.end(&nodes, &trailer);
+        }
+    }
+}
+
+/// A child process starts with no findings of its own.
+pub fn forked() {
+    BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+    COUNT.store(0, Ordering::Relaxed);
+    FINISHED.store(false, Ordering::Relaxed);
+    hello();
+}
+
+fn print(findings: &str) {
+    let options = state::options();
+    let reporter = std::env::var("FENCEPOST_REPORTER").ok().or_else(|| {
+        // Read as volatile: the compiler must not assume that it knows what is there.
+        // SAFETY: the array is there.
+        let bytes = unsafe { std::ptr::read_volatile(&raw const FENCEPOST_REPORTER) };
+        let path = bytes.strip_prefix(b"fencepost-reporter-path:")?;
+        let end = path.iter().position(|&byte| byte == 0)?;
+        String::from_utf8(path[..end].to_vec()).ok().filter(|path| !path.is_empty())
+    });
+    let Some(reporter) = reporter else { return fallback(findings) };
+    let mut command = Command::new(reporter);
+    command.arg("report-raw").stdin(Stdio::piped()).env_remove("FENCEPOST_OPTIONS");
+    if let Some(path) = &options.log_path {
+        command.arg("--log-path").arg(path).arg("--pid").arg(std::process::id().to_string());
+    }
+    if let Some(path) = &options.suppressions {
+        command.arg("--suppressions").arg(path);
+    }
+    let Ok(mut child) = command.spawn() else { return fallback(findings) };
+    if let Some(stdin) = &mut child.stdin {
+        let _ = stdin.write_all(findings.as_bytes());
+    }
+    drop(child.stdin.take());
+    let _ = child.wait();
+}
+
+/// Without `fencepost` at hand, the lines as they are.
+fn fallback(findings: &str) {
+    eprintln!("fencepost: findings, as `fencepost report-raw` reads them:");
+    eprint!("{findings}");
+}
+
+/// Something is so wrong that the program cannot go on.
+pub fn die(message: &str) -> ! {
+    eprintln!("fencepost: {message}");
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(2) }
+}
+
+/// Writes events to a file.
+pub struct Recorder {
+    file: BufWriter<File>,
+    bytes: Vec<u8>,
+}
+
+impl Recorder {
+    /// To this file.
+    pub fn new(path: &str) -> std::io::Result<Self> {
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        file.write_all(trace::MAGIC)?;
+        Ok(Recorder { file, bytes: Vec::new() })
+    }
+
+    /// One more event.
+    pub fn record(&mut self, event: &Event) {
+        self.bytes.clear();
+        event.encode(&mut self.bytes);
+        let _ = self.file.write_all(&self.bytes);
+    }
+
+    fn end(&mut self, nodes: &[(Site, usize)], maps: &str) {
+        self.record(&Event::End {
+            nodes: nodes.iter().map(|&(parent, pc)| (parent, pc as u64)).collect(),
+            maps: maps.to_string(),
+        });
+        let _ = self.file.flush();
+    }
+}

@@ -1,0 +1,167 @@
+//! Memory that comes and goes. What is known of it must go with it, or the next owner of the same
+//! addresses would be blamed for what the last one did.
+
+use crate::memory;
+use crate::state;
+use crate::thread;
+use clocks::trace::Event;
+use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut u8;
+    fn __libc_calloc(count: usize, size: usize) -> *mut u8;
+    fn __libc_realloc(old: *mut u8, size: usize) -> *mut u8;
+    fn __libc_memalign(alignment: usize, size: usize) -> *mut u8;
+    fn __libc_free(old: *mut u8);
+    fn malloc_usable_size(block: *mut u8) -> usize;
+}
+
+/// The C library's allocator, below what is intercepted.
+pub struct Below;
+
+// SAFETY: these are the C library's own functions.
+unsafe impl GlobalAlloc for Below {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        unsafe {
+            match layout.align() {
+                0..=16 => __libc_malloc(layout.size()),
+                alignment => __libc_memalign(alignment, layout.size()),
+            }
+        }
+    }
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        unsafe { __libc_free(block) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        unsafe {
+            match layout.align() {
+                0..=16 => __libc_calloc(1, layout.size()),
+                alignment => {
+                    let block = __libc_memalign(alignment, layout.size());
+                    if !block.is_null() {
+                        block.write_bytes(0, layout.size());
+                    }
+                    block
+                }
+            }
+        }
+    }
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        unsafe {
+            if layout.align() <= 16 {
+                return __libc_realloc(block, size);
+            }
+            let new = __libc_memalign(layout.align(), size);
+            if !new.is_null() {
+                new.copy_from_nonoverlapping(block, layout.size().min(size));
+                __libc_free(block);
+            }
+            new
+        }
+    }
+}
+
+/// Has the runtime begun?
+pub static READY: AtomicBool = AtomicBool::new(false);
+
+/// The bytes have a new owner: nobody accessed them yet.
+pub fn fresh(address: usize, bytes: usize) {
+    if !READY.load(Ordering::Relaxed) || bytes == 0 {
+        return;
+    }
+    let Some(thread) = thread::current() else { return memory::clear(address, bytes) };
+    if thread.busy {
+        return memory::clear(address, bytes);
+    }
+    thread.busy = true;
+    memory::clear(address, bytes);
+    if state::options().record.is_some() {
+        let mut state = state::lock();
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::Clear { address: address as u64, bytes: bytes as u64 });
+        }
+    }
+    thread.busy = false;
+}
+
+/// The bytes are given back: there are no atomic locations in them any more.
+pub fn gone(address: usize, bytes: usize) {
+    if !READY.load(Ordering::Relaxed) || bytes == 0 {
+        return;
+    }
+    let Some(thread) = thread::current() else { return };
+    let mut at = address & !7;
+    while at < address + bytes {
+        if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
+            thread.busy = true;
+            state::lock().remove_locations(at);
+            thread.busy = false;
+        }
+        at += 8;
+    }
+}
+
+/// `malloc`
+pub unsafe fn malloc(size: usize) -> *mut u8 {
+    let block = unsafe { __libc_malloc(size) };
+    if !block.is_null() {
+        fresh(block as usize, size);
+    }
+    block
+}
+
+/// `calloc`
+pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
+    let block = unsafe { __libc_calloc(count, size) };
+    if !block.is_null() {
+        fresh(block as usize, count.saturating_mul(size));
+    }
+    block
+}
+
+/// `aligned_alloc` and its like.
+pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
+    let block = unsafe { __libc_memalign(alignment, size) };
+    if !block.is_null() {
+        fresh(block as usize, size);
+    }
+    block
+}
+
+/// `free`
+pub unsafe fn free(block: *mut u8) {
+    if block.is_null() {
+        return;
+    }
+    if READY.load(Ordering::Relaxed) {
+        gone(block as usize, unsafe { malloc_usable_size(block) });
+    }
+    unsafe { __libc_free(block) }
+}
+
+/// `realloc`
+pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+    if block.is_null() {
+        return unsafe { malloc(size) };
+    }
+    if READY.load(Ordering::Relaxed) {
+        gone(block as usize, unsafe { malloc_usable_size(block) });
+    }
+    let new = unsafe { __libc_realloc(block, size) };
+    if !new.is_null() {
+        fresh(new as usize, size);
+    }
+    new
+}
+
+/// The same for the stack of a thread that ends, in which few cells have atomic locations.
+pub fn gone_quietly(from: usize, to: usize) {
+    let mut at = from & !7;
+    while at < to {
+        if memory::atomics(at).load(Ordering::Relaxed) != 0 {
+            state::lock().remove_locations(at);
+        }
+        at += 8;
+    }
+}

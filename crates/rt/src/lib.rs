@@ -1,0 +1,46 @@
+//! The sanitizer runtime: what a program built by `fencepost cc` is linked with.
+//!
+//! Compilers know how to instrument every memory access for ThreadSanitizer. A program is compiled
+//! with `-fsanitize=thread` and linked with this library *instead of* ThreadSanitizer's own: the same
+//! entry points, another analysis. Every atomic access is performed under one lock, so that the run is
+//! sequentially consistent and the order of accesses is known, and told to [`clocks::Analysis`]. Plain
+//! accesses are checked against shadow memory without a lock.
+//!
+//! * [`memory`]: where the shadow of an address is.
+//! * [`thread`]: what the runtime knows of each thread, and call stacks.
+//! * [`plain`], [`atomic`]: the accesses.
+//! * [`spin`]: would a loop have gone round with the stale value?
+//! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`schedule`]: which thread goes on, when the user wants a say.
+//! * [`findings`]: what is told, once, and to whom; [`options`]: how.
+//! * `entry`: the symbols themselves.
+//!
+//! The runtime allocates through `__libc_malloc`, never calls what it intercepts, and marks a thread
+//! that is inside it as *busy*: what a signal handler does meanwhile is done, but not analysed.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::missing_safety_doc)]
+
+pub mod atomic;
+#[cfg(feature = "export")]
+mod entry;
+pub mod findings;
+pub mod heap;
+pub mod memory;
+pub mod options;
+pub mod plain;
+pub mod schedule;
+pub mod spin;
+pub mod state;
+pub mod sync;
+pub mod thread;
+
+/// What the entry point at this address does, as far as loops are concerned.
+#[cfg(feature = "export")]
+use entry::entry_at;
+
+/// What the entry point at this address does: without entry points, there is none.
+#[cfg(not(feature = "export"))]
+fn entry_at(_: u64) -> Option<spin::Entry> {
+    None
+}

@@ -1,0 +1,328 @@
+//! Which thread goes on, when the user wants a say.
+//!
+//! Left to the operating system, threads are interrupted once in a million steps, and what needs two
+//! switches in the right places is never seen. With `schedule=random` or `pct:D` one thread runs at a
+//! time, and at every atomic access, fence and lock the runtime decides who is next: by coin, or by
+//! *probabilistic concurrency testing* (Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010),
+//! where threads have random priorities that change at D - 1 random steps, and a bug that needs D
+//! ordering constraints among k steps of n threads is found with probability at least 1/(n·k^(D-1)) in
+//! every run. Choices are a function of the seed, so a run can be had again.
+//!
+//! A thread that repeats a load at one place is waiting for somebody, and goes to the end of the queue.
+//! One that blocks in the system, where the runtime cannot see it, is noticed by its silence: somebody
+//! else is let go on, and the run may then differ from one time to the next.
+
+use crate::options::Schedule;
+use crate::state;
+use crate::thread::{self, Thread};
+use clocks::Tid;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+static TURN: AtomicU32 = AtomicU32::new(0);
+static STEPS: AtomicU64 = AtomicU64::new(0);
+static QUEUE: Mutex<Option<Queue>> = Mutex::new(None);
+
+/// How often a load is repeated at one place before its thread counts as waiting.
+const PATIENCE: u32 = 2;
+/// How long the thread whose turn it is may be silent before it counts as blocked, in milliseconds.
+const SILENCE: i64 = 40;
+
+struct Queue {
+    schedule: Schedule,
+    random: u64,
+    threads: BTreeMap<Tid, Slot>,
+    /// Steps at which the running thread's priority drops.
+    changes: Vec<u64>,
+    /// The lowest priority given so far; the next drop goes below.
+    lowest: i64,
+}
+
+struct Slot {
+    state: Waiting,
+    priority: i64,
+    timed_out: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Can go on.
+    No,
+    /// For something at an address.
+    For { address: usize, patient: bool },
+    /// Somewhere in the system.
+    Outside,
+}
+
+impl Queue {
+    fn bits(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn add(&mut self, tid: Tid) {
+        let priority = (self.bits() >> 33) as i64;
+        self.threads.insert(tid, Slot { state: Waiting::No, priority, timed_out: false });
+    }
+
+    fn demote(&mut self, tid: Tid) {
+        self.lowest -= 1;
+        let lowest = self.lowest;
+        if let Some(slot) = self.threads.get_mut(&tid) {
+            slot.priority = lowest;
+        }
+    }
+
+    /// Who is next; none if nobody can go on.
+    fn choose(&mut self) -> Option<Tid> {
+        let ready = |slot: &Slot| slot.state == Waiting::No;
+        let count = self.threads.values().filter(|slot| ready(slot)).count();
+        if count == 0 {
+            // Only a timeout can help.
+            let late = self
+                .threads
+                .iter_mut()
+                .find(|(_, slot)| matches!(slot.state, Waiting::For { patient: false, .. }));
+            let (&tid, slot) = late?;
+            slot.state = Waiting::No;
+            slot.timed_out = true;
+            return Some(tid);
+        }
+        match self.schedule {
+            Schedule::Random | Schedule::Os => {
+                let pick = self.bits() as usize % count;
+                let mut ready = self.threads.iter().filter(|(_, slot)| ready(slot));
+                ready.nth(pick).map(|(&tid, _)| tid)
+            }
+            Schedule::Pct(_) => {
+                let ready = self.threads.iter().filter(|(_, slot)| ready(slot));
+                ready.max_by_key(|(_, slot)| slot.priority).map(|(&tid, _)| tid)
+            }
+        }
+    }
+}
+
+fn queue<R>(f: impl FnOnce(&mut Queue) -> R) -> Option<R> {
+    let mut queue = QUEUE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    queue.as_mut().map(f)
+}
+
+/// Starts deciding, if the user wants.
+pub fn begin(main: Tid) {
+    let options = state::options();
+    if options.schedule == Schedule::Os {
+        return;
+    }
+    let mut new = Queue {
+        schedule: options.schedule,
+        random: options.seed,
+        threads: BTreeMap::new(),
+        changes: Vec::new(),
+        lowest: 0,
+    };
+    if let Schedule::Pct(depth) = options.schedule {
+        let steps = options.steps.max(1);
+        new.changes = (1..depth).map(|_| 1 + new.bits() % steps).collect();
+    }
+    new.add(main);
+    *QUEUE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(new);
+    TURN.store(u32::from(main) + 1, Ordering::SeqCst);
+    ACTIVE.store(true, Ordering::SeqCst);
+}
+
+/// Is somebody deciding?
+#[inline(always)]
+pub fn active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// How many decisions there were.
+pub fn steps() -> u64 {
+    STEPS.load(Ordering::Relaxed)
+}
+
+/// The thread is about to do something that others may notice.
+#[inline(always)]
+pub fn point(thread: &mut Thread, pc: usize) {
+    if active() {
+        decide(thread, pc);
+    }
+}
+
+#[cold]
+fn decide(thread: &mut Thread, pc: usize) {
+    let step = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
+    if thread.last_pc == pc {
+        thread.repeats += 1;
+    } else {
+        thread.repeats = 0;
+        thread.last_pc = pc;
+    }
+    let (tid, waiting) = (thread.tid, thread.repeats >= PATIENCE);
+    let next = queue(|queue| {
+        if let Some(slot) = queue.threads.get_mut(&tid) {
+            slot.state = Waiting::No;
+        }
+        if waiting || queue.changes.contains(&step) {
+            queue.demote(tid);
+        }
+        queue.choose()
+    });
+    if let Some(Some(next)) = next {
+        hand_over(tid, next);
+    }
+}
+
+fn hand_over(me: Tid, next: Tid) {
+    TURN.store(u32::from(next) + 1, Ordering::SeqCst);
+    if next != me {
+        wake_all();
+    }
+    wait_for_turn(me);
+}
+
+fn wake_all() {
+    // SAFETY: a wake-up of whoever waits on the word.
+    unsafe {
+        let word = (&raw const TURN).cast::<u32>();
+        libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, i32::MAX);
+    }
+}
+
+fn wait_for_turn(me: Tid) {
+    let mine = u32::from(me) + 1;
+    let mut last = (STEPS.load(Ordering::SeqCst), 0);
+    loop {
+        let turn = TURN.load(Ordering::SeqCst);
+        if turn == mine {
+            return;
+        }
+        let timeout = libc::timespec { tv_sec: 0, tv_nsec: SILENCE * 1_000_000 / 2 };
+        // SAFETY: waits until the word changes, or for a while.
+        let slept = unsafe {
+            let word = (&raw const TURN).cast::<u32>();
+            let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+            libc::syscall(libc::SYS_futex, word, operation, turn, &raw const timeout)
+        };
+        let steps = STEPS.load(Ordering::SeqCst);
+        if slept == 0 || steps != last.0 || TURN.load(Ordering::SeqCst) != turn {
+            last = (steps, 0);
+            continue;
+        }
+        last.1 += 1;
+        if last.1 >= 3 {
+            last.1 = 0;
+            steal(turn);
+        }
+    }
+}
+
+/// Whose turn it is has been silent for long: let somebody else go on.
+fn steal(turn: u32) {
+    queue(|queue| {
+        if TURN.load(Ordering::SeqCst) != turn {
+            return;
+        }
+        if let Some(slot) = turn.checked_sub(1).and_then(|tid| queue.threads.get_mut(&(tid as Tid)))
+        {
+            slot.state = Waiting::Outside;
+        }
+        if let Some(next) = queue.choose() {
+            TURN.store(u32::from(next) + 1, Ordering::SeqCst);
+            wake_all();
+        }
+    });
+}
+
+/// The calling thread waits until somebody wakes those who wait for `address`. Did it time out?
+pub fn block(address: usize, patient: bool) -> bool {
+    let Some(me) = thread::current().map(|thread| thread.tid) else { return false };
+    STEPS.fetch_add(1, Ordering::SeqCst);
+    let next = queue(|queue| {
+        if let Some(slot) = queue.threads.get_mut(&me) {
+            slot.state = Waiting::For { address, patient };
+            slot.timed_out = false;
+        }
+        queue.choose()
+    });
+    match next.flatten() {
+        Some(next) => hand_over(me, next),
+        None => {
+            // Everybody waits: for a thread that is outside, or forever.
+            TURN.store(0, Ordering::SeqCst);
+            wait_for_turn(me);
+        }
+    }
+    queue(|queue| queue.threads.get(&me).is_some_and(|slot| slot.timed_out)).unwrap_or(false)
+}
+
+/// Who waits for `address` may go on: one of them, or all.
+pub fn wake(address: usize, all: bool) {
+    if !active() {
+        return;
+    }
+    queue(|queue| {
+        let mut waiting: Vec<Tid> = queue
+            .threads
+            .iter()
+            .filter(
+                |(_, slot)| matches!(slot.state, Waiting::For { address: a, .. } if a == address),
+            )
+            .map(|(&tid, _)| tid)
+            .collect();
+        if !all && waiting.len() > 1 {
+            let pick = queue.bits() as usize % waiting.len();
+            waiting = vec![waiting[pick]];
+        }
+        for tid in waiting {
+            if let Some(slot) = queue.threads.get_mut(&tid) {
+                slot.state = Waiting::No;
+            }
+        }
+        if TURN.load(Ordering::SeqCst) == 0 {
+            if let Some(next) = queue.choose() {
+                TURN.store(u32::from(next) + 1, Ordering::SeqCst);
+                wake_all();
+            }
+        }
+    });
+}
+
+/// A thread is about to be started.
+pub fn started(tid: Tid) {
+    if active() {
+        queue(|queue| queue.add(tid));
+    }
+}
+
+/// The thread that was started begins: it waits for its turn.
+pub fn arrived(tid: Tid) {
+    if active() {
+        wait_for_turn(tid);
+    }
+}
+
+/// A thread ends; so does its turn.
+pub fn ended(tid: Tid) {
+    if !active() {
+        return;
+    }
+    queue(|queue| {
+        queue.threads.remove(&tid);
+        if TURN.load(Ordering::SeqCst) == u32::from(tid) + 1 {
+            let next = queue.choose();
+            TURN.store(next.map_or(0, |next| u32::from(next) + 1), Ordering::SeqCst);
+            wake_all();
+        }
+    });
+}
+
+/// Lets everybody run as they like from now on.
+pub fn stop() {
+    ACTIVE.store(false, Ordering::SeqCst);
+}

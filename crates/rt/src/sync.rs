@@ -1,0 +1,500 @@
+//! What the program asks of the C library that orders its threads.
+//!
+//! Each function does what the C library's does and tells the analysis which edges come of it. When the
+//! runtime schedules, nothing may block in the system: a lock that is taken is tried again after
+//! somebody released it.
+
+use crate::findings;
+use crate::heap;
+use crate::memory;
+use crate::schedule;
+use crate::state::{self, Created, Role};
+use crate::thread;
+use clocks::Tid;
+use clocks::trace::Event;
+use libc::{c_int, c_void, pthread_t};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// The C library's function of a name, below the one that intercepts it.
+#[macro_export]
+macro_rules! below {
+    ($name:literal, $type:ty) => {{
+        static FOUND: AtomicUsize = AtomicUsize::new(0);
+        let mut found = FOUND.load(Ordering::Relaxed);
+        if found == 0 {
+            found = $crate::sync::look_up($name);
+            FOUND.store(found, Ordering::Relaxed);
+        }
+        // SAFETY: the function has this type.
+        unsafe { std::mem::transmute::<usize, $type>(found) }
+    }};
+}
+
+/// The address of the C library's function.
+pub fn look_up(name: &std::ffi::CStr) -> usize {
+    // SAFETY: a look-up by name.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+    if found == 0 {
+        findings::die(&format!("the C library has no `{}`", name.to_string_lossy()));
+    }
+    found
+}
+
+/// What the calling thread did so far comes before what is done after an [`acquire`].
+pub fn release(address: usize, role: Role) {
+    edge(address, role, Edge::Release);
+}
+
+/// What the calling thread does from now on comes after what was done before a [`release`].
+pub fn acquire(address: usize, role: Role) {
+    edge(address, role, Edge::Acquire);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Release,
+    Acquire,
+}
+
+fn edge(address: usize, role: Role, edge: Edge) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    let known = state.objects.contains_key(&(address, role));
+    let object = state.object(address, role);
+    let tid = thread.tid;
+    match edge {
+        Edge::Release => state.analysis.release(tid, object),
+        Edge::Acquire => state.analysis.acquire(tid, object),
+    }
+    if let Some(recorder) = &mut state.recorder {
+        if !known {
+            recorder.record(&Event::Object);
+        }
+        recorder.record(&match edge {
+            Edge::Release => Event::Release { tid, object },
+            Edge::Acquire => Event::Acquire { tid, object },
+        });
+    }
+    thread.refresh(&state);
+    drop(state);
+    thread.busy = false;
+}
+
+/// The object is destroyed.
+pub fn destroy(address: usize) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    for role in [Role::Lock, Role::Readers, Role::Barrier(false), Role::Barrier(true)] {
+        if let Some(object) = state.objects.get(&(address, role)).copied() {
+            state.remove_object(address, role);
+            if let Some(recorder) = &mut state.recorder {
+                recorder.record(&Event::RemoveObject { object });
+            }
+        }
+    }
+    drop(state);
+    thread.busy = false;
+}
+
+fn point(pc: usize) {
+    if let Some(thread) = thread::current()
+        && !thread.busy
+    {
+        schedule::point(thread, pc);
+    }
+}
+
+/// Takes a lock: by waiting in the system, or by trying until it succeeds.
+pub fn take(
+    address: usize,
+    role: Role,
+    block: impl FnOnce() -> c_int,
+    attempt: impl Fn() -> c_int,
+    patient: bool,
+) -> c_int {
+    let result = if schedule::active() && thread::current().is_some_and(|thread| !thread.busy) {
+        point(address);
+        loop {
+            match attempt() {
+                libc::EBUSY => {
+                    if schedule::block(address, patient) {
+                        break libc::ETIMEDOUT;
+                    }
+                }
+                result => break result,
+            }
+        }
+    } else {
+        block()
+    };
+    if result == 0 || result == libc::EOWNERDEAD {
+        acquire(address, role);
+    }
+    result
+}
+
+/// Gives a lock back.
+pub fn give(address: usize, role: Role, unlock: impl FnOnce() -> c_int) -> c_int {
+    point(address);
+    release(address, role);
+    let result = unlock();
+    schedule::wake(address, true);
+    result
+}
+
+/// Waits for a condition, with the mutex given back meanwhile.
+///
+/// # Safety
+/// As `pthread_cond_wait`.
+pub unsafe fn wait(
+    condition: usize,
+    mutex: *mut libc::pthread_mutex_t,
+    patient: bool,
+    block: impl FnOnce() -> c_int,
+) -> c_int {
+    release(mutex as usize, Role::Lock);
+    let result = if schedule::active() && thread::current().is_some_and(|thread| !thread.busy) {
+        type Mutex = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> c_int;
+        let unlock = below!(c"pthread_mutex_unlock", Mutex);
+        let try_lock = below!(c"pthread_mutex_trylock", Mutex);
+        // SAFETY: the caller holds the mutex.
+        unsafe { unlock(mutex) };
+        schedule::wake(mutex as usize, true);
+        let timed_out = schedule::block(condition, patient);
+        // SAFETY: it is a mutex.
+        while unsafe { try_lock(mutex) } == libc::EBUSY {
+            schedule::block(mutex as usize, true);
+        }
+        if timed_out { libc::ETIMEDOUT } else { 0 }
+    } else {
+        block()
+    };
+    acquire(mutex as usize, Role::Lock);
+    result
+}
+
+// Barriers
+
+#[derive(Clone, Copy, Default)]
+struct Barrier {
+    needed: u32,
+    arrived: u32,
+    generation: bool,
+}
+
+static BARRIERS: Mutex<Option<HashMap<usize, Barrier>>> = Mutex::new(None);
+
+fn barriers<R>(f: impl FnOnce(&mut HashMap<usize, Barrier>) -> R) -> R {
+    let mut barriers = BARRIERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    f(barriers.get_or_insert_default())
+}
+
+/// A barrier for so many threads.
+pub fn barrier_made(address: usize, needed: u32) {
+    barriers(|all| all.insert(address, Barrier { needed, ..Barrier::default() }));
+}
+
+/// Waits at a barrier.
+pub fn barrier_wait(address: usize, block: impl FnOnce() -> c_int) -> c_int {
+    point(address);
+    // The next round must not mix with this one, so clocks alternate.
+    let generation = barriers(|all| all.entry(address).or_default().generation);
+    release(address, Role::Barrier(generation));
+    let last = barriers(|all| {
+        let barrier = all.entry(address).or_default();
+        barrier.arrived += 1;
+        let last = barrier.arrived >= barrier.needed;
+        if last {
+            barrier.arrived = 0;
+            barrier.generation = !generation;
+        }
+        last
+    });
+    if last {
+        fresh_barrier(address, !generation);
+    }
+    let result = if schedule::active() {
+        if last {
+            schedule::wake(address, true);
+            libc::PTHREAD_BARRIER_SERIAL_THREAD
+        } else {
+            while barriers(|all| all.entry(address).or_default().generation) == generation {
+                schedule::block(address, true);
+            }
+            0
+        }
+    } else {
+        block()
+    };
+    acquire(address, Role::Barrier(generation));
+    result
+}
+
+fn fresh_barrier(address: usize, generation: bool) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    let role = Role::Barrier(generation);
+    if let Some(object) = state.objects.get(&(address, role)).copied() {
+        state.remove_object(address, role);
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::RemoveObject { object });
+        }
+    }
+    drop(state);
+    thread.busy = false;
+}
+
+// Threads
+
+type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+
+/// What a new thread is to do; the entry point reads the first two fields.
+#[repr(C)]
+pub struct Task {
+    start: Start,
+    argument: *mut c_void,
+    tid: Tid,
+    registered: AtomicU32,
+}
+
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// The main thread, and the key whose destructor tells of a thread's end.
+pub fn begin() {
+    let mut key = 0;
+    // SAFETY: makes a key.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(key_destructor)) } != 0 {
+        findings::die("there are too many thread-specific keys");
+    }
+    KEY.store(key, Ordering::Relaxed);
+    let mut state = state::lock();
+    let tid = state.analysis.start(None);
+    if let Some(recorder) = &mut state.recorder {
+        recorder.record(&Event::Start { parent: None });
+    }
+    thread::enter(tid);
+    if let Some(thread) = thread::current() {
+        thread.refresh(&state);
+        thread.busy = false;
+    }
+    drop(state);
+    schedule::begin(tid);
+}
+
+/// Creates a thread that runs `entry`, which calls [`thread_begins`] and then the task.
+///
+/// # Safety
+/// As `pthread_create`.
+pub unsafe fn create(
+    start: Start,
+    argument: *mut c_void,
+    entry: Start,
+    detached: bool,
+    make: impl FnOnce(Start, *mut c_void) -> (c_int, pthread_t),
+) -> c_int {
+    let Some(thread) = thread::current() else { return make(start, argument).0 };
+    if thread.busy {
+        return make(start, argument).0;
+    }
+    point(start as usize);
+    thread.busy = true;
+    let tid = {
+        let mut state = state::lock();
+        let tid = state.analysis.start(Some(thread.tid));
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::Start { parent: Some(thread.tid) });
+        }
+        thread.refresh(&state);
+        tid
+    };
+    if tid >= 1 << 12 {
+        findings::die("there are more than 4096 threads at a time");
+    }
+    let task = Box::new(Task { start, argument, tid, registered: AtomicU32::new(0) });
+    let task = Box::into_raw(task);
+    schedule::started(tid);
+    let (result, handle) = make(entry, task.cast());
+    if result == 0 {
+        let mut state = state::lock();
+        state.threads.insert(handle, Created { tid, ended: false, detached });
+        drop(state);
+        // SAFETY: the new thread waits for this before it frees the task.
+        unsafe { (*task).registered.store(1, Ordering::Release) };
+    } else {
+        schedule::ended(tid);
+        let mut state = state::lock();
+        state.analysis.retire(tid);
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::Retire { tid });
+        }
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(task) });
+    }
+    thread.busy = false;
+    result
+}
+
+/// A new thread begins. Puts the function to call and its argument where the entry point finds them.
+///
+/// # Safety
+/// `task` must come from [`create`].
+pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c_void)) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        while (*task).registered.load(Ordering::Acquire) == 0 {
+            libc::sched_yield();
+        }
+        let task = Box::from_raw(task);
+        *out = (task.start, task.argument);
+        thread::enter(task.tid);
+        let thread = thread::current();
+        if let Some(thread) = thread {
+            thread.refresh(&state::lock());
+            thread.busy = false;
+        }
+        // The last rounds of destructors may still run code of the program.
+        libc::pthread_setspecific(KEY.load(Ordering::Relaxed), 4 as *mut c_void);
+        schedule::arrived(task.tid);
+    }
+}
+
+unsafe extern "C" fn key_destructor(rounds: *mut c_void) {
+    let rounds = rounds as usize;
+    if rounds > 1 {
+        // SAFETY: asks to be called again, after the other destructors.
+        let key = KEY.load(Ordering::Relaxed);
+        if unsafe { libc::pthread_setspecific(key, (rounds - 1) as *mut c_void) } == 0 {
+            return;
+        }
+    }
+    thread_ends();
+}
+
+fn thread_ends() {
+    let Some(thread) = thread::current() else { return };
+    thread.busy = true;
+    let tid = thread.tid;
+    // SAFETY: the calling thread.
+    let me = unsafe { libc::pthread_self() };
+    {
+        let mut state = state::lock();
+        let mut retire = false;
+        if let Some(created) = state.threads.get_mut(&me) {
+            created.ended = true;
+            retire = created.detached;
+        }
+        if retire {
+            state.threads.remove(&me);
+            state.analysis.retire(tid);
+            if let Some(recorder) = &mut state.recorder {
+                recorder.record(&Event::Retire { tid });
+            }
+        }
+    }
+    forget_stack();
+    schedule::ended(tid);
+    schedule::wake(me as usize, true);
+    thread::leave();
+}
+
+/// The stack will be another thread's.
+fn forget_stack() {
+    // SAFETY: asks for the calling thread's stack.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return;
+        }
+        let (mut address, mut size) = (std::ptr::null_mut(), 0);
+        libc::pthread_attr_getstack(&raw const attributes, &raw mut address, &raw mut size);
+        libc::pthread_attr_destroy(&raw mut attributes);
+        memory::clear(address as usize, size);
+        if size <= 1 << 24 {
+            let here = &raw const attributes as usize;
+            heap::gone_quietly(here.max(address as usize), address as usize + size);
+        }
+    }
+}
+
+/// The calling thread waited for the end of another.
+pub fn joined(handle: pthread_t) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    if let Some(created) = state.threads.remove(&handle) {
+        state.analysis.join(thread.tid, created.tid);
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::Join { tid: thread.tid, child: created.tid });
+        }
+    }
+    thread.refresh(&state);
+    drop(state);
+    thread.busy = false;
+}
+
+/// Waits for the end of a thread.
+pub fn join(handle: pthread_t, block: impl FnOnce() -> c_int) -> c_int {
+    if schedule::active() {
+        point(handle as usize);
+        while state::lock().threads.get(&handle).is_some_and(|created| !created.ended) {
+            schedule::block(handle as usize, true);
+        }
+    }
+    let result = block();
+    if result == 0 {
+        joined(handle);
+    }
+    result
+}
+
+/// Nobody will wait for the thread.
+pub fn detach(handle: pthread_t) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    let ended = state.threads.get_mut(&handle).is_some_and(|created| {
+        created.detached = true;
+        created.ended
+    });
+    if ended && let Some(created) = state.threads.remove(&handle) {
+        state.analysis.retire(created.tid);
+        if let Some(recorder) = &mut state.recorder {
+            recorder.record(&Event::Retire { tid: created.tid });
+        }
+    }
+    drop(state);
+    thread.busy = false;
+}
+
+/// Sleeps, or lets others go on when the runtime schedules.
+pub fn pause(sleep: impl FnOnce() -> c_int) -> c_int {
+    if schedule::active()
+        && let Some(thread) = thread::current()
+        && !thread.busy
+    {
+        thread.repeats = 100;
+        schedule::point(thread, thread.last_pc);
+        return 0;
+    }
+    sleep()
+}
