@@ -40,6 +40,8 @@ pub enum Command {
     /// Write a program in another tool's language
     #[command(long_about = help::EXPORT)]
     Export(Export),
+    #[command(flatten)]
+    Sanitizer(crate::sanitizer::args::Command),
     /// What a code such as FP0001 means, with an example and its fix
     Explain(Explain),
     /// Completions for a shell

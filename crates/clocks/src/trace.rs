@@ -6,8 +6,8 @@
 
 use crate::analysis::{Analysis, Done, Doubt, Intent, Loc, Object, Site, Stale, Tid};
 use crate::order::Order;
-use crate::shadow::{Cell, Conflict, Epoch, Me, Sets};
-use std::collections::{HashMap, HashSet};
+use crate::shadow::{self, Cell, Conflict, Epoch, Me, Sets};
+use std::collections::HashMap;
 
 /// How a recording begins.
 pub const MAGIC: &[u8] = b"fencepost recording 1\n";
@@ -397,16 +397,14 @@ pub enum Shown {
         tid: Tid,
         /// Where.
         site: Site,
-        /// Did it write?
-        is_write: bool,
+        /// How.
+        first: Way,
         /// The first, by whom.
         other: Tid,
         /// Where.
         other_site: Site,
-        /// Did it write?
-        other_writes: bool,
-        /// Was it atomic?
-        other_atomic: bool,
+        /// How.
+        second: Way,
         /// Which bytes.
         address: u64,
         /// How many.
@@ -414,6 +412,23 @@ pub enum Shown {
         /// The load that must be stale for it.
         doubt: Option<Doubt>,
     },
+}
+
+/// How something is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// Is it written?
+    pub writes: bool,
+    /// Atomically?
+    pub atomic: bool,
+    /// In which order, if that is known?
+    pub order: Option<Order>,
+}
+
+impl Way {
+    fn plain(writes: bool) -> Way {
+        Way { writes, atomic: false, order: None }
+    }
 }
 
 /// Tells an analysis what was recorded, and collects what it says.
@@ -424,7 +439,8 @@ pub struct Replay {
     addresses: Vec<(u64, u8)>,
     sets: Sets,
     pending: Option<Shown>,
-    live: HashSet<Loc>,
+    /// The live locations of every eight bytes.
+    live: HashMap<u64, Vec<Loc>>,
 }
 
 impl Replay {
@@ -436,12 +452,12 @@ impl Replay {
             addresses: vec![(0, 0)],
             sets: Sets::default(),
             pending: None,
-            live: HashSet::new(),
+            live: HashMap::new(),
         }
     }
 
     /// One more event; what it shows.
-    pub fn tell(&mut self, event: &Event) -> Result<Option<Shown>, &'static str> {
+    pub fn tell(&mut self, event: &Event) -> Result<Vec<Shown>, &'static str> {
         self.check(event)?;
         match *event {
             Event::Start { parent } => {
@@ -454,36 +470,45 @@ impl Replay {
                 let index = loc as usize;
                 self.addresses.resize(self.addresses.len().max(index + 1), (0, 0));
                 self.addresses[index] = (address, size);
-                self.live.insert(loc);
+                self.live.entry(address & !7).or_default().push(loc);
             }
             Event::Reset { loc, value } => self.analysis.reset(loc, value),
             Event::Remove { loc } => {
-                self.live.remove(&loc);
+                let (address, _) = self.addresses[loc as usize];
+                if let Some(here) = self.live.get_mut(&(address & !7)) {
+                    here.retain(|&other| other != loc);
+                }
                 self.analysis.remove(loc);
             }
             Event::Atomic { tid, loc, intent, order, done, site, operation } => {
                 let stale = intent
                     .and_then(|(intent, order)| self.analysis.arrive(tid, loc, order, intent));
                 let (address, size) = self.addresses[loc as usize];
+                let asked = intent.map_or(order, |(_, order)| order);
                 self.pending = stale.map(|stale| Shown::Stale {
                     tid,
                     site,
                     operation,
-                    order,
+                    order: asked,
                     address,
                     size,
                     stale,
                 });
-                if let Some(done) = done {
-                    self.analysis.perform(tid, loc, order, done, site);
-                }
+                let Some(done) = done else { return Ok(Vec::new()) };
+                let race = self.atomic(tid, address, size, order, done, site);
+                self.analysis.perform(tid, loc, order, done, site);
+                return Ok(race.into_iter().collect());
             }
             Event::Judged { ref spins } => {
                 let harmless = |shown: &Shown| match shown {
                     Shown::Stale { stale, .. } => stale.is_harmless(spins),
                     Shown::Race { .. } => false,
                 };
-                return Ok(self.pending.take().filter(|shown| !harmless(shown)));
+                let mut shown = self.pending.take().filter(|shown| !harmless(shown));
+                if let Some(Shown::Stale { stale, .. }) = &mut shown {
+                    stale.values.retain(|value| !spins.contains(value));
+                }
+                return Ok(shown.into_iter().collect());
             }
             Event::Fence { tid, order } => self.analysis.fence(tid, order),
             Event::Object => {
@@ -502,7 +527,7 @@ impl Replay {
             }
             Event::End { .. } => {}
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     fn plain(
@@ -512,7 +537,7 @@ impl Replay {
         mask: u8,
         is_write: bool,
         site: Site,
-    ) -> Option<Shown> {
+    ) -> Vec<Shown> {
         let clock = self.analysis.vector(tid);
         let me = Me { epoch: Epoch::new(tid, clock.get(tid as usize)), clock };
         let (cell, last_write, last_read) = self.cells.entry(address).or_default();
@@ -521,20 +546,67 @@ impl Replay {
         } else {
             cell.read(&me, mask, &self.sets)
         };
-        let shown = conflict.map(|Conflict { epoch, is_write: other_writes }| Shown::Race {
+        let race = |other: Tid, other_site: Site, second: Way| Shown::Race {
             tid,
             site,
-            is_write,
-            other: epoch.thread(),
-            other_site: if other_writes { *last_write } else { *last_read },
-            other_writes,
-            other_atomic: false,
+            first: Way::plain(is_write),
+            other,
+            other_site,
+            second,
             address: address + u64::from(mask.trailing_zeros()),
             size: mask.count_ones() as u8,
             doubt: self.analysis.doubt(tid),
-        });
+        };
+        let mut shown = Vec::new();
+        if let Some(Conflict { epoch, is_write: wrote }) = conflict {
+            let other_site = if wrote { *last_write } else { *last_read };
+            shown.push(race(epoch.thread(), other_site, Way::plain(wrote)));
+        }
         *(if is_write { last_write } else { last_read }) = site;
+        for &loc in self.live.get(&address).into_iter().flatten() {
+            let (at, size) = self.addresses[loc as usize];
+            if bytes(at, size) & mask != 0
+                && let Some((other, writes, at)) = self.analysis.atomic_race(tid, loc, is_write)
+            {
+                shown.push(race(other, at, Way { writes, atomic: true, order: None }));
+                break;
+            }
+        }
         shown
+    }
+
+    /// A plain access that races with an atomic one.
+    fn atomic(
+        &self,
+        tid: Tid,
+        address: u64,
+        size: u8,
+        order: Order,
+        done: Done,
+        site: Site,
+    ) -> Option<Shown> {
+        let (cell, last_write, last_read) = self.cells.get(&(address & !7))?;
+        let clock = self.analysis.vector(tid);
+        let me = Me { epoch: Epoch::new(tid, clock.get(tid as usize)), clock };
+        let writes = done != Done::Read;
+        let Conflict { epoch, is_write } =
+            shadow::peek(cell, &me, bytes(address, size), writes, &self.sets)?;
+        Some(Shown::Race {
+            tid,
+            site,
+            first: Way { writes, atomic: true, order: Some(order) },
+            other: epoch.thread(),
+            other_site: if is_write { *last_write } else { *last_read },
+            second: Way::plain(is_write),
+            address,
+            size,
+            doubt: self.analysis.doubt(tid),
+        })
+    }
+
+    fn is_live(&self, loc: Loc) -> bool {
+        let place = self.addresses.get(loc as usize).map(|(address, _)| address & !7);
+        place.and_then(|place| self.live.get(&place)).is_some_and(|here| here.contains(&loc))
     }
 
     /// Does the event speak of things that exist?
@@ -546,8 +618,8 @@ impl Replay {
             Event::Retire { tid } | Event::Fence { tid, .. } | Event::Plain { tid, .. } => {
                 thread(tid)
             }
-            Event::Reset { loc, .. } | Event::Remove { loc } => self.live.contains(&loc),
-            Event::Atomic { tid, loc, .. } => thread(tid) && self.live.contains(&loc),
+            Event::Reset { loc, .. } | Event::Remove { loc } => self.is_live(loc),
+            Event::Atomic { tid, loc, .. } => thread(tid) && self.is_live(loc),
             Event::RemoveObject { object } => self.analysis.has_object(object),
             Event::Release { tid, object } | Event::Acquire { tid, object } => {
                 thread(tid) && self.analysis.has_object(object)
@@ -559,4 +631,9 @@ impl Replay {
         };
         if ok { Ok(()) } else { Err("the recording speaks of something that does not exist") }
     }
+}
+
+/// Which of eight bytes these are.
+fn bytes(address: u64, size: u8) -> u8 {
+    (((1u32 << size.min(8)) - 1) << (address & 7)) as u8
 }

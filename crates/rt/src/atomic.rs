@@ -182,8 +182,60 @@ unsafe fn unanalysed<T: Word>(at: *mut T, effect: impl Fn(T) -> Effect<T>) -> T 
     }
 }
 
+/// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
+/// Attempts that fail are no events: a wait is asked about once, when the thread comes to it.
+pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, pc: usize) {
+    // SAFETY: the program accesses it; so below.
+    let now = || unsafe { T::load(at) };
+    let intent = match desired {
+        Some(_) => Intent::BlockingCas(expected.bits()),
+        None => Intent::Wait(expected.bits()),
+    };
+    arrive(at as usize, T::SIZE, now().bits(), order, intent, pc);
+    loop {
+        let Some(thread) = thread::current().filter(|thread| !thread.busy) else {
+            // Not analysed: a signal handler in the runtime, or a thread that is not known.
+            while now() != expected {
+                std::hint::spin_loop();
+            }
+            if let Some(desired) = desired {
+                unsafe { T::swap(at, desired) };
+            }
+            return;
+        };
+        schedule::point(thread, pc);
+        thread.busy = true;
+        let mut state = state::lock();
+        if now() == expected {
+            let site = thread.site(pc);
+            let loc = state.location(at as usize, T::SIZE, expected.bits());
+            let done = match desired {
+                Some(desired) => {
+                    unsafe { T::swap(at, desired) };
+                    Done::Update(desired.bits())
+                }
+                None => Done::Read,
+            };
+            let tid = thread.tid;
+            state.analysis.perform(tid, loc, order, done, site);
+            if let Some(recorder) = &mut state.recorder {
+                let (intent, operation, done) = (None, Operation::Wait as u8, Some(done));
+                recorder.record(&Event::Atomic { tid, loc, intent, order, done, site, operation });
+            }
+            thread.refresh(&state);
+            drop(state);
+            thread.busy = false;
+            return;
+        }
+        drop(state);
+        thread.busy = false;
+        // SAFETY: lets others run.
+        unsafe { libc::syscall(libc::SYS_sched_yield) };
+    }
+}
+
 /// A thread is about to wait for a value: may it end its waiting too early?
-pub fn arrive(at: usize, size: u8, value: u64, order: Order, intent: Intent, pc: usize) {
+fn arrive(at: usize, size: u8, value: u64, order: Order, intent: Intent, pc: usize) {
     let Some(thread) = thread::current() else { return };
     if thread.busy {
         return;
@@ -355,12 +407,7 @@ fn report(
     if thread.ignored > 0 || !state::options().robustness || stale.is_harmless(spins) {
         return;
     }
-    let kind = match operation {
-        Operation::Store => Kind::StaleWrite,
-        Operation::Exchange | Operation::Fetch => Kind::StaleUpdate,
-        Operation::Cas if stale.overtakes => Kind::StaleUpdate,
-        _ => Kind::StaleRead,
-    };
+    let kind = operation.kind(stale.overtakes);
     let other = stale.missed.map(|missed| Access {
         thread: missed.thread,
         operation: if missed.is_update { Operation::Fetch } else { Operation::Store },

@@ -18,7 +18,7 @@ use crate::sync;
 use crate::thread;
 use clocks::Order;
 use clocks::analysis::Intent;
-use libc::{c_int, c_uint, c_void, pthread_t, timespec};
+use libc::{c_char, c_int, c_uint, c_void, pthread_t, timespec};
 use std::arch::global_asm;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,19 +31,35 @@ static ALLOCATOR: heap::Below = heap::Below;
 /// Runs before the program's own constructors.
 #[used]
 #[unsafe(link_section = ".preinit_array")]
-static BEGIN: extern "C" fn() = begin;
+static BEGIN: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = begin_early;
 
 /// Runs after what the program registered with `atexit`.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
 
-extern "C" fn begin() {
+/// The C library does not know the environment yet, but its address is passed on.
+extern "C" fn begin_early(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    let mut text = String::new();
+    let mut entry = environment;
+    // SAFETY: an array of strings that ends with a null pointer.
+    unsafe {
+        while !entry.is_null() && !(*entry).is_null() {
+            let variable = std::ffi::CStr::from_ptr(*entry).to_string_lossy();
+            if let Some(value) = variable.strip_prefix("FENCEPOST_OPTIONS=") {
+                text = value.to_string();
+            }
+            entry = entry.add(1);
+        }
+    }
+    begin(&text);
+}
+
+fn begin(text: &str) {
     if heap::READY.load(Ordering::SeqCst) {
         return;
     }
-    let text = std::env::var("FENCEPOST_OPTIONS").unwrap_or_default();
-    let (options, complaints) = Options::parse(&text);
+    let (options, complaints) = Options::parse(text);
     for complaint in complaints {
         eprintln!("fencepost: {complaint}");
     }
@@ -153,7 +169,7 @@ extern "C" fn in_child() {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {
-    begin();
+    begin(&std::env::var("FENCEPOST_OPTIONS").unwrap_or_default());
 }
 
 #[unsafe(no_mangle)]
@@ -686,24 +702,23 @@ pub fn entry_at(address: u64) -> Option<Entry> {
 // What fencepost.h declares
 
 macro_rules! waits {
-    ($($type:ty: $arrive:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $arrive(at: *mut $type, value: $type, mode: c_int, cas: c_int, pc: usize) {
-            // SAFETY: the program is about to read it.
-            let now = unsafe { <$type as Word>::load(at) };
-            let value = value.bits();
-            let intent = if cas != 0 { Intent::BlockingCas(value) } else { Intent::Wait(value) };
-            let size = <$type as Word>::SIZE;
-            atomic::arrive(at as usize, size, now.bits(), order(mode), intent, pc);
+    ($($type:ty: $wait:ident $wait_inner:ident $bcas:ident $bcas_inner:ident;)*) => {$(
+        with_caller!($wait "rcx" $wait_inner);
+        with_caller!($bcas "r8" $bcas_inner);
+        extern "C" fn $wait_inner(at: *mut $type, value: $type, mode: c_int, pc: usize) {
+            atomic::wait(at, value, None, order(mode), pc);
+        }
+        extern "C" fn $bcas_inner(at: *mut $type, value: $type, new: $type, mode: c_int, pc: usize) {
+            atomic::wait(at, value, Some(new), order(mode), pc);
         }
     )*};
 }
 
 waits! {
-    u8: __fencepost_arrive1;
-    u16: __fencepost_arrive2;
-    u32: __fencepost_arrive4;
-    u64: __fencepost_arrive8;
+    u8: __fencepost_wait1 wait1 __fencepost_bcas1 bcas1;
+    u16: __fencepost_wait2 wait2 __fencepost_bcas2 bcas2;
+    u32: __fencepost_wait4 wait4 __fencepost_bcas4 bcas4;
+    u64: __fencepost_wait8 wait8 __fencepost_bcas8 bcas8;
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@
 
 use crate::state;
 use clocks::analysis::Doubt;
-use clocks::trace::{self, Event};
+use clocks::trace::{self, Event, Way};
 use clocks::{Order, Site, Tid};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -55,7 +55,57 @@ pub enum Operation {
     Wait,
 }
 
+impl Kind {
+    /// How reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::StaleRead => "stale-read",
+            Kind::StaleWrite => "stale-write",
+            Kind::StaleUpdate => "stale-update",
+            Kind::Race => "race",
+        }
+    }
+}
+
 impl Operation {
+    const ALL: [Operation; 10] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::AtomicRead,
+        Operation::AtomicWrite,
+        Operation::Load,
+        Operation::Store,
+        Operation::Exchange,
+        Operation::Fetch,
+        Operation::Cas,
+        Operation::Wait,
+    ];
+
+    /// The operation with this number in a recording.
+    pub fn from_number(number: u8) -> Operation {
+        Operation::ALL.get(usize::from(number)).copied().unwrap_or(Operation::Read)
+    }
+
+    /// One of the accesses of a race.
+    pub fn of(way: Way) -> Operation {
+        match (way.atomic, way.writes) {
+            (false, false) => Operation::Read,
+            (false, true) => Operation::Write,
+            (true, false) => Operation::AtomicRead,
+            (true, true) => Operation::AtomicWrite,
+        }
+    }
+
+    /// What is wrong if this operation goes wrong.
+    pub fn kind(self, overtakes: bool) -> Kind {
+        match self {
+            Operation::Store => Kind::StaleWrite,
+            Operation::Exchange | Operation::Fetch => Kind::StaleUpdate,
+            Operation::Cas if overtakes => Kind::StaleUpdate,
+            _ => Kind::StaleRead,
+        }
+    }
+
     /// How reports call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -144,12 +194,7 @@ pub fn report(finding: &Finding) {
 
 impl Finding {
     fn json(&self) -> String {
-        let kind = match self.kind {
-            Kind::StaleRead => "stale-read",
-            Kind::StaleWrite => "stale-write",
-            Kind::StaleUpdate => "stale-update",
-            Kind::Race => "race",
-        };
+        let kind = self.kind.name();
         let access = |access: &Access| {
             let order = access.order.map_or("null".into(), |order| format!("\"{}\"", order.name()));
             format!(
@@ -231,6 +276,9 @@ pub fn finish() {
     let buffered = std::mem::take(&mut *BUFFER.lock().unwrap_or_else(|p| p.into_inner()));
     if !buffered.is_empty() {
         print(&buffered);
+    }
+    if state::options().raw.is_some() && crate::schedule::steps() > 0 {
+        emit(&format!("{{\"steps\":{}}}\n", crate::schedule::steps()));
     }
     if state::options().record.is_some() {
         let trailer = maps();

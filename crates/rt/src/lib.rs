@@ -19,7 +19,8 @@
 //! that is inside it as *busy*: what a signal handler does meanwhile is done, but not analysed.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![allow(clippy::missing_safety_doc)]
+// Addresses come from the program, which is about to access them itself.
+#![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
 pub mod atomic;
 #[cfg(feature = "export")]

@@ -284,11 +284,11 @@ pub fn wake(address: usize, all: bool) {
                 slot.state = Waiting::No;
             }
         }
-        if TURN.load(Ordering::SeqCst) == 0 {
-            if let Some(next) = queue.choose() {
-                TURN.store(u32::from(next) + 1, Ordering::SeqCst);
-                wake_all();
-            }
+        if TURN.load(Ordering::SeqCst) == 0
+            && let Some(next) = queue.choose()
+        {
+            TURN.store(u32::from(next) + 1, Ordering::SeqCst);
+            wake_all();
         }
     });
 }

@@ -1,0 +1,147 @@
+//! The command line of the sanitizer.
+
+use clap::{Args as Arguments, Subcommand};
+use rt::options::Schedule;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile and link C with the sanitizer: CC="fencepost cc" make
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc(Compile),
+    /// Compile and link C++ with the sanitizer: CXX="fencepost c++" make
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    Cxx(Compile),
+    /// Compile Rust with the sanitizer
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Rustc(Compile),
+    /// Run cargo with the sanitizer: fencepost cargo test
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cargo(Compile),
+    /// Run a program built with the sanitizer, as often as you like, and report what it finds
+    #[command(long_about = RUN, after_long_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Analyse a recording of `run --record` again
+    Replay(Replay),
+    /// Print findings as the runtime writes them
+    #[command(hide = true)]
+    ReportRaw(ReportRaw),
+}
+
+/// Arguments that are passed on.
+#[derive(Arguments, Debug)]
+pub struct Compile {
+    /// What the compiler gets
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub arguments: Vec<OsString>,
+}
+
+/// Arguments of `run`.
+#[derive(Arguments, Debug)]
+pub struct Run {
+    /// How often to run it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: u64,
+    /// Who decides which thread goes on: os, random, or pct:D
+    #[arg(long, value_name = "WHO", default_value = "os", value_parser = schedule)]
+    pub schedule: Schedule,
+    /// Seed of the first run's schedule; the others count on from it
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Stop after the first run with findings
+    #[arg(long)]
+    pub until_found: bool,
+    /// Do again what a report's token stands for
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["runs", "schedule", "seed"])]
+    pub token: Option<String>,
+    /// How many runs at a time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+    /// Stop a run after this time, such as 30s
+    #[arg(long, value_name = "DURATION", value_parser = crate::quantity::duration)]
+    pub timeout: Option<Duration>,
+    /// Record everything for `fencepost replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub program: Vec<OsString>,
+}
+
+/// What to report, and how.
+#[derive(Arguments, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Print a JSON object per finding
+    #[arg(long)]
+    pub json: bool,
+    /// Findings not to report, see the manual
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
+    /// Report only findings whose ids are not in this file
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the ids of all findings to this file, for --baseline
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+}
+
+/// Arguments of `replay`.
+#[derive(Arguments, Debug)]
+pub struct Replay {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub recording: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Arguments of `report-raw`.
+#[derive(Arguments, Debug)]
+pub struct ReportRaw {
+    /// Where the report goes: stderr, stdout, or a file, to which the process id is added
+    #[arg(long)]
+    pub log_path: Option<String>,
+    /// The process that wrote the findings
+    #[arg(long)]
+    pub pid: Option<u32>,
+    /// Findings not to report
+    #[arg(long)]
+    pub suppressions: Option<PathBuf>,
+}
+
+fn schedule(text: &str) -> Result<Schedule, String> {
+    Schedule::parse(text).ok_or_else(|| "expected os, random or pct:D, such as pct:3".to_string())
+}
+
+const RUN: &str = "\
+Runs a program that was built with `fencepost cc`, `c++`, `rustc` or `cargo`, and reports accesses that weak \
+memory may let go wrong, and data races. Each finding is reported once, with both accesses, however many \
+runs and processes find it. The analysis predicts: what is reported need not have happened in this run.
+
+Left to the operating system, threads seldom switch where it matters. With --schedule random or pct:D the \
+runtime decides at every atomic access and lock who goes on. A report then has a token, with which the same \
+run can be had again.
+
+The program's own options for the runtime are in FENCEPOST_OPTIONS, name=value pairs separated by colons: \
+exitcode, log_path, halt_on_error, suppressions, history_size, report_races, report_robustness.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  fencepost cc -O1 -o queue queue.c -pthread && fencepost run ./queue
+  fencepost run --runs 1000 --schedule pct:3 --until-found ./queue
+  fencepost run --token pct:3/140/17 ./queue
+  fencepost run --record queue.rec ./queue && fencepost replay queue.rec
+
+Exit codes: 66 something was found, 2 bad input, 124 a run was stopped by --timeout, otherwise the
+program's own.";

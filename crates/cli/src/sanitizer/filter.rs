@@ -1,0 +1,112 @@
+//! Which findings are not reported: suppressions and baselines.
+//!
+//! A suppressions file has one rule a line, `#` begins a comment:
+//!
+//!     race:parse_*          a function on either stack, with * for anything
+//!     stale-read:queue.c    or a file
+//!     id:FP1a2b3c4d         or one finding
+//!     *:third_party/*       or whatever it is
+//!
+//! A baseline is a list of ids.
+
+use super::args::Output;
+use super::finding::Finding;
+use super::symbols::Frame;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+/// What is left out.
+#[derive(Clone, Default, Debug)]
+pub struct Filter {
+    rules: Vec<(String, String)>,
+    known: HashSet<String>,
+}
+
+impl Filter {
+    /// As the user asked.
+    pub fn new(output: &Output) -> Result<Filter, String> {
+        let mut filter = Filter::default();
+        if let Some(path) = &output.suppressions {
+            for (number, line) in lines(path)?.iter().enumerate() {
+                let line = content(line);
+                if line.is_empty() {
+                    continue;
+                }
+                let Some((kind, pattern)) = line.split_once(':') else {
+                    return Err(format!(
+                        "{}:{}: expected KIND:PATTERN, such as race:parse_*, found `{line}`",
+                        path.display(),
+                        number + 1
+                    ));
+                };
+                filter.rules.push((kind.trim().to_string(), pattern.trim().to_string()));
+            }
+        }
+        if let Some(path) = &output.baseline {
+            let ids = lines(path)?;
+            filter.known = ids.iter().map(|line| content(line).to_string()).collect();
+        }
+        Ok(filter)
+    }
+
+    /// Is the finding left out?
+    pub fn covers(&self, finding: &Finding) -> bool {
+        self.known.contains(&finding.id)
+            || self.rules.iter().any(|(kind, pattern)| match kind.as_str() {
+                "id" => *pattern == finding.id,
+                _ if kind == "*" || *kind == finding.kind => {
+                    finding.frames().any(|frame| mentions(frame, pattern))
+                }
+                _ => false,
+            })
+    }
+}
+
+fn lines(path: &Path) -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("{}: cannot read the file: {error}", path.display()))?;
+    Ok(text.lines().map(str::to_string).collect())
+}
+
+fn content(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
+}
+
+fn mentions(frame: &Frame, pattern: &str) -> bool {
+    let function = frame.function.as_deref().is_some_and(|name| matches(pattern, name));
+    let file = frame
+        .file
+        .as_deref()
+        .is_some_and(|file| matches(pattern, file) || matches(&format!("*/{pattern}"), file));
+    function || file || matches(&format!("*/{pattern}"), &frame.module)
+}
+
+/// Does the text match, with `*` for anything?
+fn matches(pattern: &str, text: &str) -> bool {
+    let parts: Vec<&str> = pattern.split('*').collect();
+    let [first, middle @ .., last] = &parts[..] else { return pattern == text };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns() {
+        assert!(matches("parse_*", "parse_line"));
+        assert!(matches("*line", "parse_line"));
+        assert!(matches("p*l*e", "parse_line"));
+        assert!(matches("*line", "lineline"));
+        assert!(matches("exact", "exact"));
+        assert!(!matches("exact", "exactly"));
+        assert!(!matches("parse_*", "reparse_"));
+        assert!(matches("*", ""));
+    }
+}

@@ -1,0 +1,259 @@
+//! Findings with names, once each.
+
+use super::filter::Filter;
+use super::raw::{self, Raw};
+use super::symbols::{Frame, Mapping, Symbols};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The same from run to run and build to build, as long as the lines stay where they are.
+    pub id: String,
+    /// `stale-read`, `stale-write`, `stale-update` or `race`.
+    pub kind: String,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// The access at fault.
+    pub access: Access,
+    /// What it misses or races with.
+    pub other: Option<Access>,
+    /// How many bytes.
+    pub size: u64,
+    /// What the missed write wrote.
+    pub value: Option<u64>,
+    /// What may be read instead.
+    pub stale_values: Vec<u64>,
+    /// The load that must be stale for a race to happen.
+    pub needs_stale_load: Option<Vec<Frame>>,
+    /// What to do about it.
+    pub advice: Vec<String>,
+    /// With what the run can be had again, if the runtime scheduled.
+    pub token: Option<String>,
+    /// In how many runs it was found.
+    pub runs: u64,
+}
+
+/// One of the accesses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Access {
+    /// Who: threads are numbered as they start; 0 is the main thread.
+    pub thread: u32,
+    /// What.
+    pub operation: String,
+    /// In which order.
+    pub order: Option<String>,
+    /// Where, innermost first.
+    pub stack: Vec<Frame>,
+}
+
+impl Access {
+    /// `atomic load (acquire)`.
+    pub fn describe(&self) -> String {
+        match &self.order {
+            Some(order) => format!("{} ({order})", self.operation),
+            None => self.operation.clone(),
+        }
+    }
+
+    /// `queue.c:12`.
+    pub fn place(&self) -> String {
+        self.stack.first().map_or_else(|| "?".into(), super::text::place)
+    }
+
+    fn acquires(&self) -> bool {
+        matches!(self.order.as_deref(), Some("consume" | "acquire" | "acq_rel" | "seq_cst"))
+    }
+
+    fn releases(&self) -> bool {
+        matches!(self.order.as_deref(), Some("release" | "acq_rel" | "seq_cst"))
+    }
+}
+
+impl Finding {
+    /// All frames of both stacks.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.access.stack.iter().chain(self.other.iter().flat_map(|other| &other.stack))
+    }
+
+    fn new(
+        raw: &raw::Finding,
+        maps: &[Mapping],
+        symbols: &mut Symbols,
+        token: Option<&str>,
+    ) -> Finding {
+        let mut access = |access: &raw::Access| Access {
+            thread: access.thread,
+            operation: access.operation.clone(),
+            order: access.order.clone(),
+            stack: symbols.stack(&access.stack, maps),
+        };
+        let first = access(&raw.access);
+        let other = raw.other.as_ref().map(access);
+        let doubt = raw.doubt.as_ref().map(|doubt| symbols.stack(&doubt.load, maps));
+        let mut finding = Finding {
+            id: String::new(),
+            kind: raw.kind.clone(),
+            message: String::new(),
+            access: first,
+            other,
+            size: raw.size,
+            value: raw.value,
+            stale_values: raw.stale.clone(),
+            needs_stale_load: doubt,
+            advice: Vec::new(),
+            token: token.map(str::to_string),
+            runs: 1,
+        };
+        finding.id = finding.identify();
+        finding.message = finding.summarise();
+        finding.advice = finding.advise();
+        finding
+    }
+
+    /// Where it is: what makes two findings the same.
+    fn key(&self) -> (String, String, String) {
+        let place = |access: &Access| {
+            access.stack.first().map_or_else(String::new, |frame| match (&frame.file, frame.line) {
+                (Some(file), Some(line)) => {
+                    let name = file.rsplit('/').next().unwrap_or(file);
+                    format!("{name}:{line}:{}", frame.function.as_deref().unwrap_or_default())
+                }
+                _ => {
+                    let name = frame.module.rsplit('/').next().unwrap_or_default();
+                    format!("{name}+{:x}", frame.offset)
+                }
+            })
+        };
+        let (mut a, mut b) =
+            (place(&self.access), self.other.as_ref().map(place).unwrap_or_default());
+        if self.kind == "race" && b < a {
+            std::mem::swap(&mut a, &mut b);
+        }
+        (self.kind.clone(), a, b)
+    }
+
+    fn identify(&self) -> String {
+        let (kind, a, b) = self.key();
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for byte in kind.bytes().chain([0]).chain(a.bytes()).chain([0]).chain(b.bytes()) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        format!("FP{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+    }
+
+    fn summarise(&self) -> String {
+        let place = self.access.place();
+        match self.kind.as_str() {
+            "stale-read" => {
+                format!("this {} may read a stale value: {place}", self.access.operation)
+            }
+            "stale-write" => {
+                format!("this store may take effect before one that is there already: {place}")
+            }
+            "stale-update" => {
+                format!("this {} may act on a stale value: {place}", self.access.operation)
+            }
+            _ => {
+                let other = self.other.as_ref().map_or_else(|| "?".into(), Access::place);
+                format!("data race: {place} and {other}")
+            }
+        }
+    }
+
+    /// The smallest strengthening that rules it out.
+    fn advise(&self) -> Vec<String> {
+        let Some(other) = &self.other else { return Vec::new() };
+        let (here, there) = (self.access.place(), other.place());
+        if self.kind == "race" {
+            return match &self.needs_stale_load {
+                Some(load) => {
+                    let load = load.first().map_or_else(|| "?".into(), super::text::place);
+                    vec![format!(
+                        "the race needs the load at {load} to be stale: repair that, and the race is gone"
+                    )]
+                }
+                None => vec![
+                    "order the two accesses: with a mutex, or by a release store after the first and an \
+                     acquire load that reads it before the second"
+                        .into(),
+                ],
+            };
+        }
+        let mut advice = Vec::new();
+        if !other.releases() || !self.access.acquires() {
+            let mut parts = Vec::new();
+            if !other.releases() {
+                parts.push(format!("the write at {there} release"));
+            }
+            if !self.access.acquires() && self.kind == "stale-read" {
+                parts.push(format!("the {} at {here} acquire", self.access.operation));
+            }
+            if !parts.is_empty() {
+                advice.push(format!(
+                    "if the thread learned of that write through another atomic, make the accesses on the \
+                     way release and acquire ({})",
+                    parts.join(", ")
+                ));
+            }
+        }
+        let lead = if advice.is_empty() { "" } else { "otherwise " };
+        advice.push(format!(
+            "{lead}put a seq_cst fence before {here}, after the thread's own last write, and one after \
+             {there} in the other thread; or make these accesses seq_cst"
+        ));
+        advice
+    }
+}
+
+/// All findings, once each.
+pub struct Collection {
+    /// In the order in which they were found.
+    pub findings: Vec<Finding>,
+    /// How many were left out.
+    pub suppressed: usize,
+    symbols: Symbols,
+    filter: Filter,
+    seen: HashMap<(String, String, String), Option<usize>>,
+}
+
+impl Collection {
+    /// Nothing yet.
+    pub fn new(filter: Filter) -> Self {
+        Collection {
+            findings: Vec::new(),
+            suppressed: 0,
+            symbols: Symbols::default(),
+            filter,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Adds what one run found; says which findings are new.
+    pub fn add(&mut self, raw: &Raw, token: Option<&str>) -> Vec<usize> {
+        let mut new = Vec::new();
+        let mut here = Vec::new();
+        for (finding, maps) in &raw.findings {
+            let finding = Finding::new(finding, maps, &mut self.symbols, token);
+            let key = finding.key();
+            match self.seen.get(&key) {
+                Some(Some(index)) if !here.contains(index) && !new.contains(index) => {
+                    here.push(*index);
+                    self.findings[*index].runs += 1;
+                }
+                Some(_) => {}
+                None if self.filter.covers(&finding) => {
+                    self.suppressed += 1;
+                    self.seen.insert(key, None);
+                }
+                None => {
+                    new.push(self.findings.len());
+                    self.seen.insert(key, Some(self.findings.len()));
+                    self.findings.push(finding);
+                }
+            }
+        }
+        new
+    }
+}

@@ -1,0 +1,267 @@
+//! `fencepost run`: the program, as often as the user likes.
+
+use super::args::{Output, Run};
+use super::filter::Filter;
+use super::finding::Collection;
+use super::raw::Raw;
+use super::{FOUND, text};
+use crate::terminal;
+use rt::options::Schedule;
+use std::io::{IsTerminal, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How a run is scheduled, in a form that can be printed and read again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Token {
+    schedule: Schedule,
+    steps: u64,
+    seed: u64,
+}
+
+impl Token {
+    fn parse(text: &str) -> Option<Token> {
+        let mut parts = text.split('/');
+        let schedule =
+            Schedule::parse(parts.next()?).filter(|&schedule| schedule != Schedule::Os)?;
+        let token = Token {
+            schedule,
+            steps: parts.next()?.parse().ok()?,
+            seed: parts.next()?.parse().ok()?,
+        };
+        (parts.next().is_none() && token.steps > 0).then_some(token)
+    }
+
+    fn text(&self) -> Option<String> {
+        let schedule = match self.schedule {
+            Schedule::Os => return None,
+            Schedule::Random => "random".to_string(),
+            Schedule::Pct(depth) => format!("pct:{depth}"),
+        };
+        Some(format!("{schedule}/{}/{}", self.steps, self.seed))
+    }
+
+    fn options(&self) -> String {
+        let schedule = match self.schedule {
+            Schedule::Os => "os".to_string(),
+            Schedule::Random => "random".to_string(),
+            Schedule::Pct(depth) => format!("pct,{depth}"),
+        };
+        format!("schedule={schedule}:steps={}:seed={}", self.steps, self.seed)
+    }
+}
+
+struct Running {
+    child: Child,
+    token: Token,
+    raw: std::path::PathBuf,
+    since: Instant,
+    timed_out: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Run) -> Result<ExitCode, String> {
+    let filter = Filter::new(&args.output)?;
+    let mut collection = Collection::new(filter);
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    if args.record.is_some() && (args.runs > 1 || args.jobs > 1) {
+        return Err("--record keeps one run: leave out --runs and --jobs".into());
+    }
+    let told = args.token.as_deref().map(|token| {
+        Token::parse(token).ok_or_else(|| {
+            format!("`{token}` is no token of a report: expected one such as pct:3/140/17")
+        })
+    });
+    let told = told.transpose()?;
+    let mut first = told.unwrap_or(Token { schedule: args.schedule, steps: 100, seed: args.seed });
+    let runs = if told.is_some() { 1 } else { args.runs };
+    let progress = Progress::new(runs);
+    let (mut started, mut ended, mut processes) = (0, 0, 0);
+    let mut last = None;
+    let mut running: Vec<Running> = Vec::new();
+    let mut stop = false;
+    while started < runs || !running.is_empty() {
+        while !stop && started < runs && running.len() < usize::from(args.jobs) {
+            let token = Token { seed: first.seed.wrapping_add(started), ..first };
+            running.push(start(args, token, folder.path(), started)?);
+            started += 1;
+        }
+        let Some(index) = wait(&mut running, args.timeout)? else { break };
+        let (mut one, status) = index;
+        ended += 1;
+        let written = std::fs::read(&one.raw).unwrap_or_default();
+        let _ = std::fs::remove_file(&one.raw);
+        let raw = Raw::parse(&String::from_utf8_lossy(&written));
+        processes += raw.processes;
+        if told.is_none() && raw.steps > 0 && ended == 1 {
+            // From now on, changes are spread over as many steps as there are.
+            first.steps = raw.steps;
+        }
+        let new = collection.add(&raw, one.token.text().as_deref());
+        progress.done(ended, collection.findings.len());
+        for &index in &new {
+            show(&collection, index, &args.output, &progress);
+        }
+        if one.timed_out {
+            progress.hide();
+            terminal::complain("fencepost: the program was stopped by --timeout");
+            let _ = one.child.kill();
+        } else if let Some(signal) = status.signal() {
+            progress.hide();
+            terminal::complain(&format!("fencepost: the program was killed by {}", name(signal)));
+        }
+        let code = match (one.timed_out, status.signal()) {
+            (true, _) => 124,
+            (_, Some(signal)) => 128 + signal as u8,
+            _ => status.code().unwrap_or(0) as u8,
+        };
+        last = Some(last.filter(|&code| code != 0).unwrap_or(code));
+        if args.until_found && !collection.findings.is_empty() {
+            stop = true;
+            started = runs;
+        }
+    }
+    progress.hide();
+    if processes == 0 {
+        let program = Path::new(&args.program[0]).display();
+        return Err(format!(
+            "{program}: nothing to check: build it with fencepost cc, c++, rustc or cargo"
+        ));
+    }
+    if let Some(path) = &args.output.write_baseline {
+        let ids: String =
+            collection.findings.iter().map(|finding| finding.id.clone() + "\n").collect();
+        std::fs::write(path, ids).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    if !args.output.json {
+        terminal::complain(&text::summary(&collection, ended));
+    }
+    Ok(match collection.findings.is_empty() {
+        true => ExitCode::from(last.unwrap_or(0)),
+        false => ExitCode::from(FOUND),
+    })
+}
+
+/// Prints a finding.
+pub fn show(collection: &Collection, index: usize, output: &Output, progress: &Progress) {
+    let finding = &collection.findings[index];
+    progress.hide();
+    if output.json {
+        let line = serde_json::to_string(finding).unwrap_or_default();
+        let _ = writeln!(std::io::stdout(), "{line}");
+    } else {
+        let _ = write!(std::io::stderr(), "{}", text::finding(finding));
+    }
+}
+
+fn start(args: &Run, token: Token, folder: &Path, number: u64) -> Result<Running, String> {
+    let raw = folder.join(format!("findings-{number}"));
+    let escape = |path: &Path| {
+        path.to_string_lossy().replace('%', "%25").replace(':', "%3a").replace(' ', "%20")
+    };
+    let mut options = std::env::var("FENCEPOST_OPTIONS").unwrap_or_default();
+    options.push_str(&format!(":{}:raw={}", token.options(), escape(&raw)));
+    if let Some(record) = &args.record {
+        let record = std::path::absolute(record).unwrap_or_else(|_| record.clone());
+        if let Err(error) = std::fs::write(&record, []) {
+            return Err(format!("{}: cannot record there: {error}", record.display()));
+        }
+        options.push_str(&format!(":record={}", escape(&record)));
+    }
+    let mut command = Command::new(&args.program[0]);
+    command.args(&args.program[1..]).env("FENCEPOST_OPTIONS", options);
+    if args.timeout.is_some() {
+        // A group of its own, so that its children end with it.
+        command.process_group(0);
+    }
+    let child = command.spawn().map_err(|error| {
+        format!("cannot run {}: {error}", Path::new(&args.program[0]).display())
+    })?;
+    Ok(Running { child, token, raw, since: Instant::now(), timed_out: false })
+}
+
+/// Waits until one of them ends.
+fn wait(
+    running: &mut Vec<Running>,
+    timeout: Option<Duration>,
+) -> Result<Option<(Running, ExitStatus)>, String> {
+    let failed = |error: std::io::Error| format!("cannot wait for the program: {error}");
+    if let [_] = &running[..]
+        && timeout.is_none()
+        && let Some(mut one) = running.pop()
+    {
+        let status = one.child.wait().map_err(failed)?;
+        return Ok(Some((one, status)));
+    }
+    while !running.is_empty() {
+        for index in 0..running.len() {
+            let one = &mut running[index];
+            if let Some(status) = one.child.try_wait().map_err(failed)? {
+                return Ok(Some((running.swap_remove(index), status)));
+            }
+            if !one.timed_out && timeout.is_some_and(|limit| one.since.elapsed() > limit) {
+                one.timed_out = true;
+                // SAFETY: the group was made for this child.
+                unsafe { libc::kill(-(one.child.id() as i32), libc::SIGKILL) };
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(None)
+}
+
+fn name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGSEGV => "SIGSEGV (a bad address)",
+        libc::SIGABRT => "SIGABRT (it gave up)",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGINT => "SIGINT",
+        other => return format!("signal {other}"),
+    };
+    name.to_string()
+}
+
+/// How far we are, where somebody is looking.
+pub struct Progress(Option<indicatif::ProgressBar>);
+
+impl Progress {
+    /// Of so many runs.
+    pub fn new(runs: u64) -> Progress {
+        let wanted = runs > 1 && std::io::stderr().is_terminal();
+        Progress(wanted.then(|| indicatif::ProgressBar::new(runs)))
+    }
+
+    fn done(&self, ended: u64, found: usize) {
+        if let Some(bar) = &self.0 {
+            bar.set_position(ended);
+            bar.set_message(format!("{found} found"));
+        }
+    }
+
+    fn hide(&self) {
+        if let Some(bar) = &self.0 {
+            bar.suspend(|| {});
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back() {
+        for text in ["pct:3/140/17", "random/1/0"] {
+            assert_eq!(Token::parse(text).and_then(|token| token.text()).as_deref(), Some(text));
+        }
+        for text in ["", "pct:3", "os/1/1", "pct:3/0/1", "pct:x/1/1", "random/1/1/1"] {
+            assert_eq!(Token::parse(text), None, "{text}");
+        }
+    }
+}

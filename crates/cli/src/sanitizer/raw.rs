@@ -1,0 +1,145 @@
+//! What the runtime writes: lines of JSON with addresses instead of names.
+
+use super::args::{Output, ReportRaw};
+use super::filter::Filter;
+use super::finding::Collection;
+use super::symbols::Mapping;
+use super::{FOUND, text};
+use serde::Deserialize;
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+/// A finding.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: String,
+    /// How many.
+    pub size: u64,
+    /// The access at fault.
+    pub access: Access,
+    /// What it misses or races with.
+    pub other: Option<Access>,
+    /// What the missed write wrote.
+    pub value: Option<u64>,
+    /// What may be read instead.
+    pub stale: Vec<u64>,
+    /// The load that a race needs to be stale.
+    pub doubt: Option<Doubt>,
+}
+
+/// One of the accesses.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Access {
+    /// Who.
+    pub thread: u32,
+    /// What.
+    pub operation: String,
+    /// In which order.
+    pub order: Option<String>,
+    /// Where, innermost first.
+    pub stack: Vec<u64>,
+}
+
+/// A load that may be stale.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Doubt {
+    /// Where.
+    pub load: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Maps {
+        maps: Vec<(String, String, String, String)>,
+    },
+    Hello {
+        #[serde(rename = "hello")]
+        _process: u32,
+    },
+    Steps {
+        steps: u64,
+    },
+    Finding(Box<Finding>),
+}
+
+/// What a program's runtime wrote.
+#[derive(Default, Debug)]
+pub struct Raw {
+    /// Processes that were watched.
+    pub processes: usize,
+    /// Decisions of the schedule.
+    pub steps: u64,
+    /// Findings, each with what was mapped then.
+    pub findings: Vec<(Finding, Vec<Mapping>)>,
+}
+
+impl Raw {
+    /// Reads lines. A line that was cut off, as by a crash, is left out.
+    pub fn parse(text: &str) -> Raw {
+        let mut raw = Raw::default();
+        let mut maps = Vec::new();
+        for line in text.lines() {
+            match serde_json::from_str(line) {
+                Ok(Line::Maps { maps: new }) => maps = mappings(&new),
+                Ok(Line::Hello { .. }) => raw.processes += 1,
+                Ok(Line::Steps { steps }) => raw.steps = raw.steps.max(steps),
+                Ok(Line::Finding(finding)) => raw.findings.push((*finding, maps.clone())),
+                Err(_) => {}
+            }
+        }
+        raw
+    }
+
+    /// The last line of mappings.
+    pub fn mappings(text: &str) -> Vec<Mapping> {
+        let maps = text.lines().rev().find_map(|line| match serde_json::from_str(line) {
+            Ok(Line::Maps { maps }) => Some(mappings(&maps)),
+            _ => None,
+        });
+        maps.unwrap_or_default()
+    }
+}
+
+fn mappings(entries: &[(String, String, String, String)]) -> Vec<Mapping> {
+    let number = |text: &String| u64::from_str_radix(text, 16).ok();
+    let mapping = |(start, end, offset, path): &(String, String, String, String)| {
+        Some(Mapping {
+            start: number(start)?,
+            end: number(end)?,
+            offset: number(offset)?,
+            path: path.clone(),
+        })
+    };
+    entries.iter().filter_map(mapping).collect()
+}
+
+/// `fencepost report-raw`: prints what a program that ends found.
+pub fn report(args: &ReportRaw) -> Result<ExitCode, String> {
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| format!("cannot read findings: {error}"))?;
+    let output = Output { suppressions: args.suppressions.clone(), ..Output::default() };
+    let mut collection = Collection::new(Filter::new(&output)?);
+    let new = collection.add(&Raw::parse(&text), None);
+    let report: String =
+        new.iter().map(|&index| text::finding(&collection.findings[index])).collect();
+    let summary = text::summary(&collection, 1);
+    let report = format!("{report}{summary}\n");
+    match args.log_path.as_deref() {
+        None | Some("stderr") => eprint!("{report}"),
+        Some("stdout") => print!("{report}"),
+        Some(path) => {
+            let path = format!("{path}.{}", args.pid.unwrap_or_default());
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            if let Err(error) = file.and_then(|mut file| file.write_all(report.as_bytes())) {
+                eprintln!("fencepost: cannot write to {path}: {error}");
+                eprint!("{report}");
+            }
+        }
+    }
+    Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}

@@ -1,0 +1,110 @@
+//! `fencepost replay`: the analysis of a recording, with the code that the runtime uses.
+
+use super::args::Replay;
+use super::filter::Filter;
+use super::finding::Collection;
+use super::launch::{Progress, show};
+use super::raw::{self, Raw};
+use super::{FOUND, text};
+use crate::terminal;
+use clocks::trace::{Event, Reader, Shown, Unreadable};
+use rt::findings::Operation;
+use std::process::ExitCode;
+
+/// Runs the command.
+pub fn run(args: &Replay) -> Result<ExitCode, String> {
+    let name = args.recording.display();
+    let bytes = std::fs::read(&args.recording)
+        .map_err(|error| format!("{name}: cannot read the file: {error}"))?;
+    let unreadable = |why: Unreadable| format!("{name}: {why}");
+    let mut replay = clocks::trace::Replay::new(rt::options::Options::default().history_size);
+    let mut shown = Vec::new();
+    let mut end = None;
+    for event in Reader::new(&bytes).map_err(unreadable)? {
+        let event = event.map_err(unreadable)?;
+        shown.extend(replay.tell(&event).map_err(|why| format!("{name}: {why}"))?);
+        if let Event::End { nodes, maps } = event {
+            end = Some((nodes, maps));
+        }
+    }
+    let Some((nodes, maps)) = end else { return Err(unreadable(Unreadable::CutOff(bytes.len()))) };
+    let stack = |site: u32| {
+        let mut stack = Vec::new();
+        let mut node = site;
+        while let Some(&(parent, pc)) =
+            node.checked_sub(1).and_then(|index| nodes.get(index as usize))
+        {
+            stack.push(pc);
+            if parent >= node {
+                break;
+            }
+            node = parent;
+        }
+        stack
+    };
+    let findings = shown.iter().map(|shown| raw_finding(shown, &stack));
+    let mut raw = Raw::parse(&maps);
+    let mappings = Raw::mappings(&maps);
+    raw.findings = findings.map(|finding| (finding, mappings.clone())).collect();
+    let mut collection = Collection::new(Filter::new(&args.output)?);
+    for index in collection.add(&raw, None) {
+        show(&collection, index, &args.output, &Progress::new(1));
+    }
+    if !args.output.json {
+        terminal::complain(&text::summary(&collection, 1));
+    }
+    Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::Finding {
+    match shown {
+        Shown::Stale { tid, site, operation, order, size, stale, .. } => {
+            let operation = Operation::from_number(*operation);
+            let other = stale.missed.map(|missed| raw::Access {
+                thread: u32::from(missed.thread),
+                operation: missed_name(missed.is_update).into(),
+                order: Some(missed.order.name().into()),
+                stack: stack(missed.site),
+            });
+            raw::Finding {
+                kind: operation.kind(stale.overtakes).name().into(),
+                size: u64::from(*size),
+                access: raw::Access {
+                    thread: u32::from(*tid),
+                    operation: operation.name().into(),
+                    order: Some(order.name().into()),
+                    stack: stack(*site),
+                },
+                other,
+                value: stale.missed.map(|missed| missed.value),
+                stale: stale.values.clone(),
+                doubt: None,
+            }
+        }
+        Shown::Race { tid, site, first, other, other_site, second, size, doubt, .. } => {
+            raw::Finding {
+                kind: "race".into(),
+                size: u64::from(*size),
+                access: raw::Access {
+                    thread: u32::from(*tid),
+                    operation: Operation::of(*first).name().into(),
+                    order: first.order.map(|order| order.name().into()),
+                    stack: stack(*site),
+                },
+                other: Some(raw::Access {
+                    thread: u32::from(*other),
+                    operation: Operation::of(*second).name().into(),
+                    order: None,
+                    stack: stack(*other_site),
+                }),
+                value: None,
+                stale: Vec::new(),
+                doubt: doubt.map(|doubt| raw::Doubt { load: stack(doubt.site) }),
+            }
+        }
+    }
+}
+
+fn missed_name(is_update: bool) -> &'static str {
+    if is_update { Operation::Fetch.name() } else { Operation::Store.name() }
+}

@@ -1,0 +1,30 @@
+/* Store buffering. FENCED: with seq_cst fences. SC: with seq_cst accesses. */
+#include "run.h"
+atomic_int x, y;
+#if defined(SC)
+#define W sc
+#define R sc
+#else
+#define W rel
+#define R acq
+#endif
+static void *left(void *p) {
+  store(x, 1, W);
+#ifdef FENCED
+  fence(sc);
+#endif
+  int a = load(y, R);
+  return (void *)(long)a;
+}
+static void *right(void *p) {
+  store(y, 1, W);
+#ifdef FENCED
+  fence(sc);
+#endif
+  int b = load(x, R);
+  return (void *)(long)b;
+}
+int main(void) {
+  run2(left, right);
+  puts("done");
+}
