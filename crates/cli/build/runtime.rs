@@ -12,8 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What programs may see. Everything else is local to the object.
-const PREFIXES: &[&str] =
-    &["__tsan_", "__fencepost_", "__cxa_guard_", "pthread_", "thrd_", "mtx_", "cnd_", "sem_"];
+const PREFIXES: &[&str] = &[
+    "__tsan_",
+    "__fencepost_",
+    "__cxa_guard_",
+    "__wrap_",
+    "pthread_",
+    "thrd_",
+    "mtx_",
+    "cnd_",
+    "sem_",
+];
 const NAMES: &[&str] = &[
     "FENCEPOST_REPORTER",
     "_exit",
@@ -23,9 +32,6 @@ const NAMES: &[&str] = &[
     "free",
     "malloc",
     "memalign",
-    "memcpy",
-    "memmove",
-    "memset",
     "munmap",
     "nanosleep",
     "posix_memalign",
@@ -34,18 +40,8 @@ const NAMES: &[&str] = &[
     "usleep",
 ];
 /// What a program may define itself.
-const WEAK: &[&str] = &[
-    "aligned_alloc",
-    "calloc",
-    "free",
-    "malloc",
-    "memalign",
-    "posix_memalign",
-    "realloc",
-    "memcpy",
-    "memmove",
-    "memset",
-];
+const WEAK: &[&str] =
+    &["aligned_alloc", "calloc", "free", "malloc", "memalign", "posix_memalign", "realloc"];
 
 /// Leaves `runtime.o` in the output directory.
 pub fn embed() {

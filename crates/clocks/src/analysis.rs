@@ -334,6 +334,12 @@ impl Analysis {
         self.locations[loc as usize].history.newest().map(|write| write.value)
     }
 
+    /// Did anyone write the location since it is known, or since its last reset?
+    pub fn was_written(&self, loc: Loc) -> bool {
+        let location = &self.locations[loc as usize];
+        location.stamp > location.base
+    }
+
     /// Has the location run out of numbers for its writes?
     #[inline]
     pub fn is_worn_out(&self, loc: Loc) -> bool {

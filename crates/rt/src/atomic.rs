@@ -118,7 +118,11 @@ pub fn access<T: Word>(
     // SAFETY: the program accesses it.
     let found = unsafe { T::load(at) };
     let loc = state.location(at as usize, T::SIZE, found.bits());
-    let stale = state.analysis.arrive(thread.tid, loc, plan.order, plan.intent);
+    let watched = !state.locations[loc as usize].foreign;
+    let stale = match watched {
+        true => state.analysis.arrive(thread.tid, loc, plan.order, plan.intent),
+        false => None,
+    };
     let (done, order) = match effect(found) {
         Effect::Keep => (Done::Read, plan.failure),
         Effect::Store(new) => {
@@ -137,7 +141,7 @@ pub fn access<T: Word>(
         recorder.record(&Event::Atomic {
             tid: thread.tid,
             loc,
-            intent: Some((plan.intent, plan.order)),
+            intent: watched.then_some((plan.intent, plan.order)),
             order,
             done: Some(done),
             site,
@@ -316,7 +320,7 @@ impl State {
             self.locations.resize(index + 1, LocationInfo::default());
         }
         let next = first.load(Ordering::Relaxed);
-        self.locations[index] = LocationInfo { address, size, next };
+        self.locations[index] = LocationInfo { address, size, foreign: false, next };
         first.store(loc, Ordering::Relaxed);
         loc
     }
@@ -328,6 +332,7 @@ impl State {
             self.remove_location(address, loc);
             return self.new_location(address, size, value);
         }
+        self.locations[loc as usize].foreign |= self.analysis.was_written(loc);
         self.analysis.reset(loc, value);
         if let Some(recorder) = &mut self.recorder {
             recorder.record(&Event::Reset { loc, value });

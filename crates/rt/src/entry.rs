@@ -322,10 +322,11 @@ unsafe extern "C" fn filled(to: *mut u8, value: c_int, size: usize, pc: usize) -
     unsafe { libc::memset(to.cast(), value, size).cast() }
 }
 
-// Calls of the C library that compilers do not instrument, but which touch the program's memory.
-with_caller!(memcpy "rcx" copied_quickly);
-with_caller!(memmove "rcx" copied_quickly);
-with_caller!(memset "rcx" filled_quickly);
+// Calls that GCC does not instrument. A program linked with `--wrap=memcpy` calls these instead; code
+// that is not instrumented, such as that of the Rust standard library, never does.
+with_caller!(__wrap_memcpy "rcx" copied_quickly);
+with_caller!(__wrap_memmove "rcx" copied_quickly);
+with_caller!(__wrap_memset "rcx" filled_quickly);
 
 unsafe extern "C" fn copied_quickly(
     to: *mut u8,

@@ -31,6 +31,9 @@ pub struct LocationInfo {
     pub address: usize,
     /// How many bytes it had when it was last accessed.
     pub size: u8,
+    /// Does code that is not instrumented write it as well, as the slow paths of Rust's locks do? Then
+    /// nobody can tell what is stale.
+    pub foreign: bool,
     /// The next location in the same eight bytes.
     pub next: Loc,
 }

@@ -83,7 +83,9 @@ fn common(command: &mut Command, unpacked: &Unpacked) {
 
 /// So that libraries that are loaded later find the runtime in the program.
 fn exports(command: &mut Command) {
-    for names in ["__tsan_*", "__fencepost_*", "pthread_*", "thrd_*", "mtx_*", "cnd_*", "sem_*"] {
+    for names in
+        ["__tsan_*", "__fencepost_*", "__wrap_*", "pthread_*", "thrd_*", "mtx_*", "cnd_*", "sem_*"]
+    {
         command.arg(format!("-Wl,--export-dynamic-symbol={names}"));
     }
 }
@@ -96,6 +98,11 @@ fn gcc(command: &mut Command, arguments: &[OsString], product: Product, unpacked
         Product::Library => command.arg(slashed(&unpacked.for_library())),
         _ => command.arg(slashed(&unpacked.for_program())),
     };
+    if product != Product::Pieces {
+        for name in ["memcpy", "memmove", "memset"] {
+            command.arg(format!("-Wl,--wrap={name}"));
+        }
+    }
     if product == Product::Program {
         exports(command);
     }

@@ -52,7 +52,8 @@ impl Filter {
 
     /// Is the finding left out?
     pub fn covers(&self, finding: &Finding) -> bool {
-        self.known.contains(&finding.id)
+        inside_rust_locks(finding)
+            || self.known.contains(&finding.id)
             || self.rules.iter().any(|(kind, pattern)| match kind.as_str() {
                 "id" => *pattern == finding.id,
                 _ if kind == "*" || *kind == finding.kind => {
@@ -61,6 +62,15 @@ impl Filter {
                 _ => false,
             })
     }
+}
+
+/// The fast paths of Rust's locks are inlined into the program and watched, the slow ones are not: what
+/// the clocks say about their states means nothing.
+fn inside_rust_locks(finding: &Finding) -> bool {
+    finding.kind != "race"
+        && finding.frames().any(|frame| {
+            frame.function.as_deref().is_some_and(|name| name.contains("std::sys::sync::"))
+        })
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, String> {

@@ -59,7 +59,18 @@ impl Access {
 
     /// `queue.c:12`.
     pub fn place(&self) -> String {
-        self.stack.first().map_or_else(|| "?".into(), super::text::place)
+        self.own_frame().map_or_else(|| "?".into(), super::text::place)
+    }
+
+    /// The innermost frame that is not the standard library's.
+    fn own_frame(&self) -> Option<&Frame> {
+        let library = |frame: &&Frame| {
+            let file = frame.file.as_deref().unwrap_or_default();
+            file.starts_with("/rustc/")
+                || file.starts_with("/usr/include/")
+                || file.contains("/bits/")
+        };
+        self.stack.iter().find(|frame| !library(frame)).or(self.stack.first())
     }
 
     fn acquires(&self) -> bool {
@@ -115,7 +126,7 @@ impl Finding {
     /// Where it is: what makes two findings the same.
     fn key(&self) -> (String, String, String) {
         let place = |access: &Access| {
-            access.stack.first().map_or_else(String::new, |frame| match (&frame.file, frame.line) {
+            access.own_frame().map_or_else(String::new, |frame| match (&frame.file, frame.line) {
                 (Some(file), Some(line)) => {
                     let name = file.rsplit('/').next().unwrap_or(file);
                     format!("{name}:{line}:{}", frame.function.as_deref().unwrap_or_default())
