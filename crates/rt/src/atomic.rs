@@ -152,7 +152,17 @@ pub fn access<T: Word>(
     if order != Order::Relaxed {
         thread.refresh(&state);
     }
+    let mut stale = stale;
+    let pair = stale.as_ref().map(|stale| (site, stale.missed.map_or(0, |missed| missed.site)));
+    if state.recorder.is_none() && pair.is_some_and(|pair| state.told.contains(&pair)) {
+        stale = None;
+    }
     let spins = stale.as_ref().map(|stale| judge(&mut state, at, frame, plan, stale));
+    if let (Some(stale), Some(spins), Some(pair)) = (&stale, &spins, pair)
+        && !stale.is_harmless(spins)
+    {
+        state.told.insert(pair);
+    }
     drop(state);
     if let (Some(stale), Some(spins)) = (stale, spins) {
         report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &spins);

@@ -3,9 +3,9 @@
 use crate::options::Options;
 use crate::thread::CallTree;
 use clocks::shadow::Sets;
-use clocks::{Analysis, Loc, Object, Tid};
+use clocks::{Analysis, Loc, Object, Site, Tid};
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,8 @@ pub struct State {
     pub objects: HashMap<(usize, Role), Object>,
     /// Threads that were created and not yet joined, by handle.
     pub threads: HashMap<libc::pthread_t, Created>,
+    /// Pairs of sites that are known to go wrong: asking again is not worth the time.
+    pub told: HashSet<(Site, Site)>,
     /// Events go here as well.
     pub recorder: Option<crate::findings::Recorder>,
 }
@@ -139,6 +141,7 @@ pub fn create(options: Options) {
         locations: vec![LocationInfo::default()],
         objects: HashMap::new(),
         threads: HashMap::new(),
+        told: HashSet::new(),
         recorder: None,
     };
     let _ = OPTIONS.set(options);
