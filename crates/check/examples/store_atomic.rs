@@ -2,12 +2,13 @@
 //!
 //! `cargo run -p fencepost-check --example store_atomic -- --model tso FILE…`
 //!
-//! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--witness`; `--fix` places
-//! fences instead of checking. Exit codes: 0 holds, 1 violated, 2 bad input, 3 undecided.
+//! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--limit-time SECONDS`,
+//! `--limit-memory MIB`, `--witness`; `--fix` places fences instead of checking. Exit codes: 0 holds, 1 violated, 2 bad input, 3 undecided.
 
 use check::fix::fences::{Aim, Weights, insert, place};
 use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check};
 use std::process::ExitCode;
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let mut machine = Machine::Tso;
@@ -33,6 +34,12 @@ fn main() -> ExitCode {
                 settings.method = known;
             }
             "--reduce" => settings.reduce = value() != "none",
+            "--limit-time" => {
+                settings.limits.time = value().parse().ok().map(Duration::from_secs);
+            }
+            "--limit-memory" => {
+                settings.limits.memory = value().parse::<u64>().ok().map(|mib| mib << 20);
+            }
             "--jobs" => settings.jobs = value().parse().unwrap_or(1),
             "--witness" => show = true,
             "--fix" => fixing = true,
@@ -138,7 +145,8 @@ fn one(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
     println!(
         "{{\"file\":{file:?},\"model\":\"{machine}\",\"property\":\"robustness\",\"verdict\":\"{}\",\
          \"method\":\"{}\",\"attacks\":{},\"attacks_examined\":{},\"states\":{},\"transitions\":{},\
-         \"seconds\":{:.6},\"peak_bytes\":{},\"error\":{error}}}",
+         \"seconds\":{:.6},\"peak_bytes\":{},\"threads\":{},\"labels\":{},\"instructions\":{},\
+         \"error\":{error}}}",
         outcome.verdict.name(),
         outcome.method.name(),
         outcome.attacks,
@@ -147,6 +155,9 @@ fn one(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
         outcome.cost.transitions,
         outcome.cost.elapsed.as_secs_f64(),
         outcome.cost.peak_bytes,
+        source.program.threads.len(),
+        source.program.steps().count(),
+        source.program.steps().filter(|(_, _, s)| s.instr != model::Instr::Halt).count(),
     );
     if let (true, Verdict::Violated(witness)) = (show, &outcome.verdict) {
         let place = |tid: model::Tid, pc: model::Pc| {

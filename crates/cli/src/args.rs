@@ -90,10 +90,10 @@ pub struct Check {
     pub faces: FaceArgs,
 }
 
-/// How to search.
+/// When to give up.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
-pub struct SearchArgs {
+pub struct LimitArgs {
     /// Give up on a file after this many states, such as 200000 or 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub limit_states: Option<u64>,
@@ -104,6 +104,26 @@ pub struct SearchArgs {
     /// Give up on a file after this time, such as 30s, 5m or 2h
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub limit_time: Option<Duration>,
+}
+
+impl LimitArgs {
+    /// The limits that the arguments stand for.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            states: self.limit_states,
+            memory: self.limit_memory.or_else(quantity::spare_memory),
+            time: self.limit_time,
+            depth: None,
+        }
+    }
+}
+
+/// How to search.
+#[derive(Arguments, Debug)]
+#[command(next_help_heading = "Search")]
+pub struct SearchArgs {
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -197,6 +217,8 @@ pub struct Fix {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// Arguments of `serial`.
@@ -205,22 +227,13 @@ pub struct Serial {
     /// The recording, one event a line; - reads standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["random", "from"])]
     pub input: Option<PathBuf>,
-    /// Check every execution of a program whose blocks are marked `atomic { … }` instead
+    /// Check every execution of a program whose blocks are marked `atomic { … }` instead, for a minute
+    /// unless --limit-time says otherwise
     #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["input", "random", "reading"])]
     pub from: Option<PathBuf>,
     /// With --from: how many writes of a thread may wait in its buffer
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub limit_buffer: u16,
-    /// With --from: give up on a search after this many states, such as 200000 or 10M
-    #[arg(long, value_name = "N", value_parser = quantity::count)]
-    pub limit_states: Option<u64>,
-    /// With --from: give up when the states take this much memory, such as 512M or 2G [default: four
-    /// fifths of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
-    pub limit_memory: Option<u64>,
-    /// With --from: give up after this time, such as 30s or 5m
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = quantity::duration)]
-    pub limit_time: Duration,
     /// Read it as an execution, which shows commits, or a trace, which does not
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub reading: Option<ReadingName>,
@@ -247,6 +260,8 @@ pub struct Serial {
     pub commits: bool,
     #[command(flatten)]
     pub faces: FaceArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// Arguments of `explain`.
@@ -435,12 +450,7 @@ impl Check {
                 SearchName::Bfs => Order::Breadth,
                 SearchName::Dfs => Order::Depth,
             },
-            limits: Limits {
-                states: self.search.limit_states,
-                memory: self.search.limit_memory.or_else(quantity::spare_memory),
-                time: self.search.limit_time,
-                depth: None,
-            },
+            limits: self.search.limits.limits(),
             jobs: self.search.jobs.map_or_else(all_cores, usize::from),
         }
     }

@@ -30,7 +30,8 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
         false => machines.iter().map(|&machine| Aim::Robust(machine)).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
-    let settings = Settings { jobs: args::all_cores(), ..Settings::default() };
+    let settings =
+        Settings { limits: args.limits.limits(), jobs: args::all_cores(), ..Settings::default() };
     let placement = match place(&source.program, &aims, weights, &settings, &|_| {}) {
         Ok(placement) => placement,
         Err(why) => {

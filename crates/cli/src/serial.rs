@@ -4,7 +4,6 @@ use crate::args::{self, ReadingName};
 use crate::exit::Exit;
 use crate::faces::Faces;
 use crate::inputs::{self, Unusable};
-use crate::quantity;
 use crate::terminal;
 use ::report::recording;
 use ::serial::choose::{self, Reading};
@@ -15,11 +14,14 @@ use search::Limits;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How much of a recording is read at once.
 const BUFFER: usize = 1 << 16;
 /// The longest recording whose text becomes part of a report.
 const SHOWN: u64 = 1 << 18;
+/// How long executions of a program are explored if nothing is said.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How many events a transaction of a random recording has.
 const TRANSACTION: usize = 5;
 
@@ -85,10 +87,8 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
     }
     let settings = Settings {
         limits: Limits {
-            states: args.limit_states,
-            memory: args.limit_memory.or_else(quantity::spare_memory),
-            time: Some(args.limit_time),
-            depth: None,
+            time: Some(args.limits.limit_time.unwrap_or(PATIENCE)),
+            ..args.limits.limits()
         },
         buffer: args.limit_buffer.into(),
         jobs: args::all_cores(),

@@ -200,3 +200,91 @@ fn bad_arguments() {
         runs.map(|arguments| format!("$ fencepost {arguments}\n{}", desk.run(arguments).all()));
     golden!(shown.join("\n"));
 }
+
+/// What is said about a program in Trencher's format.
+fn about_automata(program: &str, arguments: &str) -> String {
+    let run = Desk::new().and("t.txt", program).run(&format!("{arguments} t.txt"));
+    assert_eq!(run.code, Some(2), "{}", run.all());
+    run.all()
+}
+
+#[test]
+fn automata_unknown_instruction() {
+    golden!(about_automata(
+        "thread t\ninitial a\ntransition a b wirte 1 0\nend\n",
+        "check --model tso"
+    ));
+}
+
+#[test]
+fn automata_without_end() {
+    golden!(about_automata("thread t\ninitial a\ntransition a b write 1 0\n", "check --model tso"));
+}
+
+#[test]
+fn automata_constant_address_outside() {
+    golden!(about_automata(
+        "thread t\ninitial a\ntransition a b write 1 -1\nend\n",
+        "check --model tso"
+    ));
+}
+
+const COMPUTED: &str = "\
+thread t
+initial a
+transition a b write 1 0
+transition b c read r 1
+transition c d write 1 - r 1
+end
+thread u
+initial a
+transition a b write 1 1
+transition b c read s 0
+end
+";
+
+#[test]
+fn automata_computed_address_outside() {
+    golden!(about_automata(COMPUTED, "check --model tso"));
+}
+
+/// A counter without end is not explored without end: the value that leaves the range is named.
+#[test]
+fn automata_values_without_end() {
+    let program = "\
+thread t
+initial a
+transition a b local r + r 100
+transition b c write r 0
+transition c d mfence
+transition d a read q 1
+end
+thread u
+initial a
+transition a b read s 0
+transition b c check == s 3
+transition c d write 3 1
+transition d a read s 0
+end
+";
+    golden!(about_automata(program, "check --model tso"));
+    let fix = Desk::new().and("t.txt", program).run("fix t.txt");
+    assert_eq!((fix.code, fix.stderr.contains("out of range")), (Some(3), true), "{}", fix.all());
+}
+
+/// Trencher takes 0 for a register that nobody writes, so that two names are one address.
+#[test]
+fn automata_registers_that_nobody_writes() {
+    let program = "thread t\ninitial a\ntransition a b write 1 x\ntransition b c read r y\nend\n";
+    let run = Desk::new().and("t.txt", program).run("check --model tso t.txt");
+    assert_eq!(run.code, Some(0));
+    golden!(run.all());
+}
+
+/// Singularity where it would miss violations.
+#[test]
+fn singularity_where_it_is_not_complete() {
+    let run = Desk::with(GOOD).run("check --model tso --method singularity t.fp");
+    assert_eq!(run.code, Some(2), "{}", run.all());
+    golden!(run.all());
+}
