@@ -2,13 +2,16 @@
 
 use crate::product::{Finding, Product};
 use crate::replay::{Run, replay};
-use crate::settings::{Extent, Settings};
+use crate::settings::{Extent, Model, Settings};
 use crate::verdict::{Cost, Outcome, Problem, Property, Verdict, Why, Witness};
+use model::analysis::counters::{self, Counters};
+use model::analysis::loaded::Loaded;
 use model::analysis::symmetry::{self, Symmetries};
 use model::analysis::values::PossibleValues;
 use model::memory::Memory;
+use model::memory::rc20::columns::Track;
 use model::memory::sc::Sc;
-use model::{Loc, Pc, Program, Tid};
+use model::{Expr, Loc, Pc, Place, Program, Tid};
 use search::{Limits, Options, Progress, Stop};
 use std::time::Instant;
 
@@ -47,6 +50,8 @@ pub(crate) struct Explorer<'a> {
     start: Instant,
     /// The program's automorphisms, as far as they are used.
     pub symmetries: Symmetries,
+    /// The program's counters, as far as they are used.
+    counters: Vec<Counters>,
     /// The values registers and locations may hold.
     pub possible: PossibleValues,
     /// Has a search seen everything?
@@ -69,7 +74,22 @@ impl<'a> Explorer<'a> {
             true => symmetry::find(program),
             false => Symmetries::trivial(program),
         };
-        let mut possible = PossibleValues::of(program);
+        let counters = match settings.reductions.counters && settings.reductions.dead_registers {
+            true => counters::find(program),
+            false => Vec::new(),
+        };
+        let counters: Vec<_> = counters
+            .into_iter()
+            .filter(|counters| {
+                // Monitors that tell values apart would need every number.
+                settings.model == Model::Sc
+                    || comparisons(program).into_iter().all(|compared| {
+                        settings.track == Track::Critical && compared.loaded
+                            || !compared.place.locations().any(|x| counters.locations.contains(&x))
+                    })
+            })
+            .collect();
+        let mut possible = PossibleValues::of(program).with_any_counters(&counters);
         symmetries.close(program, &mut possible);
         let mut explorer = Explorer {
             program,
@@ -77,6 +97,7 @@ impl<'a> Explorer<'a> {
             observe,
             start: Instant::now(),
             symmetries,
+            counters,
             possible,
             exhausted: false,
             cut_by_quick_look: false,
@@ -93,16 +114,12 @@ impl<'a> Explorer<'a> {
 
     /// Would the monitors be smaller if it was known which values some location takes?
     fn values_matter(&self) -> bool {
-        self.settings.model != crate::settings::Model::Sc
-            && self.program.steps().any(|(tid, pc, step)| {
-                use model::Instr::{BlockingCas, Cas, Wait};
-                let many =
-                    |e| self.possible.expr(self.program, tid.index(), pc, e).members().is_none();
-                match &step.instr {
-                    Cas { expected, .. } | BlockingCas { expected, .. } => many(expected),
-                    Wait { values, .. } => values.iter().any(many),
-                    _ => false,
-                }
+        self.settings.model != Model::Sc
+            && comparisons(self.program).into_iter().any(|compared| {
+                let Compared { tid, pc, expected, loaded, .. } = compared;
+                let values = self.possible.expr(self.program, tid.index(), pc, expected);
+                let has_tag = self.settings.track == Track::Critical && loaded;
+                values.members().is_none() && !has_tag
             })
     }
 
@@ -111,14 +128,17 @@ impl<'a> Explorer<'a> {
     fn learn_values(&mut self) {
         let memory = Sc::new(self.program, &self.possible).observing();
         let product = self.product(memory, &[]);
-        let limits = Limits { states: Some(VALUES_STATES), ..self.settings.limits };
+        let most =
+            self.settings.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
+        let limits = Limits { states: Some(most), ..self.settings.limits };
         let options = self.options(limits, Stop::AtEnd);
         let task = Task::default();
         let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
         let seen = product.memory.observed();
         self.cost.add(&report.progress);
         if report.exhausted {
-            let mut possible = PossibleValues::with_locations(self.program, seen);
+            let mut possible = PossibleValues::with_locations(self.program, seen)
+                .with_any_counters(&self.counters);
             self.symmetries.close(self.program, &mut possible);
             self.possible = possible;
         }
@@ -133,11 +153,24 @@ impl<'a> Explorer<'a> {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
         };
-        Product::new(self.program, &self.possible, symmetries, memory, self.settings.reductions)
+        let (possible, reductions) = (&self.possible, self.settings.reductions);
+        Product::new(self.program, possible, symmetries, memory, reductions, &self.counters)
     }
 
     /// Explores the program with `memory`.
-    pub fn explore<M: Memory>(&mut self, memory: M, task: &Task) -> Searched<M::Violation> {
+    pub fn explore<M: Memory + Clone>(&mut self, memory: M, task: &Task) -> Searched<M::Violation> {
+        match self.try_explore(memory.clone(), task) {
+            Some(searched) => searched,
+            None => {
+                // Lowering counters made something up: do without.
+                self.counters.clear();
+                self.try_explore(memory, task).expect("nothing is made up without counters")
+            }
+        }
+    }
+
+    /// Explores the program with `memory`; `None` if lowering counters made something up.
+    fn try_explore<M: Memory>(&mut self, memory: M, task: &Task) -> Option<Searched<M::Violation>> {
         let product = self.product(memory, &task.focus);
         let stop = match self.settings.extent {
             Extent::First => Stop::AfterStates(LINGER),
@@ -152,6 +185,16 @@ impl<'a> Explorer<'a> {
         let options = self.options(limits, stop);
         let report = search::explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
+        let replayed: Vec<_> = report
+            .findings
+            .iter()
+            .map(|found| replay(&product, &found.path, &found.finding))
+            .collect();
+        if product.lowers_counters()
+            && (!product.wrapped().is_empty() || replayed.iter().any(Option::is_none))
+        {
+            return None;
+        }
         self.exhausted |= report.exhausted;
         for place in product.wrapped() {
             if !self.wrapped.contains(&place) {
@@ -159,9 +202,8 @@ impl<'a> Explorer<'a> {
             }
         }
         let mut runs = Vec::new();
-        for found in &report.findings {
-            let run = replay(&product, &found.path, &found.finding)
-                .expect("a path that was found can be followed again");
+        for run in replayed {
+            let run = run.expect("a path that was found can be followed again");
             match run.finding {
                 Finding::Fault { tid, pc, fault } => {
                     keep(&mut self.faults, run.steps, tid, pc, Problem::Fault(fault), usize::MAX);
@@ -183,7 +225,7 @@ impl<'a> Explorer<'a> {
         } else {
             report.limit.map(Why::Limit)
         };
-        Searched { runs, cut }
+        Some(Searched { runs, cut })
     }
 
     /// Adds what all searches share to the answers.
@@ -210,6 +252,33 @@ impl<'a> Explorer<'a> {
             cost: self.cost,
         }
     }
+}
+
+/// An expression that a CAS, BCAS or wait compares the value of its location with.
+struct Compared<'p> {
+    tid: Tid,
+    pc: Pc,
+    place: &'p Place,
+    expected: &'p Expr,
+    /// Is it what the thread last loaded from the location?
+    loaded: bool,
+}
+
+fn comparisons(program: &Program) -> Vec<Compared<'_>> {
+    let mut all = Vec::new();
+    for tid in program.tids() {
+        let thread = &program.threads[tid.index()];
+        let loads = Loaded::of(thread);
+        for (pc, step) in thread.code.iter().enumerate() {
+            let Some(place) = step.instr.place() else { continue };
+            all.extend(step.instr.compared().iter().map(|expected| {
+                let pc = Pc::from(pc);
+                let loaded = loads.expected(pc, place, expected).is_some();
+                Compared { tid, pc, place, expected, loaded }
+            }));
+        }
+    }
+    all
 }
 
 fn keep(

@@ -18,6 +18,9 @@ pub struct Reductions {
     pub subsumption: bool,
     /// Registers that cannot be read any more are zeroed.
     pub dead_registers: bool,
+    /// Of states in which all counters differ by the same amount, the smallest is kept. Needs
+    /// `dead_registers`.
+    pub counters: bool,
 }
 
 impl Reductions {
@@ -29,6 +32,7 @@ impl Reductions {
         symmetry: true,
         subsumption: true,
         dead_registers: true,
+        counters: true,
     };
     /// None of them.
     pub const NONE: Reductions = Reductions {
@@ -38,6 +42,7 @@ impl Reductions {
         symmetry: false,
         subsumption: false,
         dead_registers: false,
+        counters: false,
     };
 }
 
@@ -62,9 +67,10 @@ impl FromStr for Reductions {
                 "symmetry" => reductions.symmetry = true,
                 "subsume" => reductions.subsumption = true,
                 "dead" => reductions.dead_registers = true,
+                "counters" => reductions.counters = true,
                 other => {
                     return Err(format!(
-                        "`{other}` is no reduction; there are local, choice, por, symmetry, subsume, dead, all, none"
+                        "`{other}` is no reduction; there are local, choice, por, symmetry, subsume, dead, counters, all, none"
                     ));
                 }
             }
@@ -82,6 +88,7 @@ impl fmt::Display for Reductions {
             (self.symmetry, "symmetry"),
             (self.subsumption, "subsume"),
             (self.dead_registers, "dead"),
+            (self.counters, "counters"),
         ]
         .into_iter()
         .filter_map(|(on, name)| on.then_some(name))

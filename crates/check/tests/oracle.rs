@@ -23,6 +23,10 @@ fn families() -> Vec<(&'static str, Config)> {
             "updates",
             allow(Allow { fadd: true, exchange: true, cas: true, bcas: true, ..Allow::NOTHING }),
         ),
+        (
+            "compare with what was loaded",
+            allow(Allow { cas: true, bcas: true, wait: true, loaded: true, ..Allow::NOTHING }),
+        ),
         ("waits", allow(Allow { wait: true, cas: true, fences: true, ..Allow::NOTHING })),
         ("fences", allow(Allow { fences: true, sc_fences: true, ..Allow::NOTHING })),
         ("races", allow(Allow { na: true, wait: true, fences: true, ..Allow::NOTHING })),

@@ -5,6 +5,11 @@ use model::Program;
 use model::memory::rc20::columns::Track;
 use model::random::{self, Allow, Config};
 use search::{Limits, Order};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A search that takes more is given up and says nothing.
+const STATES: u64 = 20_000;
 
 /// Which properties are violated. What is undecided because of another violation is not.
 fn violations(outcome: &Outcome) -> Vec<(Property, bool)> {
@@ -12,18 +17,28 @@ fn violations(outcome: &Outcome) -> Vec<(Property, bool)> {
     answers.map(|(property, verdict)| (*property, verdict.witness().is_some())).collect()
 }
 
-fn variants() -> Vec<(&'static str, Settings)> {
+const NAMES: [&str; 10] = [
+    "none",
+    "local",
+    "local,choice",
+    "por",
+    "symmetry",
+    "subsume",
+    "dead",
+    "dead,counters",
+    "all",
+    "local,por",
+];
+
+fn variants(states: u64) -> Vec<(&'static str, Settings)> {
     let with = |reductions: &str| Settings {
         reductions: reductions.parse().expect("names of reductions"),
         extent: Extent::All,
-        limits: Limits { states: Some(20_000), ..Limits::default() },
+        limits: Limits { states: Some(states), ..Limits::default() },
         ..Settings::default()
     };
     let mut variants: Vec<(&str, Settings)> =
-        ["none", "local", "local,choice", "por", "symmetry", "subsume", "dead", "all", "local,por"]
-            .into_iter()
-            .map(|names| (names, with(names)))
-            .collect();
+        NAMES.into_iter().map(|names| (names, with(names))).collect();
     variants.push(("all, depth first", Settings { order: Order::Depth, ..with("all") }));
     variants.push(("none, two cores", Settings { jobs: 2, ..with("none") }));
     variants.push(("all values told apart", Settings { track: Track::All, ..with("all") }));
@@ -31,13 +46,15 @@ fn variants() -> Vec<(&'static str, Settings)> {
     variants
 }
 
-fn compare(program: &Program, name: &str) {
+/// Compares all variants that end within their limits; says how often `none` did.
+fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usize {
+    let mut plain = 0;
     for (model, observational) in
         [(Model::Sc, false), (Model::Rc20, false), (Model::Rc20, true), (Model::Ra, false)]
     {
         let mut expected = None;
-        for (variant, settings) in variants() {
-            let settings = Settings { model, observational, ..settings };
+        for (variant, settings) in variants {
+            let settings = Settings { model, observational, ..settings.clone() };
             let outcome = check::check(program, &settings, &|_, _| {});
             let limited = |(_, verdict): &(Property, Verdict)| {
                 matches!(verdict, Verdict::Undecided(Why::Limit(_)))
@@ -45,6 +62,7 @@ fn compare(program: &Program, name: &str) {
             if outcome.answers.iter().any(limited) {
                 continue; // says nothing
             }
+            plain += usize::from(*variant == "none");
             let found = violations(&outcome);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert_eq!(
@@ -56,6 +74,7 @@ fn compare(program: &Program, name: &str) {
             );
         }
     }
+    plain
 }
 
 /// Random programs with everything the language has, loops included.
@@ -67,9 +86,10 @@ fn random_programs() {
     std::thread::scope(|scope| {
         for part in 0..2 {
             scope.spawn(move || {
+                let variants = variants(STATES);
                 for seed in (part..count).step_by(2) {
                     let config = Config { instructions: 2..=4, allow, ..Config::default() };
-                    compare(&random::program(seed, &config), &format!("seed {seed}"));
+                    compare(&random::program(seed, &config), &format!("seed {seed}"), &variants);
                 }
             });
         }
@@ -80,6 +100,7 @@ fn random_programs() {
 #[test]
 fn symmetric_programs() {
     let allow = Allow { light_fences: false, loops: false, ..Allow::EVERYTHING };
+    let variants = variants(STATES);
     for seed in 0..200 {
         let config = Config { threads: 1..=1, instructions: 2..=4, allow, ..Config::default() };
         let mut program = random::program(seed, &config);
@@ -87,6 +108,105 @@ fn symmetric_programs() {
         for replica in 0..3 {
             program.threads.push(model::Thread { replica: Some(replica), ..thread.clone() });
         }
-        compare(&program, &format!("three equal threads, seed {seed}"));
+        compare(&program, &format!("three equal threads, seed {seed}"), &variants);
     }
+}
+
+/// Random programs that count, as in queues and ticket locks: numbers go up and down by constants
+/// and are compared with each other, and a guard keeps them small.
+#[test]
+fn counting_programs() {
+    let mut counting = 0;
+    // Depth first, runs get so long that judging them takes most of the time.
+    let mut variants = variants(3_000);
+    variants.retain(|(_, settings)| settings.order == Order::Breadth);
+    for seed in 0..40 {
+        let text = counting_program(seed);
+        let program = lang::parse("counting", &text).expect("a good program").program;
+        counting += usize::from(!model::analysis::counters::find(&program).is_empty());
+        compare(&program, &format!("counting, seed {seed}\n{text}"), &variants);
+    }
+    assert!(counting > 12, "only {counting} programs have counters");
+}
+
+fn counting_program(seed: u64) -> String {
+    let mut random = random::Generator { state: seed };
+    let mut text = String::from("max_value 7;\nglobal x = 1, y = 1;\n");
+    let load = ["rlx", "acq"];
+    let store = ["rlx", "rel"];
+    for t in 0..2 + random.below(2) {
+        text += &format!("thread t{t} {{\n  local r, s;\n  while (true) {{\n    oneof(");
+        for _ in 0..1 + random.below(2) {
+            let (x, y) = if random.one_in(2) { ("x", "y") } else { ("y", "x") };
+            let (read, write) = (random.pick(&load), random.pick(&store));
+            let fence = if random.one_in(3) { "fence(seq_cst);" } else { "" };
+            let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
+            text += "{\n";
+            text += &format!("      r = {x}.load({read}); {fence}\n");
+            text += &match random.below(6) {
+                0 => format!("assume(r < 5); {x}.store(r + 1, {write});"),
+                1 => {
+                    format!("s = {y}.load({read}); if (r {compare} s) {{ {x}.store(s, {write}); }}")
+                }
+                2 => format!("assume(r < 5); BCAS({x}, r, r + 1, {read}, {write});"),
+                3 => format!("assume(r <= 4); s = CAS({x}, r, r + 1, {read}, {write});"),
+                4 => format!(
+                    "s = {y}.load({read}); if (r < s) {{ {fence} BCAS({x}, r, r + 1, {read}, {write}); }}"
+                ),
+                _ => {
+                    format!("s = {y}.load({read}); if (s {compare} r) {{ {y}.store(r, {write}); }}")
+                }
+            };
+            text += "\n    }";
+        }
+        text += ");\n  }\n}\n";
+    }
+    text
+}
+
+/// Every program of the corpus, as far as it can be explored without reductions within a number of
+/// states that `FENCEPOST_REDUCTION_STATES` raises.
+#[test]
+fn corpus_programs() {
+    let asked = std::env::var("FENCEPOST_REDUCTION_STATES").ok();
+    let states = asked.and_then(|states| states.parse().ok()).unwrap_or(2_000);
+    let mut files = Vec::new();
+    find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus"), &mut files);
+    let variants = variants(states);
+    let next = AtomicUsize::new(0);
+    let compared = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Relaxed)) {
+                    let name = file.display().to_string();
+                    let text = std::fs::read_to_string(file).expect("a readable corpus");
+                    let program = lang::parse(&name, &text).expect("a good program").program;
+                    if !program.steps().any(|(_, _, step)| is_only_for_buffers(&step.instr)) {
+                        compared.fetch_add(compare(&program, &name, &variants), Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let compared = compared.into_inner();
+    println!("{compared} explorations without reductions of {} programs", files.len());
+    assert!(compared > files.len());
+}
+
+fn find(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+        let path = entry.expect("a readable corpus").path();
+        match path.is_dir() {
+            true => find(&path, found),
+            false if path.extension().is_some_and(|e| e == "fp") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+/// Is it an instruction that only store-atomic machines know?
+fn is_only_for_buffers(instr: &model::Instr) -> bool {
+    use model::Instr::{BusLock, BusUnlock, LightFence};
+    matches!(instr, BusLock | BusUnlock | LightFence(_))
 }

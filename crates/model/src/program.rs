@@ -292,6 +292,17 @@ impl Instr {
         }
     }
 
+    /// What it compares the value of its location with.
+    pub fn compared(&self) -> &[Expr] {
+        match self {
+            Instr::Cas { expected, .. } | Instr::BlockingCas { expected, .. } => {
+                std::slice::from_ref(expected)
+            }
+            Instr::Wait { values, .. } => values,
+            _ => &[],
+        }
+    }
+
     /// May it write to memory?
     pub fn may_write(&self) -> bool {
         matches!(

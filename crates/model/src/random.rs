@@ -67,6 +67,8 @@ pub struct Allow {
     pub arrays: bool,
     /// Assertions and assumptions.
     pub asserts: bool,
+    /// CAS, BCAS and wait that compare with what was loaded from the location.
+    pub loaded: bool,
 }
 
 impl Allow {
@@ -88,6 +90,7 @@ impl Allow {
         loops: false,
         arrays: false,
         asserts: false,
+        loaded: false,
     };
 
     /// Everything, loops included.
@@ -108,6 +111,7 @@ impl Allow {
         loops: true,
         arrays: true,
         asserts: true,
+        loaded: true,
     };
 
     /// What RC20 has, without loops.
@@ -139,7 +143,8 @@ pub fn program(seed: u64, config: &Config) -> Program {
     let threads = random.within(&config.threads).max(1);
     let threads = (0..threads)
         .map(|number| {
-            let thread = Builder { random: &mut random, config, layout: &layout }.thread(number);
+            let thread = Builder { random: &mut random, config, layout: &layout, loaded: None }
+                .thread(number);
             canonical::thread(&thread, domain)
         })
         .collect();
@@ -252,6 +257,8 @@ struct Builder<'a> {
     random: &'a mut Generator,
     config: &'a Config,
     layout: &'a Layout,
+    /// The last load, if it was atomic.
+    loaded: Option<(Reg, Place)>,
 }
 
 impl Builder<'_> {
@@ -311,7 +318,9 @@ impl Builder<'_> {
     fn instr(&mut self, kind: Kind, pc: usize, len: usize) -> Instr {
         match kind {
             Kind::Load => {
-                Instr::Load { dst: self.reg(), place: self.place(), mode: self.read_mode() }
+                let (dst, place) = (self.reg(), self.place());
+                self.loaded = Some((dst, place.clone()));
+                Instr::Load { dst, place, mode: self.read_mode() }
             }
             Kind::Store => {
                 Instr::Store { place: self.place(), value: self.value(), mode: self.write_mode() }
@@ -346,31 +355,32 @@ impl Builder<'_> {
             Kind::Cas => {
                 let read = self.read_mode();
                 let fail = if self.random.one_in(3) { self.read_mode() } else { read };
+                let (place, expected) = self.compared();
                 Instr::Cas {
                     dst: self.kept(),
-                    place: self.place(),
-                    expected: self.value(),
+                    place,
+                    expected,
                     desired: self.value(),
                     read,
                     write: self.write_mode(),
                     fail,
                 }
             }
-            Kind::Bcas => Instr::BlockingCas {
-                place: self.place(),
-                expected: self.value(),
-                desired: self.value(),
-                read: self.read_mode(),
-                write: self.write_mode(),
-            },
-            Kind::Wait => {
-                let count = 1 + self.random.below(2);
-                Instr::Wait {
-                    dst: self.kept(),
-                    place: self.place(),
-                    values: (0..count).map(|_| self.value()).collect(),
-                    mode: self.read_mode(),
+            Kind::Bcas => {
+                let (place, expected) = self.compared();
+                Instr::BlockingCas {
+                    place,
+                    expected,
+                    desired: self.value(),
+                    read: self.read_mode(),
+                    write: self.write_mode(),
                 }
+            }
+            Kind::Wait => {
+                let (place, expected) = self.compared();
+                let more = self.random.below(2);
+                let values = (0..more).map(|_| self.value()).chain([expected]).collect();
+                Instr::Wait { dst: self.kept(), place, values, mode: self.read_mode() }
             }
             Kind::Branch => {
                 let target = self.later(pc, len);
@@ -464,6 +474,16 @@ impl Builder<'_> {
         let op = self.random.pick(&[Binary::And, Binary::Or]);
         let other = Expr::Reg(self.reg());
         Expr::binary(op, simple.clone(), other).unwrap_or(simple)
+    }
+
+    /// A place and a value to compare it with.
+    fn compared(&mut self) -> (Place, Expr) {
+        match self.loaded.clone() {
+            Some((reg, place)) if self.config.allow.loaded && !self.random.one_in(3) => {
+                (place, Expr::Reg(reg))
+            }
+            _ => (self.place(), self.value()),
+        }
     }
 
     fn place(&mut self) -> Place {

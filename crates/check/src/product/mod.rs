@@ -14,20 +14,27 @@
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;
 //! * *subsumption*: monitors only remember more and object more; of two states that differ only in
 //!   them, the one whose monitors remember more stands for the other ([`Memory::monitor_bits`]);
-//! * *dead registers* are zeroed, so that states differing only in them become one;
+//! * *dead registers* are zeroed, so that states differing only in them become one, and what
+//!   concerns only threads that never move again is forgotten;
 //! * *symmetry*: of states that differ by an automorphism of the program, one is kept
-//!   ([`model::analysis::symmetry`]).
+//!   ([`model::analysis::symmetry`]);
+//! * *counters*: of states in which all counters differ by the same amount, the one with the
+//!   smallest is kept ([`model::analysis::counters`]). It can do what the others can, and perhaps
+//!   more: a finding counts only if its run can be replayed.
 
+mod counters;
 mod follow;
 mod orbit;
 mod pack;
 mod persistent;
+mod retire;
 
 pub(crate) use follow::Follow;
 
 use crate::reduce::Reductions;
 use follow::Searching;
 use model::analysis::access::{Future, futures, next_accesses};
+use model::analysis::counters::Counters;
 use model::analysis::liveness::live_registers;
 use model::analysis::symmetry::Symmetries;
 use model::analysis::values::PossibleValues;
@@ -37,6 +44,7 @@ use model::thread::{self, Action};
 use model::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use orbit::Orbit;
 use pack::{Layout, ThreadLayout};
+use retire::End;
 use search::Sink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -135,6 +143,8 @@ pub struct Scratch<S> {
     image: World<S>,
     smallest: Vec<u64>,
     keys: Vec<u64>,
+    /// How far counters are above where they started.
+    heights: Vec<Value>,
 }
 
 /// The product of a program and a memory.
@@ -157,20 +167,26 @@ pub struct Product<'p, M: Memory> {
     /// Per thread and program counter: can only the thread itself notice the step?
     private: Vec<Vec<bool>>,
     orbits: Vec<Orbit>,
+    counters: Vec<Counters>,
+    /// Per thread and program counter: may the thread never leave it?
+    ends: Vec<Vec<Option<End>>>,
     uses_bus: bool,
     wrapped: Vec<Vec<AtomicBool>>,
 }
 
 impl<'p, M: Memory> Product<'p, M> {
     /// The product of `program` and `memory`, which must have been made for it. `symmetries` are
-    /// those to use, and `possible` must be closed under them.
+    /// those to use, and `possible` must be closed under them and allow `counters` any value.
     pub fn new(
         program: &'p Program,
         possible: &PossibleValues,
         symmetries: Symmetries,
         memory: M,
         reductions: Reductions,
+        counters: &[Counters],
     ) -> Self {
+        let counters: Vec<_> =
+            counters.iter().filter(|c| memory.can_lower(&c.locations)).cloned().collect();
         let mut first_reg = vec![0];
         let mut threads = Vec::new();
         let mut at = 0;
@@ -230,6 +246,11 @@ impl<'p, M: Memory> Product<'p, M> {
                 .iter()
                 .map(|thread| thread.code.iter().map(|s| is_private(&s.instr, fence)).collect())
                 .collect(),
+            ends: match reductions.dead_registers {
+                true => retire::ends(program, &counters),
+                false => Vec::new(),
+            },
+            counters,
             orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,
             wrapped: program
@@ -240,6 +261,11 @@ impl<'p, M: Memory> Product<'p, M> {
             memory,
             symmetries,
         }
+    }
+
+    /// May a finding be one that the program does not have, because counters were lowered?
+    pub fn lowers_counters(&self) -> bool {
+        !self.counters.is_empty()
     }
 
     /// Where results wrapped around during the exploration.
@@ -442,6 +468,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
             image: self.initial_world(),
             smallest: Vec::new(),
             keys: Vec::new(),
+            heights: Vec::new(),
         }
     }
 

@@ -52,6 +52,27 @@ impl Orbit {
 impl<M: Memory> Product<'_, M> {
     /// The packed representative of `scratch.next`.
     pub(crate) fn packed<'s>(&self, scratch: &'s mut Scratch<M::State>) -> &'s [u8] {
+        if self.retire(&mut scratch.next) {
+            scratch.mover = None; // other threads' registers have changed
+        }
+        if self.counters.is_empty() {
+            self.pack_representative(scratch);
+        } else {
+            let mut heights = std::mem::take(&mut scratch.heights);
+            self.heights(&scratch.next, &mut heights);
+            self.lower(&mut scratch.next, &heights, 1);
+            if heights.iter().any(|height| *height > 0) {
+                scratch.mover = None; // other threads' counters have changed, too
+            }
+            self.pack_representative(scratch);
+            self.lower(&mut scratch.next, &heights, -1);
+            scratch.heights = heights;
+        }
+        &bytemuck::cast_slice(&scratch.words)[..self.layout.bytes]
+    }
+
+    /// Packs the representative of `scratch.next`, whose counters are as small as they get.
+    fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
         if self.renamings.is_empty() {
             let Scratch { next, words, parent, mover, .. } = scratch;
             match mover {
@@ -61,7 +82,6 @@ impl<M: Memory> Product<'_, M> {
         } else {
             self.pack_smallest_image(scratch);
         }
-        &bytemuck::cast_slice(&scratch.words)[..self.layout.bytes]
     }
 
     /// Packs the representative of the orbit of `scratch.next`: of the images in which threads

@@ -1,8 +1,10 @@
 //! What can be known of a program before it runs: live registers, possible values, future accesses,
-//! opaque values, automorphisms.
+//! opaque values, counters, automorphisms.
 
 pub mod access;
+pub mod counters;
 pub mod liveness;
+pub mod loaded;
 pub mod symmetry;
 pub mod types;
 pub mod values;

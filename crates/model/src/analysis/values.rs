@@ -8,6 +8,7 @@
 //! It serves two ends: packed states get narrower fields, and the RC20 monitors learn which values
 //! a wait, BCAS or CAS can compare with (critical values) without annotations.
 
+use super::counters::Counters;
 use crate::expr::{Domain, Expr, Notes};
 use crate::ids::{Loc, Pc, Reg, Value};
 use crate::program::{Instr, Place, Program, Step, Update};
@@ -138,6 +139,23 @@ impl PossibleValues {
     pub fn of(program: &Program) -> Self {
         let initial = program.locations.iter().map(|loc| Values::one(loc.initial)).collect();
         PossibleValues::start(program, initial, false)
+    }
+
+    /// The same, but counters may hold anything.
+    pub fn with_any_counters(mut self, counters: &[Counters]) -> Self {
+        for counters in counters {
+            for loc in &counters.locations {
+                self.locations[loc.index()] = Values::Any;
+            }
+            for (registers, members) in self.registers.iter_mut().zip(&counters.registers) {
+                for (registers, members) in registers.iter_mut().zip(members) {
+                    for reg in members.iter() {
+                        registers[reg.index()] = Values::Any;
+                    }
+                }
+            }
+        }
+        self
     }
 
     /// Analyses the registers of `program`, whose locations are known to hold no other values than

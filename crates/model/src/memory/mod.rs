@@ -90,11 +90,23 @@ pub trait Memory: Sync {
         let _ = (state, tid, live);
     }
 
+    /// Forgets what concerns `tid` alone, which never moves again.
+    fn retire(&self, state: &mut Self::State, tid: Tid) {
+        self.forget_dead(state, tid, crate::RegSet::EMPTY);
+    }
+
     /// Prepares to apply an automorphism of the program.
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> Self::Renaming;
 
     /// Writes the image of `state` to `image`.
     fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
+
+    /// Can the values of counters at these locations be made smaller, all by the same amount,
+    /// without changing anything else?
+    fn can_lower(&self, locations: &[Loc]) -> bool;
+
+    /// Makes the values of counters at these locations smaller.
+    fn lower(&self, state: &mut Self::State, locations: &[Loc], by: Value);
 
     /// How many bits a packed state has, without the monitors' part.
     fn bits(&self) -> u32;

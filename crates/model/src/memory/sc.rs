@@ -98,16 +98,24 @@ impl Store {
         Ok(Some(Access { old, wrote: new.is_some() }))
     }
 
+    /// The image of each value of a location, if they are renamed.
+    pub fn renamed_values(
+        &self,
+        alpha: &Automorphism,
+        types: &Types,
+        loc: Loc,
+    ) -> Option<Box<[Value]>> {
+        let class = types.location(loc);
+        let domain = self.domain;
+        alpha
+            .renames(class)
+            .then(|| (domain.min..=domain.max).map(|v| alpha.value(class, v)).collect())
+    }
+
     /// Prepares to rename values and locations.
     pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
-        let images = (0..self.fields.len()).map(|x| {
-            let class = types.location(Loc::from(x));
-            let values = alpha.renames(class).then(|| {
-                let domain = self.domain;
-                (domain.min..=domain.max).map(|v| alpha.value(class, v)).collect()
-            });
-            (alpha.locations[x], values)
-        });
+        let images = (0..self.fields.len())
+            .map(|x| (alpha.locations[x], self.renamed_values(alpha, types, Loc::from(x))));
         StoreRenaming { images: images.collect(), min: self.domain.min }
     }
 
@@ -236,6 +244,16 @@ impl Memory for Sc {
 
     fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
         self.store.rename(renaming, state, image);
+    }
+
+    fn can_lower(&self, _: &[Loc]) -> bool {
+        true
+    }
+
+    fn lower(&self, state: &mut Vec<Value>, locations: &[Loc], by: Value) {
+        for loc in locations {
+            state[loc.index()] -= by;
+        }
     }
 
     fn bits(&self) -> u32 {

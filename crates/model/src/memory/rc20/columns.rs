@@ -9,12 +9,21 @@
 //! Critical values come from [`PossibleValues`]; no annotation is needed. Classes are exact (the
 //! sets of one location are nested, being images of suffixes of its modification order, so taking
 //! images commutes with intersection).
+//!
+//! Where a thread compares with what it has just loaded from the location itself, which values that
+//! can be is of no importance. Such a comparison has two classes of its own instead: the value in
+//! the register, its *tag*, and all others. When the register is loaded again, the thread can read
+//! nothing older than what it has just read. So of the stale values known then, none will matter
+//! for this comparison, and all can go to the second class, in every set: sets from which the
+//! thread's own comes later by intersection have all that is written since.
 
+use crate::analysis::loaded::Loaded;
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::{PossibleValues, Values};
-use crate::ids::{Loc, Pc, Value};
+use crate::ids::{Loc, Pc, Reg, Tid, Value};
 use crate::program::{Instr, LocationKind, Program};
+use std::ops::Range;
 
 /// Which questions a set of views must answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,14 +44,42 @@ pub enum Track {
     All,
 }
 
-/// The bits of a row that belong to one location.
+/// Where a thread compares with what it loaded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Tag {
+    /// What it loaded from, and compares with.
+    pub loc: Loc,
+    /// Who.
+    pub tid: Tid,
+    /// Where it keeps the value.
+    pub reg: Reg,
+}
+
+impl Tag {
+    /// Its image under an automorphism.
+    pub fn renamed(self, alpha: &Automorphism) -> Tag {
+        let t = self.tid.index();
+        Tag {
+            loc: alpha.locations[self.loc.index()],
+            tid: alpha.threads[t],
+            reg: alpha.registers[t][self.reg.index()],
+        }
+    }
+}
+
+/// The bits of a row that belong to one location: for single values, then two for each tag.
 #[derive(Clone, Debug, Default)]
 struct Field {
     first: u32,
+    /// All bits.
     len: u32,
-    /// Values with a bit of their own, ascending; the bit after theirs, if within `len`, is for
+    /// Bits for single values, and for all other values.
+    values: u32,
+    /// Values with a bit of their own, ascending; the bit after theirs, if within `values`, is for
     /// all other values.
     critical: Vec<Value>,
+    /// The location's tags are these of all.
+    tags: Range<usize>,
 }
 
 /// The layout of a row.
@@ -52,7 +89,35 @@ pub struct Columns {
     masks: Vec<Vec<u64>>,
     /// Are the location's bits for threads instead of values: is it non-atomic?
     per_thread: Vec<bool>,
+    /// Ascending.
+    tags: Vec<Tag>,
     bits: u32,
+}
+
+/// The tags of `program` at the locations in `focus`, ascending.
+pub fn tags(program: &Program, track: Track, focus: &[Loc]) -> Vec<Tag> {
+    let mut tags = Vec::new();
+    if track == Track::All {
+        return tags;
+    }
+    for tid in program.tids() {
+        let thread = &program.threads[tid.index()];
+        let loaded = Loaded::of(thread);
+        for (pc, step) in thread.code.iter().enumerate() {
+            let Some(place) = step.instr.place() else { continue };
+            for expected in step.instr.compared() {
+                if let Some(reg) = loaded.expected(Pc::from(pc), place, expected) {
+                    tags.extend(place.locations().map(|loc| Tag { loc, tid, reg }));
+                }
+            }
+        }
+    }
+    tags.retain(|tag| {
+        focus.contains(&tag.loc) && program.locations[tag.loc.index()].kind == LocationKind::Atomic
+    });
+    tags.sort_unstable();
+    tags.dedup();
+    tags
 }
 
 impl Columns {
@@ -64,11 +129,20 @@ impl Columns {
         purpose: Purpose,
         track: Track,
         focus: &[Loc],
+        tags: &[Tag],
     ) -> Self {
         let mut needs = vec![Need::default(); program.locations.len()];
         for (t, thread) in program.threads.iter().enumerate() {
+            let loaded = Loaded::of(thread);
             for (pc, step) in thread.code.iter().enumerate() {
-                let expected = |e: &crate::Expr| possible.expr(program, t, Pc::from(pc), e);
+                let expected = |e: &crate::Expr| {
+                    let pc = Pc::from(pc);
+                    let place = step.instr.place()?;
+                    match loaded.expected(pc, place, e) {
+                        Some(_) if track == Track::Critical => None,
+                        _ => Some(possible.expr(program, t, pc, e)),
+                    }
+                };
                 for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
                     needs[loc.index()].note(t, &step.instr, purpose, expected);
                 }
@@ -84,11 +158,15 @@ impl Columns {
                 LocationKind::NonAtomic => match purpose {
                     // One bit per thread: see `Monitor::non_atomic`.
                     Purpose::Reading => {
-                        Field { len: program.threads.len() as u32, ..Field::default() }
+                        let len = program.threads.len() as u32;
+                        Field { len, values: len, ..Field::default() }
                     }
                     Purpose::Overwriting => Field::default(),
                 },
-                LocationKind::Atomic => need.field(program, values, purpose, track),
+                LocationKind::Atomic => {
+                    let of = |x| tags.partition_point(|tag| tag.loc < Loc::from(x));
+                    need.field(program, values, purpose, track, of(x)..of(x + 1))
+                }
             })
             .collect();
         fields.push(Field::default());
@@ -114,7 +192,7 @@ impl Columns {
             .collect();
         let per_thread =
             program.locations.iter().map(|loc| loc.kind == LocationKind::NonAtomic).collect();
-        Columns { fields, masks, per_thread, bits }
+        Columns { fields, masks, per_thread, tags: tags.to_vec(), bits }
     }
 
     /// How many bits a row has.
@@ -138,15 +216,45 @@ impl Columns {
         &self.masks[loc.index()]
     }
 
-    /// The bit for `value` at the location, if it has one.
+    /// Have single values of the location bits of their own?
+    pub fn has_critical(&self, loc: Loc) -> bool {
+        !self.fields[loc.index()].critical.is_empty()
+    }
+
+    /// Calls `mark` with the bits for `value` at the location; `tags` are the values in the tags.
     #[inline(always)]
-    pub fn bit(&self, loc: Loc, value: Value) -> Option<u32> {
+    pub fn bits_for(&self, loc: Loc, value: Value, tags: &[Value], mut mark: impl FnMut(u32)) {
         let field = &self.fields[loc.index()];
+        if field.len == 0 {
+            return;
+        }
         let class = match field.critical.binary_search(&value) {
             Ok(class) => class as u32,
             Err(_) => field.critical.len() as u32,
         };
-        (class < field.len).then_some(field.first + class)
+        if class < field.values {
+            mark(field.first + class);
+        }
+        let pairs = (field.first + field.values..).step_by(2);
+        for (tag, pair) in tags[field.tags.clone()].iter().zip(pairs) {
+            mark(pair + u32::from(*tag != value));
+        }
+    }
+
+    /// The bit for the value in the tag number `k`; the next one is for all others. None if the
+    /// comparison is never asked about.
+    #[inline(always)]
+    pub fn tag_bit(&self, k: usize) -> Option<u32> {
+        let field = &self.fields[self.tags[k].loc.index()];
+        (field.len > field.values)
+            .then(|| field.first + field.values + 2 * (k - field.tags.start) as u32)
+    }
+
+    /// The first and the number of the location's bits for values, its tags' left out.
+    #[inline(always)]
+    pub fn value_bits(&self, loc: Loc) -> Range<u32> {
+        let field = &self.fields[loc.index()];
+        field.first..field.first + field.values
     }
 
     /// The bit for `value` at the location if something compares with it. Values that the location
@@ -164,7 +272,18 @@ impl Columns {
         for (x, field) in self.fields.iter().enumerate().take(self.fields.len() - 1) {
             let to = &self.fields[alpha.locations[x].index()];
             let class = types.location(Loc::from(x));
-            for k in 0..field.len {
+            for (pair, k) in field.tags.clone().enumerate() {
+                let renamed = self.tags[k].renamed(alpha);
+                let (Some(from), Ok(at)) = (self.tag_bit(k), self.tags.binary_search(&renamed))
+                else {
+                    continue;
+                };
+                let bit = self.tag_bit(at).expect("columns are symmetric");
+                debug_assert_eq!(from, field.first + field.values + 2 * pair as u32);
+                image[from as usize] = bit;
+                image[from as usize + 1] = bit + 1;
+            }
+            for k in 0..field.values {
                 let bit = if self.per_thread[x] {
                     alpha.threads[k as usize].0
                 } else if let Some(value) = field.critical.get(k as usize) {
@@ -212,7 +331,7 @@ impl Need {
         t: usize,
         instr: &Instr,
         purpose: Purpose,
-        expected: impl Fn(&crate::Expr) -> Values,
+        expected: impl Fn(&crate::Expr) -> Option<Values>,
     ) {
         self.overwritten |= matches!(instr, Instr::Store { .. });
         if instr.may_write() {
@@ -227,18 +346,25 @@ impl Need {
             | (Instr::Store { .. } | Instr::Rmw { .. }, Purpose::Overwriting) => self.asked = true,
             (Instr::Wait { values, .. }, Purpose::Reading) => {
                 self.asked = true;
-                self.compared.extend(values.iter().map(expected));
+                self.compared.extend(values.iter().filter_map(expected));
             }
             (Instr::Cas { expected: e, .. }, _)
             | (Instr::BlockingCas { expected: e, .. }, Purpose::Overwriting) => {
                 self.asked = true;
-                self.compared.push(expected(e));
+                self.compared.extend(expected(e));
             }
             _ => {}
         }
     }
 
-    fn field(self, program: &Program, values: &Values, purpose: Purpose, track: Track) -> Field {
+    fn field(
+        self,
+        program: &Program,
+        values: &Values,
+        purpose: Purpose,
+        track: Track,
+        tags: Range<usize>,
+    ) -> Field {
         // Only plain stores leave behind writes that another write could be placed after, and a
         // thread is aware of its own.
         let unneeded = match purpose {
@@ -269,6 +395,11 @@ impl Need {
             Some(members) => members.len() > critical.len(),
             None => domain.size() > critical.len() as u64,
         };
-        Field { first: 0, len: critical.len() as u32 + u32::from(others), critical }
+        // With tags and nothing else to compare with, they tell if there is anything stale at all.
+        let values = match critical.is_empty() && !tags.is_empty() {
+            true => 0,
+            false => critical.len() as u32 + u32::from(others),
+        };
+        Field { first: 0, len: values + 2 * tags.len() as u32, values, critical, tags }
     }
 }

@@ -33,15 +33,15 @@ use crate::analysis::access::Future;
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
-use crate::bits::{BitReader, BitWriter};
-use crate::expr::{Fault, Notes};
-use crate::ids::{Loc, RegSet, Tid, Value};
+use crate::bits::{BitReader, BitWriter, width_for};
+use crate::expr::{Expr, Fault, Notes};
+use crate::ids::{Loc, Reg, RegSet, Tid, Value};
 use crate::mode::FenceMode;
 use crate::program::{Instr, LocationKind, Program};
 use crate::thread::{self, Action};
-use columns::{Columns, Purpose, Track};
+use columns::{Columns, Purpose, Tag, Track};
 use precede::Precede;
-use views::{Kind, Step, Views};
+use views::{Compared, Kind, Step, Views};
 
 /// Which question the monitors answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,11 @@ pub struct Rc20 {
     precede: Precede,
     reading: Views,
     overwriting: Views,
+    /// Where a thread compares with what it loaded.
+    tags: Vec<Tag>,
+    /// What a tag holds when it holds nothing, and how many bits a tag takes.
+    no_tag: Value,
+    tag_bits: u32,
     /// Atomic locations at which something could go wrong.
     watched: Vec<Loc>,
     fence: Loc,
@@ -84,6 +89,8 @@ pub struct Rc20 {
 pub struct Renaming {
     alpha: Automorphism,
     store: StoreRenaming,
+    /// The image of each tag, and of each of its values if they are renamed.
+    tags: Vec<(usize, Option<Box<[Value]>>)>,
     precede: Option<Box<[u32]>>,
     reading: Option<Box<[u32]>>,
     overwriting: Option<Box<[u32]>>,
@@ -93,6 +100,8 @@ pub struct Renaming {
 #[derive(Debug)]
 pub struct State {
     values: Vec<Value>,
+    /// The values in the tags.
+    tags: Vec<Value>,
     /// T, W and M.
     precede: Vec<u64>,
     /// V.
@@ -107,6 +116,7 @@ impl Clone for State {
     fn clone(&self) -> Self {
         State {
             values: self.values.clone(),
+            tags: self.tags.clone(),
             precede: self.precede.clone(),
             reading: self.reading.clone(),
             overwriting: self.overwriting.clone(),
@@ -116,6 +126,7 @@ impl Clone for State {
 
     fn clone_from(&mut self, other: &Self) {
         self.values.clone_from(&other.values);
+        self.tags.clone_from(&other.tags);
         self.precede.clone_from(&other.precede);
         self.reading.clone_from(&other.reading);
         self.overwriting.clone_from(&other.overwriting);
@@ -136,7 +147,8 @@ impl Rc20 {
         track: Track,
         focus: &[Loc],
     ) -> Self {
-        let columns = |purpose| Columns::new(program, possible, purpose, track, focus);
+        let tags = columns::tags(program, track, focus);
+        let columns = |purpose| Columns::new(program, possible, purpose, track, focus, &tags);
         let reading = Views::new(program, columns(Purpose::Reading), true);
         let overwriting = Views::new(program, columns(Purpose::Overwriting), false);
         let fence = Loc::from(program.locations.len());
@@ -167,6 +179,9 @@ impl Rc20 {
             precede: Precede::new(program.threads.len(), &needs_column, rows),
             reading,
             overwriting,
+            tags,
+            no_tag: program.domain.min.wrapping_sub(1),
+            tag_bits: width_for(program.domain.size() + 1),
             watched,
             fence,
             has_sc_fences,
@@ -182,8 +197,40 @@ impl Rc20 {
 
     fn step(&self, state: &mut State, step: Step) {
         self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
-        self.reading.step(&mut state.reading, step);
-        self.overwriting.step(&mut state.overwriting, step);
+        self.reading.step(&mut state.reading, step, &state.tags);
+        self.overwriting.step(&mut state.overwriting, step, &state.tags);
+    }
+
+    /// Puts `value` into the tag number `k`.
+    fn retag(&self, state: &mut State, k: usize, value: Value) {
+        state.tags[k] = value;
+        self.reading.retag(&mut state.reading, k);
+        self.overwriting.retag(&mut state.overwriting, k);
+    }
+
+    /// The tag for `tid` comparing `loc` with `reg`.
+    #[inline(always)]
+    fn tag(&self, loc: Loc, tid: Tid, reg: Reg) -> Option<usize> {
+        self.tags.iter().position(|tag| *tag == Tag { loc, tid, reg })
+    }
+
+    /// How `expected`, whose value is `value`, is looked for among the stale values of `loc`.
+    #[inline(always)]
+    fn compared(
+        &self,
+        state: &State,
+        tid: Tid,
+        loc: Loc,
+        expected: &Expr,
+        value: Value,
+    ) -> Compared {
+        if let Expr::Reg(reg) = expected
+            && let Some(k) = self.tag(loc, tid, *reg)
+            && state.tags[k] == value
+        {
+            return Compared::Tag(k);
+        }
+        Compared::Value(value)
     }
 
     fn fence(&self, state: &mut State, tid: Tid, mode: FenceMode) {
@@ -236,6 +283,7 @@ impl Memory for Rc20 {
         self.precede.initial(&mut precede);
         State {
             values: self.store.initial().to_vec(),
+            tags: vec![self.no_tag; self.tags.len()],
             precede,
             reading: vec![0; self.reading.words()],
             overwriting: vec![0; self.overwriting.words()],
@@ -265,6 +313,7 @@ impl Memory for Rc20 {
             return None;
         }
         let (reading, overwriting) = (&state.reading, &state.overwriting);
+        let compared = |e: &Expr, value| self.compared(state, tid, loc, e, value);
         let stale = match action {
             Action::Read { .. } => {
                 self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc)
@@ -273,14 +322,18 @@ impl Memory for Rc20 {
                 self.overwriting.may_miss(overwriting, tid, loc)
             }
             Action::BlockingCas { expected, .. } => {
-                self.overwriting.may_take(overwriting, tid, loc, *expected)
+                let expected = compared(&instr.compared()[0], *expected);
+                self.overwriting.may_take(overwriting, tid, loc, expected)
             }
-            Action::Wait { values, .. } => {
-                values.iter().any(|&value| self.reading.may_take(reading, tid, loc, value))
-            }
+            Action::Wait { values, .. } => instr
+                .compared()
+                .iter()
+                .zip(values)
+                .any(|(e, value)| self.reading.may_take(reading, tid, loc, compared(e, *value))),
             Action::Cas { expected, .. } => {
-                self.overwriting.may_take(overwriting, tid, loc, *expected)
-                    || self.reading.may_take_other(reading, tid, loc, *expected)
+                let expected = compared(&instr.compared()[0], *expected);
+                self.overwriting.may_take(overwriting, tid, loc, expected)
+                    || self.reading.may_take_other(reading, tid, loc, expected)
             }
             _ => false,
         };
@@ -351,6 +404,12 @@ impl Memory for Rc20 {
             self.precede.step(&mut state.precede, tid, loc, Kind::Read);
         } else {
             self.step(state, Step { tid, loc, old, kind, acquire, release });
+            if is_load
+                && let Some(dst) = thread::destination(instr)
+                && let Some(k) = self.tag(loc, tid, dst)
+            {
+                self.retag(state, k, old);
+            }
         }
         Ok(Effect::Done(Some(old)))
     }
@@ -362,11 +421,33 @@ impl Memory for Rc20 {
     fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
         let taint = &mut state.taint[tid.index()];
         *taint = taint.intersect(live);
+        for (k, tag) in self.tags.iter().enumerate() {
+            if tag.tid == tid && !live.contains(tag.reg) && state.tags[k] != self.no_tag {
+                self.retag(state, k, self.no_tag);
+            }
+        }
+    }
+
+    /// What it could still read, or pass on by writing, no longer matters.
+    fn retire(&self, state: &mut State, tid: Tid) {
+        self.forget_dead(state, tid, RegSet::EMPTY);
+        self.precede.retire(&mut state.precede, tid);
+        self.reading.retire(&mut state.reading, tid);
+        self.overwriting.retire(&mut state.overwriting, tid);
     }
 
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
         Renaming {
             store: self.store.renaming(alpha, types),
+            tags: self
+                .tags
+                .iter()
+                .map(|tag| {
+                    let image = self.tags.binary_search(&tag.renamed(alpha));
+                    let values = self.store.renamed_values(alpha, types, tag.loc);
+                    (image.expect("tags are symmetric"), values)
+                })
+                .collect(),
             precede: self.precede.renaming(alpha),
             reading: self.reading.columns.renaming(alpha, types),
             overwriting: self.overwriting.columns.renaming(alpha, types),
@@ -375,8 +456,14 @@ impl Memory for Rc20 {
     }
 
     fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
-        let Renaming { alpha, store, precede, reading, overwriting } = renaming;
+        let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
         self.store.rename(store, &state.values, &mut image.values);
+        for (tag, (to, values)) in state.tags.iter().zip(tags) {
+            image.tags[*to] = match values {
+                Some(values) if *tag != self.no_tag => values[(tag - self.no_tag - 1) as usize],
+                _ => *tag,
+            };
+        }
         self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
         self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
         let bits = overwriting.as_deref();
@@ -387,16 +474,39 @@ impl Memory for Rc20 {
         }
     }
 
+    /// Bits for single values would have to move.
+    fn can_lower(&self, locations: &[Loc]) -> bool {
+        let columns = [&self.reading.columns, &self.overwriting.columns];
+        locations.iter().all(|loc| columns.iter().all(|columns| !columns.has_critical(*loc)))
+    }
+
+    fn lower(&self, state: &mut State, locations: &[Loc], by: Value) {
+        for loc in locations {
+            state.values[loc.index()] -= by;
+        }
+        for (tag, value) in self.tags.iter().zip(&mut state.tags) {
+            if *value != self.no_tag && locations.contains(&tag.loc) {
+                *value -= by;
+            }
+        }
+    }
+
     fn bits(&self) -> u32 {
-        self.store.bits()
+        self.store.bits() + self.tags.len() as u32 * self.tag_bits
     }
 
     fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
         self.store.pack(&state.values, out);
+        for tag in &state.tags {
+            out.push((tag - self.no_tag) as u64, self.tag_bits);
+        }
     }
 
     fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
         self.store.unpack(&mut state.values, from);
+        for tag in &mut state.tags {
+            *tag = self.no_tag + from.take(self.tag_bits) as Value;
+        }
     }
 
     /// All sets grow with the sets they are computed from, every violation is that some set has a

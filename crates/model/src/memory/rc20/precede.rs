@@ -110,6 +110,12 @@ impl Precede {
         }
     }
 
+    /// Forgets T(τ).
+    pub fn retire(&self, words: &mut [u64], tid: Tid) {
+        let width = self.row_words();
+        words[tid.index() * width..(tid.index() + 1) * width].fill(0);
+    }
+
     /// The image of every column under an automorphism; none if each is its own.
     pub fn renaming(&self, alpha: &Automorphism) -> Option<Box<[u32]>> {
         let mut image: Box<[u32]> = (0..self.bits).collect();

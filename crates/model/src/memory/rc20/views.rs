@@ -28,6 +28,15 @@ pub enum Kind {
     Update,
 }
 
+/// What a value is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compared {
+    /// This value.
+    Value(Value),
+    /// The value in the tag of this number.
+    Tag(usize),
+}
+
 /// An access as the views see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -158,25 +167,42 @@ impl Views {
         row.iter().zip(self.columns.mask(loc)).any(|(bits, mask)| bits & mask != 0)
     }
 
-    /// Is `value`, which something compares with, in c(τ,x)?
+    /// Is the value, which something compares with, in c(τ,x)?
     #[inline(always)]
-    pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Value) -> bool {
+    pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
         let row = self.current_row(rows, tid);
-        self.columns.critical_bit(loc, value).is_some_and(|bit| has(row, bit))
+        let bit = match value {
+            Compared::Value(value) => self.columns.critical_bit(loc, value),
+            Compared::Tag(k) => self.columns.tag_bit(k),
+        };
+        bit.is_some_and(|bit| has(row, bit))
     }
 
-    /// Is some value other than `value` in c(τ,x)?
+    /// Is some other value in c(τ,x)?
     #[inline(always)]
-    pub fn may_take_other(&self, rows: &[u64], tid: Tid, loc: Loc, value: Value) -> bool {
+    pub fn may_take_other(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
         let row = self.current_row(rows, tid);
-        let own = self.columns.critical_bit(loc, value);
-        row.iter().zip(self.columns.mask(loc)).enumerate().any(|(k, (bits, mask))| {
-            let own = match own {
-                Some(bit) if bit as usize / 64 == k => 1 << (bit % 64),
-                _ => 0,
-            };
-            bits & mask & !own != 0
-        })
+        match value {
+            Compared::Tag(k) => self.columns.tag_bit(k).is_some_and(|bit| has(row, bit + 1)),
+            Compared::Value(value) => {
+                let own = self.columns.critical_bit(loc, value);
+                self.columns.value_bits(loc).any(|bit| Some(bit) != own && has(row, bit))
+            }
+        }
+    }
+
+    /// The tag number `k` gets a new value, which is in no set that matters: see [`super::columns`].
+    pub fn retag(&self, rows: &mut [u64], k: usize) {
+        let Some(bit) = self.columns.tag_bit(k) else { return };
+        let words = self.columns.words();
+        let (word, equal) = (bit as usize / 64, 1u64 << (bit % 64));
+        let (other_word, other) = ((bit + 1) as usize / 64, 1u64 << ((bit + 1) % 64));
+        for row in rows.chunks_exact_mut(words) {
+            if row[word] & equal != 0 {
+                row[word] &= !equal;
+                row[other_word] |= other;
+            }
+        }
     }
 
     /// Marks the columns `bits` as stale for everyone but `tid` and in what every location but
@@ -199,7 +225,7 @@ impl Views {
 
     /// The step of an atomic access.
     #[inline]
-    pub fn step(&self, rows: &mut [u64], step: Step) {
+    pub fn step(&self, rows: &mut [u64], step: Step, tags: &[Value]) {
         let words = self.columns.words();
         if words == 0 {
             return;
@@ -226,9 +252,9 @@ impl Views {
             }
         }
         let counts = kind == Kind::Write || (kind == Kind::Update && self.updates_count);
-        if counts && let Some(bit) = self.columns.bit(loc, old) {
+        if counts {
             // r(τ,x) gains the old value too; only c and a of the writer are spared.
-            self.mark_stale(rows, tid, Some(loc), bit);
+            self.columns.bits_for(loc, old, tags, |bit| self.mark_stale(rows, tid, Some(loc), bit));
         }
         if self.kept[carried] {
             let source = if release { current } else { releasing };
@@ -278,6 +304,14 @@ impl Views {
         let words = self.columns.words();
         if self.kept[release] {
             rows.copy_within(current * words..(current + 1) * words, release * words);
+        }
+    }
+
+    /// Forgets the views that `tid` holds.
+    pub fn retire(&self, rows: &mut [u64], tid: Tid) {
+        let words = self.columns.words();
+        for row in [self.current(tid), self.acquire(tid), self.release(tid)] {
+            rows[row * words..(row + 1) * words].fill(0);
         }
     }
 

@@ -1,0 +1,58 @@
+//! Threads that never move again.
+//!
+//! What a memory remembers about a thread matters only to what the thread does next. One that is
+//! done, or waits for a value that its location has left behind for good, does nothing.
+
+use super::{Product, World};
+use model::analysis::counters::Counters;
+use model::analysis::loaded::only;
+use model::memory::Memory;
+use model::{Expr, Instr, Loc, Program, Reg, Tid};
+
+/// Why a thread may never leave an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// It is done.
+    Halt,
+    /// It waits for the location to have the register's value; the location's value only grows.
+    Missed(Loc, Reg),
+}
+
+/// Per thread and program counter, why the thread may never leave it.
+pub(super) fn ends(program: &Program, counters: &[Counters]) -> Vec<Vec<Option<End>>> {
+    let climbing = |loc: &Loc| counters.iter().any(|counters| counters.climbing.contains(loc));
+    let end = |instr: &Instr| match instr {
+        Instr::Halt => Some(End::Halt),
+        Instr::BlockingCas { place, expected: Expr::Reg(reg), .. } => {
+            only(place).filter(climbing).map(|loc| End::Missed(loc, *reg))
+        }
+        _ => None,
+    };
+    let threads = program.threads.iter();
+    threads.map(|thread| thread.code.iter().map(|step| end(&step.instr)).collect()).collect()
+}
+
+impl<M: Memory> Product<'_, M> {
+    /// Forgets what concerns only threads of `world` that never move again. Says whether registers
+    /// changed.
+    pub(super) fn retire(&self, world: &mut World<M::State>) -> bool {
+        let mut changed = false;
+        for (t, ends) in self.ends.iter().enumerate() {
+            match ends[world.pcs[t].index()] {
+                None => {}
+                Some(End::Halt) => self.memory.retire(&mut world.memory, Tid::from(t)),
+                Some(End::Missed(loc, reg)) => {
+                    let value = self.memory.values(&world.memory)[loc.index()];
+                    let waited = &mut world.regs[self.first_reg[t] + reg.index()];
+                    if *waited < value {
+                        // It does not matter how long ago it was missed.
+                        changed |= *waited != value - 1;
+                        *waited = value - 1;
+                        self.memory.retire(&mut world.memory, Tid::from(t));
+                    }
+                }
+            }
+        }
+        changed
+    }
+}
