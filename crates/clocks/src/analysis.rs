@@ -24,8 +24,9 @@
 //! * Locks, thread creation and the like are edges in both orders ([`Object`]).
 
 use crate::history::{History, Write};
-use crate::location::{Clock, Clocks, Stamp};
+use crate::location::{Clocks, Stamp};
 use crate::order::Order;
+use crate::tracked::Tracked;
 use crate::vector::{Shared, Vector, Vectors};
 
 /// A thread, by number. Numbers of threads that ended are used again.
@@ -46,6 +47,8 @@ pub struct Analysis {
     clocks: Clocks,
     vectors: Vectors,
     threads: Vec<Thread>,
+    /// How often each thread changed its own clocks.
+    changes: Vec<u64>,
     free_threads: Vec<Tid>,
     locations: Vec<Location>,
     free_locations: Vec<Loc>,
@@ -57,10 +60,10 @@ pub struct Analysis {
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    sc: Clock,
-    current: Clock,
-    acquire: Clock,
-    release: Clock,
+    sc: Tracked,
+    current: Tracked,
+    acquire: Tracked,
+    release: Tracked,
     vector: Vector,
     vector_acquire: Vector,
     vector_release: Vector,
@@ -72,9 +75,9 @@ struct Location {
     stamp: Stamp,
     /// Writes up to this one are as good as initial: everybody knows them.
     base: Stamp,
-    written: Clock,
-    accessed: Clock,
-    view: Clock,
+    written: Tracked,
+    accessed: Tracked,
+    view: Tracked,
     published: Shared,
     history: History,
     /// Per thread that accessed it: its last read and last write.
@@ -91,8 +94,8 @@ struct Accesses {
 
 #[derive(Clone, Debug, Default)]
 struct Synchroniser {
-    sc: Clock,
-    view: Clock,
+    sc: Tracked,
+    view: Tracked,
     vector: Vector,
 }
 
@@ -183,6 +186,7 @@ impl Analysis {
             clocks: Clocks::default(),
             vectors: Vectors::default(),
             threads: Vec::new(),
+            changes: Vec::new(),
             free_threads: Vec::new(),
             locations: Vec::new(),
             free_locations: Vec::new(),
@@ -209,14 +213,15 @@ impl Analysis {
         let tid = reused.unwrap_or(self.threads.len() as Tid);
         if reused.is_none() {
             self.threads.push(Thread::default());
+            self.changes.push(0);
         }
         let epoch = self.threads[tid as usize].vector.get(tid as usize);
         let mut child = Thread::default();
         if let Some(parent) = parent {
             let parent = &mut self.threads[parent as usize];
-            child.sc = self.clocks.share(&parent.sc);
-            child.current = self.clocks.share(&parent.current);
-            child.acquire = self.clocks.share(&parent.current);
+            child.sc = parent.sc.share(&mut self.clocks);
+            child.current = parent.current.share(&mut self.clocks);
+            child.acquire = parent.current.share(&mut self.clocks);
             child.vector = parent.vector.clone();
         }
         child.vector.set(tid as usize, epoch + 1);
@@ -231,9 +236,9 @@ impl Analysis {
     pub fn join(&mut self, tid: Tid, child: Tid) {
         let ended = std::mem::take(&mut self.threads[child as usize]);
         let thread = &mut self.threads[tid as usize];
-        self.clocks.join(&mut thread.sc, &ended.sc);
-        self.clocks.join(&mut thread.current, &ended.current);
-        self.clocks.join(&mut thread.acquire, &ended.current);
+        thread.sc.join(&mut self.clocks, &ended.sc);
+        thread.current.join(&mut self.clocks, &ended.current);
+        thread.acquire.join(&mut self.clocks, &ended.current);
         thread.vector.join(&ended.vector.0);
         self.threads[child as usize] = ended;
         self.retire(child);
@@ -244,7 +249,7 @@ impl Analysis {
         let thread = &mut self.threads[tid as usize];
         for clock in [&mut thread.sc, &mut thread.current, &mut thread.acquire, &mut thread.release]
         {
-            self.clocks.clear(clock);
+            clock.clear(&mut self.clocks);
         }
         thread.doubt = None;
         self.free_threads.push(tid);
@@ -321,7 +326,7 @@ impl Analysis {
     fn forget(&mut self, loc: Loc) {
         let location = &mut self.locations[loc as usize];
         for clock in [&mut location.written, &mut location.accessed, &mut location.view] {
-            self.clocks.clear(clock);
+            clock.clear(&mut self.clocks);
         }
         location.history.clear(&mut self.vectors);
         self.vectors.give_back(std::mem::take(&mut location.published));
@@ -362,10 +367,10 @@ impl Analysis {
     fn window(&self, tid: Tid, loc: Loc, order: Order) -> (Stamp, Stamp) {
         let thread = &self.threads[tid as usize];
         let base = self.locations[loc as usize].base;
-        let required = self.clocks.get(&thread.sc, loc).max(base);
-        let mut known = self.clocks.get(&thread.current, loc).max(base);
+        let required = thread.sc.get(&self.clocks, loc).max(base);
+        let mut known = thread.current.get(&self.clocks, loc).max(base);
         if order == Order::SeqCst {
-            known = known.max(self.clocks.get(&self.locations[FENCE as usize].view, loc));
+            known = known.max(self.locations[FENCE as usize].view.get(&self.clocks, loc));
         }
         (known, required)
     }
@@ -426,17 +431,21 @@ impl Analysis {
         }
         let stamp = location.stamp;
 
+        let own = tid as usize;
+        self.changes[own] += 1;
+        let change = self.changes[own];
+
         // The order of interleavings: a read comes after the last write, a write after all accesses.
         match done {
             Done::Read => {
-                clocks.join(&mut thread.sc, &location.written);
-                clocks.join(&mut location.accessed, &thread.sc);
+                thread.sc.join(clocks, &location.written);
+                location.accessed.join(clocks, &thread.sc);
             }
             Done::Store(_) | Done::Update(_) => {
-                clocks.join(&mut thread.sc, &location.accessed);
-                clocks.set(&mut thread.sc, loc, stamp);
-                clocks.assign(&mut location.accessed, &thread.sc);
-                clocks.assign(&mut location.written, &thread.sc);
+                thread.sc.join(clocks, &location.accessed);
+                thread.sc.set_own(clocks, loc, stamp, own, change);
+                location.accessed.assign(clocks, &thread.sc);
+                location.written.assign(clocks, &thread.sc);
             }
         }
 
@@ -444,36 +453,37 @@ impl Analysis {
         let reads = !matches!(done, Done::Store(_));
         let fences_matter = !thread.acquire.same(&thread.current);
         if reads && order.acquires() {
-            clocks.join(&mut thread.current, &location.view);
+            thread.current.join(clocks, &location.view);
         }
-        clocks.set(&mut thread.current, loc, stamp);
+        if thread.current.get(clocks, loc) != stamp {
+            thread.current.set_own(clocks, loc, stamp, own, change);
+        }
         if fences_matter || (reads && !order.acquires()) {
             if reads {
-                clocks.join(&mut thread.acquire, &location.view);
+                thread.acquire.join(clocks, &location.view);
             }
-            clocks.set(&mut thread.acquire, loc, stamp);
+            // Also what the thread knows without a fence.
+            thread.acquire.join(clocks, &thread.current);
         } else {
-            clocks.assign(&mut thread.acquire, &thread.current);
+            thread.acquire.assign(clocks, &thread.current);
         }
         match done {
             Done::Read => {}
-            Done::Store(_) if order.releases() => {
-                clocks.assign(&mut location.view, &thread.current);
-            }
+            Done::Store(_) if order.releases() => location.view.assign(clocks, &thread.current),
             Done::Store(_) => {
-                clocks.assign(&mut location.view, &thread.release);
-                clocks.set(&mut location.view, loc, stamp);
+                location.view.assign(clocks, &thread.release);
+                location.view.set_self(clocks, loc, stamp);
             }
             Done::Update(_) => {
                 let published = if order.releases() { &thread.current } else { &thread.release };
-                clocks.join(&mut location.view, published);
-                clocks.set(&mut location.view, loc, stamp);
+                location.view.join(clocks, published);
+                location.view.set_self(clocks, loc, stamp);
             }
         }
         self.perform_vectors(tid, loc, order, done, site, doubt);
         if order == Order::SeqCst && !matches!(done, Done::Read) {
             let fence = &mut self.locations[FENCE as usize];
-            self.clocks.set(&mut fence.view, loc, stamp);
+            fence.view.set_stray(&mut self.clocks, loc, stamp);
         }
     }
 
@@ -575,7 +585,7 @@ impl Analysis {
     pub fn fence(&mut self, tid: Tid, order: Order) {
         if order.acquires() {
             let thread = &mut self.threads[tid as usize];
-            self.clocks.assign(&mut thread.current, &thread.acquire);
+            thread.current.assign(&mut self.clocks, &thread.acquire);
             thread.vector.join(&thread.vector_acquire.0);
         }
         if order == Order::SeqCst {
@@ -589,7 +599,7 @@ impl Analysis {
         }
         if order.releases() {
             let thread = &mut self.threads[tid as usize];
-            self.clocks.assign(&mut thread.release, &thread.current);
+            thread.release.assign(&mut self.clocks, &thread.current);
             thread.vector_release.0.clone_from(&thread.vector.0);
             self.next_epoch(tid);
         }
@@ -625,8 +635,8 @@ impl Analysis {
     /// The object is no more; its number may be used again.
     pub fn remove_object(&mut self, object: Object) {
         let mut old = std::mem::take(&mut self.objects[object as usize]);
-        self.clocks.clear(&mut old.sc);
-        self.clocks.clear(&mut old.view);
+        old.sc.clear(&mut self.clocks);
+        old.view.clear(&mut self.clocks);
         self.free_objects.push(object);
     }
 
@@ -634,8 +644,8 @@ impl Analysis {
     pub fn release(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
         let object = &mut self.objects[object as usize];
-        self.clocks.join(&mut object.sc, &thread.sc);
-        self.clocks.join(&mut object.view, &thread.current);
+        object.sc.join(&mut self.clocks, &thread.sc);
+        object.view.join(&mut self.clocks, &thread.current);
         object.vector.join(&thread.vector.0);
         self.next_epoch(tid);
     }
@@ -644,13 +654,13 @@ impl Analysis {
     pub fn acquire(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
         let object = &mut self.objects[object as usize];
-        self.clocks.join(&mut thread.sc, &object.sc);
+        thread.sc.join(&mut self.clocks, &object.sc);
         let fences_matter = !thread.acquire.same(&thread.current);
-        self.clocks.join(&mut thread.current, &object.view);
+        thread.current.join(&mut self.clocks, &object.view);
         if fences_matter {
-            self.clocks.join(&mut thread.acquire, &object.view);
+            thread.acquire.join(&mut self.clocks, &object.view);
         } else {
-            self.clocks.assign(&mut thread.acquire, &thread.current);
+            thread.acquire.assign(&mut self.clocks, &thread.current);
         }
         thread.vector.join(&object.vector.0);
     }

@@ -9,6 +9,7 @@
 //! same way, exactly for fences.
 //!
 //! * [`location`]: location clocks, as persistent maps whose joins cost what differs.
+//! * [`tracked`]: the same, with a quick test that there is nothing to join.
 //! * [`vector`]: vector clocks.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
@@ -23,6 +24,7 @@ pub mod location;
 pub mod order;
 pub mod shadow;
 pub mod trace;
+pub mod tracked;
 pub mod vector;
 
 pub use analysis::{Analysis, Loc, Object, Site, Stale, Tid};

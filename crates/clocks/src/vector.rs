@@ -22,6 +22,12 @@ impl Vector {
         self.0[thread] = epoch;
     }
 
+    /// Is nothing new in `other`?
+    #[inline]
+    pub fn includes(&self, other: &Vector) -> bool {
+        other.0.iter().enumerate().all(|(thread, &epoch)| epoch <= self.get(thread))
+    }
+
     /// Learns all that `other` knows. Was there anything new?
     #[inline]
     pub fn join(&mut self, other: &[u64]) -> bool {
