@@ -54,7 +54,7 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
     {
         let mut expected = None;
         for (variant, settings) in variants {
-            let settings = Settings { model, observational, ..settings.clone() };
+            let settings = Settings { model, observational, ..*settings };
             let outcome = check::check(program, &settings, &|_, _| {});
             let limited = |(_, verdict): &(Property, Verdict)| {
                 matches!(verdict, Verdict::Undecided(Why::Limit(_)))
