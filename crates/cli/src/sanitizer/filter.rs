@@ -2,10 +2,12 @@
 //!
 //! A suppressions file has one rule a line, `#` begins a comment:
 //!
-//!     race:parse_*          a function on either stack, with * for anything
-//!     stale-read:queue.c    or a file
-//!     id:FP1a2b3c4d         or one finding
-//!     *:third_party/*       or whatever it is
+//! ```text
+//! race:parse_*          a function on either stack, with * for anything
+//! stale-read:queue.c    or a file
+//! id:FP1a2b3c4d         or one finding
+//! *:third_party/*       or whatever it is
+//! ```
 //!
 //! A baseline is a list of ids.
 
