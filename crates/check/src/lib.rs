@@ -8,6 +8,7 @@ pub mod explore;
 pub mod fix;
 pub mod product;
 pub mod reduce;
+pub mod refinement;
 pub mod replay;
 pub mod robustness;
 pub mod safety;

@@ -37,6 +37,9 @@ pub enum Command {
     /// Was a recorded run of transactions atomic under TSO?
     #[command(long_about = help::SERIAL, after_long_help = help::SERIAL_EXAMPLES)]
     Serial(Serial),
+    /// Does a library do what its specification says, under weak memory?
+    #[command(long_about = help::REFINE, after_long_help = help::REFINE_EXAMPLES)]
+    Refine(Refine),
     /// Write a program in another tool's language
     #[command(long_about = help::EXPORT)]
     Export(Export),
@@ -88,6 +91,47 @@ pub struct Check {
     pub output: OutputArgs,
     #[command(flatten)]
     pub faces: FaceArgs,
+}
+
+/// Arguments of `refine`.
+#[derive(Arguments, Debug)]
+pub struct Refine {
+    /// Files with a library, its specification and, perhaps, a most general client; read as one
+    #[arg(required = true, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// Check the client in this file instead: does it keep to the policy, is it free of races, and
+    /// do its assertions hold, with the specification in the library's place?
+    #[arg(long, value_name = "FILE")]
+    pub client: Option<PathBuf>,
+    /// How many markers may be on their way from any thread to any other
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=50))]
+    pub pending: u8,
+    /// Ignore propagation: compare calls and returns only, as linearizability does. Not sound for
+    /// weak memory
+    #[arg(long)]
+    pub history_only: bool,
+    /// Demand the same histories to the letter, also where no client could tell: without this, the
+    /// specification may let a marker reach a thread early while that thread is inside a method
+    #[arg(long)]
+    pub literal: bool,
+    /// Print the most general client that a policy stands for, and do nothing else
+    #[arg(long)]
+    pub show_client: bool,
+    /// Take every step, also those that make no difference
+    #[arg(long)]
+    pub no_reduction: bool,
+    /// Give up when states take this much memory, such as 512M or 2G
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    pub limit_memory: Option<u64>,
+    /// Give up after this time, such as 30s, 5m or 2h
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    pub limit_time: Option<Duration>,
+    /// Print a JSON object per line for each library
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but verdicts and errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// When to give up.

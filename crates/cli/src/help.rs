@@ -153,3 +153,38 @@ Writes a program, under sequential consistency, in another tool's language. For 
 
   fencepost export lock.fp > lock.pml
   spin -a lock.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -E";
+
+/// `refine --help`.
+pub const REFINE: &str = "\
+A specification is code too, only simpler: a queue with a lock around it. The library refines it if no \
+client can tell the two apart, other than by seeing less. On weak memory a client sees more than \
+calls and returns: if `get` returns what `put` was given, has all that happened before `put` happened \
+for the caller of `get`, too? So histories also show when the markers of calls and returns propagate \
+from thread to thread. Every history of the library, called by a most general client, must be one of \
+the specification, and there must be no race. Then every client that calls no more than that (check \
+it with --client) may reason with the specification. Histories may be of any length; only the number \
+of markers on their way is bounded, by --pending.";
+
+/// Examples of `refine`.
+pub const REFINE_EXAMPLES: &str = "\
+Example: a flag that should publish what was done before it was raised. Put this into flag.fp:
+
+    max_value 1;
+    spec flag {
+        atomic f;
+        method raise()  { f.store(1, rel); return(); }
+        method raised() { local r; r = f.load(acq); return(r); }
+    }
+    library flag {
+        atomic f;
+        method raise()  { f.store(1, rlx); return(); }
+        method raised() { local r; r = f.load(rlx); return(r); }
+    }
+    client { policy thread_per_method; }
+
+    fencepost refine flag.fp                   violated: `raised` returns 1 too early
+    fencepost refine --history-only flag.fp    holds: calls and returns alone do not show it
+    fencepost refine --pending 4 spec.fp library.fp client.fp
+    fencepost refine --client user.fp flag.fp  may this client reason with the specification?
+
+Exit codes: 0 it refines, 1 it does not, 2 bad input or usage, 3 undecided because of a limit.";

@@ -132,6 +132,13 @@ pub fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusa
     })
 }
 
+/// The text of a file.
+pub fn text(path: &Path) -> Result<String, Diagnostic> {
+    String::from_utf8(read(path)?).map_err(|_| {
+        Diagnostic::error(lang::codes::NOT_TEXT, "not a text file: programs are UTF-8")
+    })
+}
+
 /// The bytes of a file. One that is too large for a program is not read to its end.
 fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let most = lang::MAX_BYTES as u64 + 1;

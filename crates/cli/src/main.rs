@@ -13,6 +13,7 @@ mod interleavings;
 mod outcomes;
 mod progress;
 mod quantity;
+mod refine;
 mod sanitizer;
 mod serial;
 mod store_atomic;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         args::Command::Outcomes(args) => outcomes::run(args),
         args::Command::Fix(args) => fix::run(args),
         args::Command::Serial(args) => serial::run(args),
+        args::Command::Refine(args) => refine::run(args),
         args::Command::Export(args) => export::run(args),
         args::Command::Sanitizer(command) => return sanitizer::run(command),
         args::Command::Explain(args) => explain::explain(args),

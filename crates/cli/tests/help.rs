@@ -30,6 +30,11 @@ fn serial() {
 }
 
 #[test]
+fn refine() {
+    golden!(Desk::new().run("refine --help").stdout);
+}
+
+#[test]
 fn export() {
     golden!(Desk::new().run("export --help").stdout);
 }

@@ -44,6 +44,10 @@ codes! {
     ATOMIC_BLOCK = "FP1016";
     /// The file is not UTF-8 text.
     NOT_TEXT = "FP1017";
+    /// An access to a variable of another component's space.
+    FOREIGN_SPACE = "FP1020";
+    /// A call, a return or a method where there can be none, or none where there must be.
+    METHOD = "FP1021";
     /// A constant outside `0..=max_value`, which wraps around.
     WRAPS = "FP2001";
     /// Operators that C reads differently from what they look like.

@@ -21,6 +21,7 @@ pub mod codes;
 pub mod diagnostic;
 mod insert;
 mod lexer;
+pub mod library;
 mod lower;
 mod parser;
 mod render;

@@ -106,6 +106,73 @@ pub(crate) enum StatementKind<'a> {
     AtomicEnd,
     BusLock,
     BusUnlock,
+    /// A call of a library method.
+    Call(Option<Name<'a>>, Name<'a>, Vec<Expr<'a>>),
+    /// `return;`, `return();` or `return(e);`
+    Return(Option<Expr<'a>>),
+    /// `pacquire(l)`, a lock that synchronises its own space only.
+    PartialLock(Place<'a>),
+    /// `prelease(l)`
+    PartialUnlock(Place<'a>),
+}
+
+/// Libraries, specifications and clients, for `refine`.
+#[derive(Debug, Default)]
+pub(crate) struct Project<'a> {
+    /// What all of them see: constants and the largest value.
+    pub(crate) shared: Unit<'a>,
+    pub(crate) components: Vec<Component<'a>>,
+    pub(crate) clients: Vec<Client<'a>>,
+}
+
+/// Is it an implementation or a specification?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ComponentKind {
+    Library,
+    Spec,
+}
+
+#[derive(Debug)]
+pub(crate) struct Component<'a> {
+    pub(crate) kind: ComponentKind,
+    pub(crate) name: Name<'a>,
+    /// The specification's name, where it is not the library's own.
+    pub(crate) implements: Option<Name<'a>>,
+    pub(crate) variables: Vec<Variables<'a>>,
+    pub(crate) methods: Vec<Method<'a>>,
+}
+
+/// Variables and the space they are declared in; `None` for the component's own.
+#[derive(Debug)]
+pub(crate) struct Variables<'a> {
+    pub(crate) space: Option<Name<'a>>,
+    pub(crate) locations: Vec<Declaration<'a>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Method<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) parameters: Vec<Name<'a>>,
+    pub(crate) locals: Vec<Name<'a>>,
+    pub(crate) body: Block<'a>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client<'a> {
+    pub(crate) span: Span,
+    pub(crate) variables: Vec<Variables<'a>>,
+    /// Its threads.
+    pub(crate) unit: Unit<'a>,
+    pub(crate) policies: Vec<Policy<'a>>,
+}
+
+/// `policy free(2);`
+#[derive(Debug)]
+pub(crate) struct Policy<'a> {
+    pub(crate) name: Name<'a>,
+    pub(crate) count: Option<Expr<'a>>,
+    /// The methods after `write`.
+    pub(crate) writers: Vec<Name<'a>>,
 }
 
 #[derive(Debug)]

@@ -160,8 +160,8 @@ fn literal(system: &System) -> (BTreeSet<End>, bool, usize) {
     (ends, racy, seen.len())
 }
 
-fn views(system: &System, eager: bool) -> (BTreeSet<End>, bool) {
-    let options = Options { pending: 50, keep_registers: true, eager };
+fn views(system: &System, reduce: bool) -> (BTreeSet<End>, bool) {
+    let options = Options { pending: 50, keep_registers: true, reduce };
     let machine = view::Machine::new(system.clone(), options).expect("a small program");
     let mut ends = BTreeSet::new();
     let mut racy = false;
@@ -193,9 +193,9 @@ fn final_states_and_races_agree() {
         let (known, known_racy, _) = literal(&system);
         assert_eq!(known, declared, "literal machine and axioms differ on seed {seed}");
         assert_eq!(known_racy, declared_racy, "races differ on seed {seed}");
-        for eager in [false, true] {
-            let (viewed, viewed_racy) = views(&system, eager);
-            assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, eager {eager}");
+        for reduce in [false, true] {
+            let (viewed, viewed_racy) = views(&system, reduce);
+            assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, reduce {reduce}");
             assert_eq!(viewed_racy, declared_racy, "races in views differ on seed {seed}");
         }
         with_ends += u64::from(declared.len() > 1);
@@ -333,8 +333,8 @@ fn histories_agree() {
         let system = random_calls(seed);
         let machine = knowledge::Machine::new(&system).expect("few threads");
         let literal = explore(machine.initial(), |state, sink| machine.steps(state, sink));
-        for eager in [false, true] {
-            let options = Options { pending: 50, keep_registers: false, eager };
+        for reduce in [false, true] {
+            let options = Options { pending: 50, keep_registers: false, reduce };
             let machine = view::Machine::new(system.clone(), options).expect("a small program");
             let pack = |state: &view::State| {
                 let mut bytes = Vec::new();
@@ -345,7 +345,7 @@ fn histories_agree() {
                 machine.steps(&machine.unpack(bytes), |step| sink(step.label, pack(&step.state)));
             });
             if let Some(history) = difference(&literal, &viewed) {
-                panic!("histories differ on seed {seed}, eager {eager}: {history:?}");
+                panic!("histories differ on seed {seed}, reduce {reduce}: {history:?}");
             }
         }
     }

@@ -30,6 +30,7 @@ pub mod picture;
 pub mod place;
 pub mod proof;
 pub mod recording;
+pub mod refinement;
 pub mod run;
 pub mod sarif;
 pub mod serializability;

@@ -31,6 +31,10 @@ pub(super) struct Globals<'a> {
     pub(super) shared: BTreeMap<&'a str, Shared>,
     /// Locations with arrays flattened.
     pub(super) flat: Vec<Location>,
+    /// Variables of other components, which are out of reach: whose they are, and where declared.
+    pub(super) foreign: BTreeMap<&'a str, (String, Span)>,
+    /// The location that `fence(upd)` updates, where fences are no steps of their own.
+    pub(super) fence: Option<Loc>,
 }
 
 impl<'a> Globals<'a> {
@@ -41,6 +45,8 @@ impl<'a> Globals<'a> {
             constants: BTreeMap::new(),
             shared: BTreeMap::new(),
             flat: Vec::new(),
+            foreign: BTreeMap::new(),
+            fence: None,
         };
         for constant in &unit.constants {
             if let Some((_, first)) = globals.constants.get(constant.name.text) {
@@ -57,7 +63,7 @@ impl<'a> Globals<'a> {
         globals
     }
 
-    fn location(&mut self, declaration: &Declaration<'a>, sink: &mut Sink) {
+    pub(super) fn location(&mut self, declaration: &Declaration<'a>, sink: &mut Sink) {
         let name = declaration.name;
         if let Some(first) = self.shared.get(name.text) {
             sink.push(duplicate(name, "a location", first.span));

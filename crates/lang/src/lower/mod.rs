@@ -4,9 +4,11 @@
 //! Declarations come first ([`declare`]), wherever they stand in the text; then each thread is
 //! lowered once per replica ([`thread`]), with the replica's number as a constant.
 
+mod call;
 mod constant;
 mod declare;
 mod expression;
+pub(crate) mod library;
 mod place;
 mod reach;
 mod thread;
@@ -51,7 +53,9 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
         };
         for number in numbers {
             let room = MAX_STEPS - steps;
-            let lowered = thread::lower(thread, number, room, &globals, &mut origins, sink)?;
+            let methods = call::Methods::default();
+            let lowered =
+                thread::lower(thread, number, room, &globals, &methods, &mut origins, sink)?;
             steps += lowered.thread.code.len();
             reached.add(&lowered);
             threads.push(canonical::thread(&lowered.thread, globals.domain));

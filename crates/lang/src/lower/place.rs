@@ -102,6 +102,12 @@ impl Scope<'_, '_> {
             "a constant"
         } else if self.replica_number(name.text).is_some() {
             "the thread's number"
+        } else if let Some((owner, declared)) = self.globals.foreign.get(name.text) {
+            let message = format!("`{}` belongs to {owner}", name.text);
+            return Diagnostic::error(codes::FOREIGN_SPACE, message)
+                .with_label(name.span, "out of reach: libraries and clients share no variables")
+                .with_label(*declared, "declared here")
+                .with_help("pass values as arguments and results of methods");
         } else {
             return unknown(name, "a location", self.globals.shared.keys().copied());
         };

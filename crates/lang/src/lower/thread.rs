@@ -3,6 +3,7 @@
 //! Code is laid out in the order of the text, each step followed by the next one; where control
 //! goes elsewhere, a skip leads there. [`model::canonical`] removes the skips.
 
+use super::call::{Frame, Methods};
 use super::declare::Globals;
 use super::place::Access;
 use super::{MAX_STEPS, Origins, duplicate, unknown};
@@ -17,6 +18,8 @@ use std::collections::BTreeMap;
 pub(super) struct LoweredThread {
     pub(super) thread: Thread,
     pub(super) statements: Vec<Laid>,
+    /// How many calls of methods it contains.
+    pub(super) calls: usize,
 }
 
 /// A statement and its first step.
@@ -43,11 +46,12 @@ impl Scope<'_, '_> {
 
 /// Lowers a thread; `None` if it has more than `room` steps, which is reported like everything else
 /// that is wrong with it.
-pub(super) fn lower<'a>(
+pub(super) fn lower<'a, 'g>(
     thread: &syntax::Thread<'a>,
     number: Option<u32>,
     room: usize,
-    globals: &Globals<'a>,
+    globals: &'g Globals<'a>,
+    methods: &'g Methods<'a, 'g>,
     origins: &mut Origins,
     sink: &mut Sink,
 ) -> Option<LoweredThread> {
@@ -65,6 +69,11 @@ pub(super) fn lower<'a>(
         gotos: Vec::new(),
         atomic: None,
         atomic_blocks: 0,
+        methods,
+        locals: registers.len(),
+        registers,
+        frame: None,
+        calls: 0,
     };
     lowering.block(&thread.body);
     lowering.emit(Instr::Halt, thread.body.end);
@@ -79,10 +88,10 @@ pub(super) fn lower<'a>(
     if let Some(halt) = lowering.code.last_mut() {
         halt.next = Pc(halt.next.0 - 1);
     }
-    let Lowering { code, statements, .. } = lowering;
+    let Lowering { code, statements, registers, calls, .. } = lowering;
     let name = thread.name.text.to_string();
     let thread = Thread { name, replica: number, registers, code, entry: Pc(0) };
-    Some(LoweredThread { thread, statements })
+    Some(LoweredThread { thread, statements, calls })
 }
 
 fn declare_locals<'a>(
@@ -113,40 +122,48 @@ fn declare_locals<'a>(
 }
 
 /// A label: its step, its text, and the `atomic` block around it.
-struct Label {
+pub(super) struct Label {
     pc: Pc,
     span: Span,
     atomic: Option<usize>,
 }
 
 /// A step whose successor is a label.
-struct Goto<'a> {
+pub(super) struct Goto<'a> {
     at: usize,
     label: Name<'a>,
     atomic: Option<usize>,
 }
 
-struct Lowering<'a, 'g, 'o> {
-    scope: Scope<'a, 'g>,
+pub(super) struct Lowering<'a, 'g, 'o> {
+    pub(super) scope: Scope<'a, 'g>,
     origins: &'o mut Origins,
-    sink: &'o mut Sink,
+    pub(super) sink: &'o mut Sink,
     room: usize,
-    code: Vec<Step>,
+    pub(super) code: Vec<Step>,
     statements: Vec<Laid>,
-    labels: BTreeMap<&'a str, Label>,
-    gotos: Vec<Goto<'a>>,
+    pub(super) labels: BTreeMap<&'a str, Label>,
+    pub(super) gotos: Vec<Goto<'a>>,
     /// The `atomic` block around the current statement.
     atomic: Option<usize>,
     atomic_blocks: usize,
+    pub(super) methods: &'g Methods<'a, 'g>,
+    /// The names of all registers; those of methods come after the thread's own locals.
+    pub(super) registers: Vec<String>,
+    /// How many of them are the thread's own.
+    pub(super) locals: usize,
+    /// The method being inlined.
+    pub(super) frame: Option<Frame<'a>>,
+    pub(super) calls: usize,
 }
 
 impl<'a> Lowering<'a, '_, '_> {
-    fn here(&self) -> Pc {
+    pub(super) fn here(&self) -> Pc {
         Pc::from(self.code.len())
     }
 
     /// Adds a step that leads to the one after it; its position.
-    fn emit(&mut self, instr: Instr, span: Span) -> usize {
+    pub(super) fn emit(&mut self, instr: Instr, span: Span) -> usize {
         let at = self.code.len();
         self.code.push(Step { instr, next: Pc::from(at + 1), origin: self.origins.of(span) });
         at
@@ -173,7 +190,7 @@ impl<'a> Lowering<'a, '_, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block<'a>) {
+    pub(super) fn block(&mut self, block: &Block<'a>) {
         for statement in &block.statements {
             // Enough to know that there are too many, or that it is hopeless.
             if self.code.len() > self.room || self.sink.is_full() {
@@ -230,6 +247,14 @@ impl<'a> Lowering<'a, '_, '_> {
                 self.join(ends);
             }
             StatementKind::Atomic(block) => self.atomic_block(block, statement.span),
+            StatementKind::Call(dst, method, arguments) => {
+                self.call(*dst, *method, arguments, statement.span);
+            }
+            StatementKind::Fence(mode) => {
+                let instr = self.fence(*mode, statement.span).unwrap_or(Instr::Skip);
+                self.emit(instr, statement.span);
+            }
+            StatementKind::Return(value) => self.finish(value.as_ref(), statement.span),
             StatementKind::Goto(label) => {
                 let at = self.emit(Instr::Skip, statement.span);
                 self.gotos.push(Goto { at, label: *label, atomic: self.atomic });
@@ -247,7 +272,7 @@ impl<'a> Lowering<'a, '_, '_> {
         }
     }
 
-    fn join(&mut self, ends: Vec<usize>) {
+    pub(super) fn join(&mut self, ends: Vec<usize>) {
         for end in ends {
             self.lead(end, self.here());
         }
@@ -283,7 +308,7 @@ impl<'a> Lowering<'a, '_, '_> {
         self.atomic = around;
     }
 
-    fn resolve_gotos(&mut self) {
+    pub(super) fn resolve_gotos(&mut self) {
         for Goto { at, label, atomic } in std::mem::take(&mut self.gotos) {
             if self.sink.is_full() {
                 return;
@@ -369,6 +394,18 @@ impl<'a> Lowering<'a, '_, '_> {
                 value: Expr::Const(0),
                 mode: WriteMode::Rel,
             },
+            StatementKind::PartialLock(place) => Instr::BlockingCas {
+                place: self.place(place, Access::Atomic)?,
+                expected: Expr::Const(0),
+                desired: Expr::Const(1),
+                read: ReadMode::Pacq,
+                write: WriteMode::Rlx,
+            },
+            StatementKind::PartialUnlock(place) => Instr::Store {
+                place: self.place(place, Access::Atomic)?,
+                value: Expr::Const(0),
+                mode: WriteMode::Prel,
+            },
             StatementKind::AtomicBegin => Instr::Begin,
             StatementKind::AtomicEnd => Instr::End,
             StatementKind::BusLock => Instr::BusLock,
@@ -380,6 +417,8 @@ impl<'a> Lowering<'a, '_, '_> {
             | StatementKind::While(..)
             | StatementKind::OneOf(_)
             | StatementKind::Choose(..)
+            | StatementKind::Call(..)
+            | StatementKind::Return(_)
             | StatementKind::Atomic(_) => Instr::Skip,
         })
     }
@@ -410,7 +449,7 @@ impl<'a> Lowering<'a, '_, '_> {
         Some((place?, expected?, desired?))
     }
 
-    fn expr(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
+    pub(super) fn expr(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
         if self.sink.is_full() {
             return None;
         }
@@ -428,7 +467,7 @@ impl<'a> Lowering<'a, '_, '_> {
         self.scope.place(place, access, self.sink)
     }
 
-    fn local(&mut self, name: Name<'a>) -> Option<Reg> {
+    pub(super) fn local(&mut self, name: Name<'a>) -> Option<Reg> {
         self.scope.local(name, self.sink)
     }
 

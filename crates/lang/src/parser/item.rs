@@ -61,11 +61,12 @@ impl<'a> Parser<'a, '_> {
         self.gave_up = true;
         self.fail(
             Diagnostic::error(codes::UNSUPPORTED, format!("`{word}` is not supported by `check`"))
-                .with_label(span, "an item for checking libraries against specifications"),
+                .with_label(span, "an item for checking libraries against specifications")
+                .with_help("`fencepost refine` reads files with libraries"),
         )
     }
 
-    fn declarations(&mut self, kind: LocationKind, unit: &mut Unit<'a>) -> Parse<()> {
+    pub(super) fn declarations(&mut self, kind: LocationKind, unit: &mut Unit<'a>) -> Parse<()> {
         self.advance();
         loop {
             let declaration = self.declaration(kind)?;
@@ -137,7 +138,7 @@ impl<'a> Parser<'a, '_> {
         self.number("a number")
     }
 
-    fn thread(&mut self) -> Parse<Thread<'a>> {
+    pub(super) fn thread(&mut self) -> Parse<Thread<'a>> {
         self.advance();
         let name = self.new_name("the thread's name")?;
         let mut count = None;
@@ -165,7 +166,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Thread { name, count, locals, body })
     }
 
-    fn locals(&mut self, locals: &mut Vec<Name<'a>>) -> Parse<()> {
+    pub(super) fn locals(&mut self, locals: &mut Vec<Name<'a>>) -> Parse<()> {
         self.advance();
         loop {
             locals.push(self.new_name("the local's name")?);

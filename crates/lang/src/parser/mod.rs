@@ -6,6 +6,7 @@
 
 mod expression;
 mod item;
+mod library;
 mod operation;
 mod statement;
 
@@ -13,15 +14,23 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::lexer::{Kind, Token};
 use crate::source::Span;
-use crate::syntax::{Name, Unit};
+use crate::syntax::{Name, Project, Unit};
 
 /// How deep blocks may nest.
 pub(crate) const MAX_NESTING: usize = 200;
 
 /// The syntax tree of the text. Only complete if nothing was reported.
 pub(crate) fn parse<'a>(text: &'a str, tokens: &'a [Token], sink: &mut Sink) -> Unit<'a> {
-    let mut parser =
-        Parser { text, tokens, at: 0, sink, after_expression: None, nesting: 0, gave_up: false };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        sink,
+        after_expression: None,
+        nesting: 0,
+        gave_up: false,
+        calls: false,
+    };
     let mut unit = Unit::default();
     while parser.kind() != Kind::End && !parser.gave_up && !parser.sink.is_full() {
         if parser.item(&mut unit).is_err() {
@@ -29,6 +38,32 @@ pub(crate) fn parse<'a>(text: &'a str, tokens: &'a [Token], sink: &mut Sink) -> 
         }
     }
     unit
+}
+
+/// The syntax tree of a text with libraries, specifications and clients.
+pub(crate) fn parse_project<'a>(
+    text: &'a str,
+    tokens: &'a [Token],
+    sink: &mut Sink,
+) -> Project<'a> {
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        sink,
+        after_expression: None,
+        nesting: 0,
+        gave_up: false,
+        calls: true,
+    };
+    let mut project = Project::default();
+    while parser.kind() != Kind::End && !parser.gave_up && !parser.sink.is_full() {
+        if parser.project_item(&mut project).is_err() {
+            // What follows is likely to be inside the same braces; its messages would be noise.
+            break;
+        }
+    }
+    project
 }
 
 /// The error was reported; whoever catches this finds the place to go on.
@@ -46,6 +81,8 @@ struct Parser<'a, 's> {
     nesting: usize,
     /// Going on would only report consequences.
     gave_up: bool,
+    /// Are there methods to call? Only where there are libraries.
+    calls: bool,
 }
 
 impl<'a> Parser<'a, '_> {

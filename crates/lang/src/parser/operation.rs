@@ -98,6 +98,7 @@ impl<'a> Parser<'a, '_> {
                 self.close_arguments(&["`,`"])?;
                 Ok(StatementKind::Choose(dst, values))
             }
+            (Kind::OpenParen, _) if self.calls => self.call(Some(dst)),
             (Kind::OpenParen, _) => {
                 let names = ["FADD", "CAS", "exchange", "wait", "oneof"];
                 let error = Diagnostic::error(

@@ -71,7 +71,7 @@ impl<'a> Parser<'a, '_> {
             && matches!(self.kind_at(2), Kind::OpenBrace | Kind::OpenBracket)
     }
 
-    fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
+    pub(super) fn unclosed<T>(&mut self, open: Span) -> Parse<T> {
         self.gave_up = true;
         let found = self.describe();
         let span = match self.kind() {
@@ -124,7 +124,13 @@ impl<'a> Parser<'a, '_> {
 
     fn keyword_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
         let word = self.word();
-        if !STATEMENTS.contains(&word) {
+        // Where there are methods, `lock` is likely to be one; locks are taken by `acquire`.
+        let is_method = self.calls && matches!(word, "lock" | "unlock");
+        if is_method || !STATEMENTS.contains(&word) {
+            if self.calls && (self.kind_at(1) == Kind::OpenParen || word == "return") {
+                let kind = self.library_statement()?;
+                return self.end_simple(start, kind);
+            }
             return self.unknown_statement();
         }
         self.advance();

@@ -13,6 +13,7 @@
 //! looks at it.
 
 use super::local::{Effect, Local, Want};
+use super::polling::Polling;
 use super::{Label, Reach, Space, Status, System};
 use crate::ids::{Loc, Tid, Value};
 use crate::mode::{ReadMode, WriteMode};
@@ -85,7 +86,9 @@ impl<'s> Machine<'s> {
     pub fn steps(&self, state: &State, mut sink: impl FnMut(Option<Label>, State)) {
         for tid in self.program().tids() {
             if state.locals[tid.index()].status == Status::Running {
-                for local in state.locals[tid.index()].resolved(self.program(), tid) {
+                for local in
+                    state.locals[tid.index()].resolved(self.program(), tid, &Polling::default())
+                {
                     self.thread_steps(state, tid, local, &mut sink);
                 }
             }
@@ -115,8 +118,8 @@ impl<'s> Machine<'s> {
             Ok(Want::Mark(label)) => {
                 let mut next = state.clone();
                 next.add(tid, Event::Mark);
-                local.pass(self.program(), tid, None);
-                local.settle(self.program(), tid);
+                local.pass(self.program(), tid, None, &Polling::default());
+                local.settle(self.program(), tid, &Polling::default());
                 next.locals[tid.index()] = local;
                 return sink(Some(label), next);
             }
@@ -143,8 +146,9 @@ impl<'s> Machine<'s> {
             match effect.fault {
                 Some(fault) => after.status = Status::Faulted(fault),
                 None => {
-                    after.pass(self.program(), tid, effect.read.map(|_| value));
-                    after.settle(self.program(), tid);
+                    let read = effect.read.map(|_| value);
+                    after.pass(self.program(), tid, read, &Polling::default());
+                    after.settle(self.program(), tid, &Polling::default());
                 }
             }
             next.locals[tid.index()] = after;

@@ -2,6 +2,7 @@
 //! it follows.
 
 use super::Label;
+use super::polling::Polling;
 use crate::expr::{Expr, Fault, Notes};
 use crate::ids::{Pc, Tid, Value};
 use crate::mode::{ReadMode, WriteMode};
@@ -23,6 +24,8 @@ pub enum Status {
     Ended,
     /// It loops without accessing memory, forever.
     Spinning,
+    /// It went round a loop that only reads, and need not have; see [`super::polling`].
+    Fruitless,
     /// An assertion failed.
     Failed,
     /// A run-time error.
@@ -97,12 +100,12 @@ impl Local {
         let thread = &program.threads[tid.index()];
         let registers = SmallVec::from_elem(0, thread.registers.len());
         let mut local = Local { pc: thread.entry, registers, status: Status::Running };
-        local.settle(program, tid);
+        local.settle(program, tid, &Polling::default());
         local
     }
 
     /// Runs on to the next access, marker or choice.
-    pub(super) fn settle(&mut self, program: &Program, tid: Tid) {
+    pub(super) fn settle(&mut self, program: &Program, tid: Tid, polling: &Polling) {
         for _ in 0..PATIENCE {
             if self.status != Status::Running {
                 return;
@@ -136,6 +139,9 @@ impl Local {
                 _ => return,
             };
             match next {
+                Ok(pc) if polling.is_back(self.pc, pc) => {
+                    return self.status = Status::Fruitless;
+                }
                 Ok(pc) => self.pc = pc,
                 Err(fault) => return self.status = Status::Faulted(fault),
             }
@@ -145,7 +151,12 @@ impl Local {
 
     /// The states in which it has made its choices, each at an access or marker or stuck. A thread
     /// rests before a choice, not behind it: that is one state instead of several.
-    pub(super) fn resolved(&self, program: &Program, tid: Tid) -> SmallVec<[Local; 4]> {
+    pub(super) fn resolved(
+        &self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+    ) -> SmallVec<[Local; 4]> {
         let mut done: SmallVec<[Local; 4]> = SmallVec::new();
         let mut open: SmallVec<[Local; 4]> = SmallVec::from_elem(self.clone(), 1);
         let mut met: Vec<Local> = Vec::new();
@@ -165,7 +176,10 @@ impl Local {
             for &pc in choice.iter().rev() {
                 let mut next = local.clone();
                 next.pc = pc;
-                next.settle(program, tid);
+                next.settle(program, tid, polling);
+                if next.status == Status::Fruitless || polling.is_back(local.pc, pc) {
+                    continue;
+                }
                 open.push(next);
             }
         }
@@ -195,10 +209,19 @@ impl Local {
     }
 
     /// Goes on after the access or marker at hand, without settling.
-    pub(super) fn pass(&mut self, program: &Program, tid: Tid, read: Option<Value>) {
+    pub(super) fn pass(
+        &mut self,
+        program: &Program,
+        tid: Tid,
+        read: Option<Value>,
+        polling: &Polling,
+    ) {
         let step = program.step(tid, self.pc);
         if let (Some(dst), Some(value)) = (destination(&step.instr), read) {
             self.registers[dst.index()] = value;
+        }
+        if polling.is_back(self.pc, step.next) {
+            self.status = Status::Fruitless;
         }
         self.pc = step.next;
     }

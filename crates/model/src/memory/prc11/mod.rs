@@ -20,6 +20,7 @@
 
 pub mod knowledge;
 mod local;
+mod polling;
 pub mod view;
 
 pub use local::{Local, Status};

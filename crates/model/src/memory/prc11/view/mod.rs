@@ -34,6 +34,7 @@ mod normal;
 mod pack;
 
 use super::local::{Effect, Local, Want};
+use super::polling::Polling;
 use super::{Label, Reach, Space, Status, System};
 use crate::analysis::liveness::live_registers;
 use crate::expr::Fault;
@@ -64,15 +65,16 @@ pub struct Options {
     pub pending: u8,
     /// Keep registers that nothing reads any more, for looking at final states.
     pub keep_registers: bool,
-    /// Store to locations that no other thread writes as soon as the thread gets there. The write
-    /// commutes with all that others do: it has one place to go, it carries what only its own
-    /// thread's steps change, and it takes nothing away from anybody.
-    pub eager: bool,
+    /// Leave out steps that make no difference to histories: see [`super::polling`]; reads of a
+    /// newer write where an older one of the same value would do; and store to locations that no other thread writes as soon as the thread gets there. That write commutes
+    /// with all that others do: it has one place to go, it carries what only its own thread's steps
+    /// change, and it takes nothing away from anybody.
+    pub reduce: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { pending: 2, keep_registers: false, eager: true }
+        Options { pending: 2, keep_registers: false, reduce: true }
     }
 }
 
@@ -141,6 +143,9 @@ pub enum Finding {
     },
 }
 
+/// Where a thread stored without waiting.
+pub type Stores = SmallVec<[Pc; 2]>;
+
 /// A step of the machine.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -150,6 +155,8 @@ pub struct Step {
     pub at: Option<(Tid, Pc)>,
     /// The value read, if it is an access that reads.
     pub read: Option<Value>,
+    /// The stores that the thread went on to do at once; see [`Options::reduce`].
+    pub stores: Stores,
     /// What is wrong with it.
     pub finding: Option<Finding>,
     /// Where it leads.
@@ -178,6 +185,7 @@ pub struct Machine {
     /// All bits in use.
     all_bits: Awareness,
     live: Vec<Vec<RegSet>>,
+    polling: Vec<Polling>,
 }
 
 impl Machine {
@@ -252,6 +260,15 @@ impl Machine {
             bits_of_space,
             all_bits: ones(used),
             live,
+            polling: system
+                .program
+                .threads
+                .iter()
+                .map(|thread| match options.reduce {
+                    true => Polling::of(thread),
+                    false => Polling::default(),
+                })
+                .collect(),
             system,
         })
     }
@@ -295,19 +312,24 @@ impl Machine {
             markers: vec![Vec::new(); self.threads],
         };
         let mut finding = None;
+        let mut stores = Stores::new();
         for tid in program.tids() {
-            let found = self.settle(&mut state, tid);
+            let found = self.settle(&mut state, tid, &mut stores);
             finding = finding.or(found);
         }
         self.normalise(&mut state);
-        Step { label: None, at: None, read: None, finding, state }
+        Step { label: None, at: None, read: None, stores, finding, state }
     }
 
     /// Hands every step from `state` to `sink`.
     pub fn steps(&self, state: &State, mut sink: impl FnMut(Step)) {
         for tid in self.system.program.tids() {
             if state.locals[tid.index()].status == Status::Running {
-                for local in state.locals[tid.index()].resolved(&self.system.program, tid) {
+                for local in state.locals[tid.index()].resolved(
+                    &self.system.program,
+                    tid,
+                    &self.polling[tid.index()],
+                ) {
                     self.thread_steps(state, tid, local, &mut sink);
                 }
             }
@@ -338,7 +360,15 @@ impl Machine {
                 next.known[to][count] += 1;
                 self.normalise(&mut next);
                 let label = Label::Propagate { from: Tid::from(from), to: Tid::from(to), space };
-                sink(Step { label: Some(label), at: None, read: None, finding: None, state: next });
+                let stores = Stores::new();
+                sink(Step {
+                    label: Some(label),
+                    at: None,
+                    read: None,
+                    stores,
+                    finding: None,
+                    state: next,
+                });
             }
         }
     }
@@ -350,7 +380,7 @@ impl Machine {
             let mut next = state.clone();
             next.locals[tid.index()] = local;
             self.normalise(&mut next);
-            Step { label: None, at, read: None, finding, state: next }
+            Step { label: None, at, read: None, stores: Stores::new(), finding, state: next }
         };
         if local.status != Status::Running {
             let finding = stuck(&local, tid);
@@ -367,10 +397,11 @@ impl Machine {
                     let mut next = state.clone();
                     next.markers[tid.index()].push(state.before[tid.index()].clone());
                     next.locals[tid.index()] = local;
-                    next.locals[tid.index()].pass(program, tid, None);
-                    let finding = self.settle(&mut next, tid);
+                    next.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
+                    let mut stores = Stores::new();
+                    let finding = self.settle(&mut next, tid, &mut stores);
                     self.normalise(&mut next);
-                    sink(Step { label: Some(label), at, read: None, finding, state: next });
+                    sink(Step { label: Some(label), at, read: None, stores, finding, state: next });
                 }
                 return;
             }
@@ -387,12 +418,16 @@ impl Machine {
             let Some(effect) = Effect::of(&action, write.value, program) else { continue };
             if effect.write.is_some() && write.taken
                 || !self.may_acquire(state, tid.index(), loc, position, effect)
+                || self.options.reduce
+                    && effect.write.is_none()
+                    && self.has_older(state, loc, known..position)
             {
                 continue;
             }
             let read = effect.read.map(|_| write.value);
             let mut next = state.clone();
             next.locals[tid.index()] = local.clone();
+            let mut stores = Stores::new();
             let race = self.access(&mut next, tid, loc, position, effect);
             let found = match effect.fault {
                 Some(fault) => {
@@ -400,12 +435,16 @@ impl Machine {
                     stuck(&next.locals[tid.index()], tid)
                 }
                 None => {
-                    next.locals[tid.index()].pass(program, tid, read);
-                    self.settle(&mut next, tid)
+                    next.locals[tid.index()].pass(program, tid, read, &self.polling[tid.index()]);
+                    self.settle(&mut next, tid, &mut stores)
                 }
             };
+            if next.locals[tid.index()].status == Status::Fruitless {
+                continue;
+            }
             self.normalise(&mut next);
-            sink(Step { label: None, at, read, finding: race.or(found), state: next });
+            let finding = race.or(found);
+            sink(Step { label: None, at, read, stores, finding, state: next });
         }
     }
 
@@ -434,6 +473,18 @@ impl Machine {
         self.covered(reach, loc).all(|space| {
             let others = (0..self.threads).filter(|&t| t != tid);
             others.map(|t| self.count(space, t)).all(|entry| known[entry] >= carried[entry])
+        })
+    }
+
+    /// Is there an older write with the same value that releases no more? Reading that one leads to
+    /// the same state with less known, which can do all that this one can.
+    fn has_older(&self, state: &State, loc: usize, older: std::ops::Range<usize>) -> bool {
+        let write = &state.writes[loc][older.end];
+        older.into_iter().any(|position| {
+            let other = &state.writes[loc][position];
+            other.value == write.value
+                && other.aware & !write.aware == 0
+                && other.carried.iter().zip(&write.carried).all(|(a, b)| a <= b)
         })
     }
 
@@ -509,6 +560,7 @@ impl Machine {
             raise(&mut carried[self.count(space, t)], state.markers[t].len() as u8);
             aware |= state.aware[t] & self.bits_of_space[space.0 as usize];
         }
+        carried[loc] = 0; // whoever reads the write knows where it is
         state.writes[loc].insert(place, Write { value, taken: false, carried, aware });
     }
 
@@ -531,11 +583,11 @@ impl Machine {
     }
 
     /// Runs the thread on to where it rests. Finds what is wrong on the way.
-    fn settle(&self, state: &mut State, tid: Tid) -> Option<Finding> {
+    fn settle(&self, state: &mut State, tid: Tid, done: &mut Stores) -> Option<Finding> {
         let program = &self.system.program;
         let mut finding = None;
         for stores in 0.. {
-            state.locals[tid.index()].settle(program, tid);
+            state.locals[tid.index()].settle(program, tid, &self.polling[tid.index()]);
             finding = finding.or(stuck(&state.locals[tid.index()], tid));
             let Some((loc, effect)) = self.eager_store(&state.locals[tid.index()], tid) else {
                 break;
@@ -545,16 +597,17 @@ impl Machine {
                 break;
             }
             let last = state.writes[loc].len() - 1;
+            done.push(state.locals[tid.index()].pc);
             let race = self.access(state, tid, loc, last, effect);
             finding = finding.or(race);
-            state.locals[tid.index()].pass(program, tid, None);
+            state.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
         }
         finding
     }
 
     fn eager_store(&self, local: &Local, tid: Tid) -> Option<(usize, Effect)> {
         let instr = &self.system.program.step(tid, local.pc).instr;
-        if !self.options.eager
+        if !self.options.reduce
             || local.status != Status::Running
             || !matches!(instr, Instr::Store { .. })
         {

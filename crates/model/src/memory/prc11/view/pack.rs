@@ -100,9 +100,10 @@ fn status_code(status: Status) -> (u64, Value, u32) {
         Status::Ended => (2, 0, 0),
         Status::Spinning => (3, 0, 0),
         Status::Failed => (4, 0, 0),
-        Status::Faulted(Fault::DivisionByZero) => (5, 0, 0),
-        Status::Faulted(Fault::IndexOutOfRange { index, len }) => (6, index, len),
-        Status::Faulted(Fault::Overflow { exact }) => (7, exact as Value, 0),
+        Status::Fruitless => (5, 0, 0),
+        Status::Faulted(Fault::DivisionByZero) => (6, 0, 0),
+        Status::Faulted(Fault::IndexOutOfRange { index, len }) => (7, index, len),
+        Status::Faulted(Fault::Overflow { exact }) => (8, exact as Value, 0),
     }
 }
 
@@ -113,8 +114,9 @@ fn status_of(code: u64, index: Value, len: u32) -> Status {
         2 => Status::Ended,
         3 => Status::Spinning,
         4 => Status::Failed,
-        5 => Status::Faulted(Fault::DivisionByZero),
-        6 => Status::Faulted(Fault::IndexOutOfRange { index, len }),
+        5 => Status::Fruitless,
+        6 => Status::Faulted(Fault::DivisionByZero),
+        7 => Status::Faulted(Fault::IndexOutOfRange { index, len }),
         _ => Status::Faulted(Fault::Overflow { exact: index.into() }),
     }
 }
@@ -128,7 +130,7 @@ impl Machine {
             out.number(local.pc.0.into());
             let (code, index, len) = status_code(local.status);
             out.number(code);
-            if code >= 6 {
+            if code >= 7 {
                 out.number(zigzag(index));
                 out.number(len.into());
             }
@@ -178,7 +180,7 @@ impl Machine {
             let pc = Pc(from.number() as u32);
             let code = from.number();
             let status = match code {
-                6.. => {
+                7.. => {
                     let index = unzigzag(from.number());
                     status_of(code, index, from.number() as u32)
                 }

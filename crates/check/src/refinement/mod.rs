@@ -1,0 +1,381 @@
+//! Does a library do what its specification says, under weak memory?
+//!
+//! The library L refines its specification L# under a most general client MGC if every history of
+//! MGC[L] is one of MGC[L#], and MGC[L] has no race (Def. in section 7 of Singh and Lahav, POPL 2023).
+//! Then any client that keeps to the policy which MGC states, and has no race with L#, may reason with
+//! L# (Theorem 7.3): it will see nothing of L that L# could not have shown.
+//!
+//! Histories are calls and returns and the propagation of their markers from thread to thread, under
+//! [`model::memory::prc11`]. They are words of a finite automaton once the number of markers on their
+//! way is bounded, and that is all that is bounded: histories may be of any length. The bound is a
+//! property of the history itself (the markers issued and the propagations so far), so both sides
+//! are cut off at the same histories, and the answer for the bound is exact.
+//!
+//! One thing is not taken to the letter, unless [`Settings::literal`] says so. The specification may
+//! let a marker propagate *earlier* than the history shows it, where no client can tell:
+//!
+//! * to a thread that is inside a method, if the history shows it before the method returns. The
+//!   client's code of that thread does not run in the meantime;
+//! * for the library's own space. Clients have no variables there, and what their threads know for
+//!   that space only ever enables their acquire reads.
+//!
+//! Either way, markers reach a thread (for one space) in the order in which the history shows it.
+//!
+//! In the proof of Theorem 7.3 a run of the client and one of the specification with the same history
+//! are put together (Lemma 7.5). If the specification is ahead in this way, the client's run can be
+//! brought in line first: a marker that is there can propagate to a thread once those that happen
+//! before it have, their order at that thread is the same as before, and knowing earlier restricts
+//! only reads that the client does not do. So the answer "refines" means for clients what
+//! the theorem says. To the letter, two of the paper's own examples are no refinements: the relaxed
+//! queue (Theorem A.17), because a specification with partial locks demands propagation for the
+//! library's space that relaxed accesses do not need; and RCU with four markers on their way, where
+//! the writer learns of the end of a critical section after the reader has entered the next one, which
+//! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
+//! counted, and did not get there.)
+//!
+//! [`inclusion`] compares the automata; `Histories` makes one out of a program.
+
+pub mod inclusion;
+mod states;
+
+pub use inclusion::Statistics;
+use inclusion::{Automaton, Outcome, Run, SILENT, Symbol};
+use model::Tid;
+use model::memory::prc11::view::{Finding, Machine, Options, Step};
+use model::memory::prc11::{Label, Space, System};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What to compare, and how far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How many markers may be on their way from any thread to any other.
+    pub pending: u8,
+    /// Ignore propagation: compare calls and returns only.
+    pub history_only: bool,
+    /// Leave out steps that make no difference; see [`Options::reduce`].
+    pub reduce: bool,
+    /// The library's own space, if there are several.
+    pub own_space: Option<Space>,
+    /// Demand the same history to the letter: no marker propagates early in the second program.
+    pub literal: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { pending: 2, history_only: false, reduce: true, own_space: None, literal: false }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What was found.
+    pub verdict: Verdict,
+    /// How much work it was.
+    pub statistics: Statistics,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every history of the first program is one of the second, and the first has no race, no
+    /// failing assertion and no run-time error.
+    Refines,
+    /// A shortest history of the first that the second lacks.
+    Differs(Difference),
+    /// The first does something it should not.
+    Wrong {
+        /// What.
+        finding: Finding,
+        /// How.
+        run: Vec<Event>,
+    },
+    /// The caller asked to stop, or the program is too large.
+    Undecided,
+}
+
+/// A history that one program has and the other lacks.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// A run of the first program whose history ends with the label that the second cannot follow.
+    pub run: Vec<Event>,
+    /// The labels with which the second could have gone on instead.
+    pub instead: Vec<Label>,
+}
+
+/// A step of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// What the history shows of it.
+    pub label: Option<Label>,
+    /// Whose step it was, and where; `None` if a marker propagated.
+    pub at: Option<(model::Tid, model::Pc)>,
+    /// The value read, if it read.
+    pub read: Option<model::Value>,
+}
+
+/// Numbers for labels, shared by both sides.
+#[derive(Default)]
+struct Alphabet {
+    numbers: HashMap<Label, Symbol>,
+    labels: Vec<Label>,
+}
+
+impl Alphabet {
+    fn number(&mut self, label: Label) -> Symbol {
+        if let Some(&number) = self.numbers.get(&label) {
+            return number;
+        }
+        self.labels.push(label.clone());
+        let number = self.labels.len() as Symbol;
+        self.numbers.insert(label, number);
+        number
+    }
+}
+
+/// The histories of a program.
+struct Histories {
+    machine: Machine,
+    alphabet: Rc<RefCell<Alphabet>>,
+    history_only: bool,
+    /// May markers propagate before the history shows it? Then a state ends with how
+    /// far they are ahead.
+    early: bool,
+    own_space: Option<Space>,
+    threads: usize,
+    spaces: usize,
+}
+
+impl Histories {
+    fn new(
+        system: &System,
+        settings: &Settings,
+        early: bool,
+        alphabet: &Rc<RefCell<Alphabet>>,
+    ) -> Option<Self> {
+        let Settings { pending, reduce, history_only, own_space, .. } = *settings;
+        let (threads, spaces) = (system.program.threads.len(), system.spaces);
+        let options = Options { pending, keep_registers: false, reduce };
+        let machine = Machine::new(system.clone(), options)?;
+        let early = early && !history_only;
+        let alphabet = Rc::clone(alphabet);
+        Some(Histories { machine, alphabet, history_only, early, own_space, threads, spaces })
+    }
+
+    fn symbol(&self, label: &Option<Label>) -> Symbol {
+        match label {
+            None => SILENT,
+            Some(Label::Propagate { .. }) if self.history_only => SILENT,
+            Some(label) => self.alphabet.borrow_mut().number(label.clone()),
+        }
+    }
+
+    /// What the steps of a run were. Only for automata where nothing propagates early.
+    fn explain(&self, run: &Run) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut at: &[u8] = &run.start;
+        for (symbol, next) in &run.steps {
+            let mut found: Option<Step> = None;
+            let mut bytes = Vec::new();
+            self.machine.steps(&self.machine.unpack(at), |step| {
+                bytes.clear();
+                self.machine.pack(&step.state, &mut bytes);
+                if found.is_none() && self.symbol(&step.label) == *symbol && bytes[..] == **next {
+                    found = Some(step);
+                }
+            });
+            if let Some(Step { label, at, read, stores, .. }) = found {
+                events.push(Event { label, at, read });
+                let tid = at.map(|(tid, _)| tid);
+                events.extend(tid.into_iter().flat_map(|tid| {
+                    let store = move |&pc: &model::Pc| Event {
+                        label: None,
+                        at: Some((tid, pc)),
+                        read: None,
+                    };
+                    stores.iter().map(store).collect::<Vec<_>>()
+                }));
+            }
+            at = next;
+        }
+        events
+    }
+}
+
+impl Automaton for Histories {
+    type Bad = Finding;
+
+    fn initial(&mut self, sink: &mut dyn FnMut(&[u8], Option<Finding>)) {
+        let step = self.machine.initial();
+        let mut bytes = Vec::new();
+        self.machine.pack(&step.state, &mut bytes);
+        if self.early {
+            Ahead::nothing(self.threads, self.spaces).write(&mut bytes);
+        }
+        sink(&bytes, step.finding);
+    }
+
+    fn steps(&mut self, state: &[u8], sink: &mut dyn FnMut(Symbol, &[u8], Option<Finding>)) {
+        let mut bytes = Vec::new();
+        if !self.early {
+            self.machine.steps(&self.machine.unpack(state), |step| {
+                bytes.clear();
+                self.machine.pack(&step.state, &mut bytes);
+                sink(self.symbol(&step.label), &bytes, step.finding);
+            });
+            return;
+        }
+        let ahead = Ahead::read(state, self.threads, self.spaces);
+        let packed = &state[..ahead.at];
+        self.machine.steps(&self.machine.unpack(packed), |step| {
+            bytes.clear();
+            self.machine.pack(&step.state, &mut bytes);
+            let end = bytes.len();
+            let symbol = self.symbol(&step.label);
+            match &step.label {
+                Some(Label::Propagate { from, to, space }) => {
+                    if ahead.queue(*to, *space).is_empty() {
+                        bytes.extend_from_slice(&state[ahead.at..]);
+                        sink(symbol, &bytes, step.finding);
+                        bytes.truncate(end);
+                    }
+                    if ahead.inside[to.index()] == 1 || self.own_space == Some(*space) {
+                        let mut next = ahead.clone();
+                        next.queue_mut(*to, *space).push(from.0 as u8);
+                        next.write(&mut bytes);
+                        sink(SILENT, &bytes, step.finding);
+                    }
+                }
+                Some(Label::Call { tid, .. }) => {
+                    let mut next = ahead.clone();
+                    next.inside[tid.index()] = 1;
+                    next.write(&mut bytes);
+                    sink(symbol, &bytes, step.finding);
+                }
+                Some(Label::Return { tid, .. }) => {
+                    if ahead.is_settled(*tid, self.own_space) {
+                        let mut next = ahead.clone();
+                        next.inside[tid.index()] = 0;
+                        next.write(&mut bytes);
+                        sink(symbol, &bytes, step.finding);
+                    }
+                }
+                None => {
+                    bytes.extend_from_slice(&state[ahead.at..]);
+                    sink(symbol, &bytes, step.finding);
+                }
+            }
+        });
+        // What has propagated already is shown now, in the same order.
+        for to in (0..self.threads).map(Tid::from) {
+            for space in (0..self.spaces as u8).map(Space) {
+                let Some(&from) = ahead.queue(to, space).first() else { continue };
+                let label = Some(Label::Propagate { from: Tid(from.into()), to, space });
+                let mut next = ahead.clone();
+                next.queue_mut(to, space).remove(0);
+                bytes.clear();
+                bytes.extend_from_slice(packed);
+                next.write(&mut bytes);
+                sink(self.symbol(&label), &bytes, None);
+            }
+        }
+    }
+}
+
+/// Markers that propagated before the history shows it. A state ends with this, and with its length,
+/// which is far below 2^16: there are at most 200 threads times spaces, and 50 markers a thread.
+#[derive(Clone)]
+struct Ahead {
+    /// Where it starts.
+    at: usize,
+    /// Which threads are inside a method.
+    inside: Vec<u8>,
+    /// For every thread and space, whose markers have reached it early, in order.
+    queues: Vec<Vec<u8>>,
+    spaces: usize,
+}
+
+impl Ahead {
+    fn nothing(threads: usize, spaces: usize) -> Self {
+        let queues = vec![Vec::new(); threads * spaces];
+        Ahead { at: 0, inside: vec![0; threads], queues, spaces }
+    }
+
+    fn read(state: &[u8], threads: usize, spaces: usize) -> Self {
+        let end = state.len() - 2;
+        let at = end - usize::from(u16::from_le_bytes([state[end], state[end + 1]]));
+        let mut rest = state[at..].iter().copied();
+        let mut take = |count: usize| rest.by_ref().take(count).collect::<Vec<u8>>();
+        let inside = take(threads);
+        let queues = (0..threads * spaces).map(|_| {
+            let count = take(2);
+            take(u16::from_le_bytes([count[0], count[1]]).into())
+        });
+        Ahead { at, queues: queues.collect(), inside, spaces }
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.extend_from_slice(&self.inside);
+        for queue in &self.queues {
+            bytes.extend_from_slice(&(queue.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(queue);
+        }
+        let length = (bytes.len() - start) as u16;
+        bytes.extend_from_slice(&length.to_le_bytes());
+    }
+
+    fn queue(&self, to: Tid, space: Space) -> &[u8] {
+        &self.queues[to.index() * self.spaces + space.0 as usize]
+    }
+
+    fn queue_mut(&mut self, to: Tid, space: Space) -> &mut Vec<u8> {
+        &mut self.queues[to.index() * self.spaces + space.0 as usize]
+    }
+
+    /// Has the history shown all that reached the thread, as far as clients can tell?
+    fn is_settled(&self, to: Tid, own: Option<Space>) -> bool {
+        let mut spaces = (0..self.spaces as u8).map(Space).filter(|&space| own != Some(space));
+        spaces.all(|space| self.queue(to, space).is_empty())
+    }
+}
+
+/// Is every history of the first program one of the second, and has the first no race and no
+/// failing assertion? `go_on` is asked now and then.
+///
+/// For a library: the most general client with the library, and with its specification. For a
+/// client's side of the bargain: the client with the specification, and the most general client with
+/// the specification.
+pub fn refines(
+    first: &System,
+    second: &System,
+    settings: &Settings,
+    go_on: &mut dyn FnMut(&Statistics) -> bool,
+) -> Answer {
+    let alphabet = Rc::default();
+    let (Some(mut first), Some(mut second)) = (
+        Histories::new(first, settings, false, &alphabet),
+        Histories::new(second, settings, !settings.literal, &alphabet),
+    ) else {
+        return Answer { verdict: Verdict::Undecided, statistics: Statistics::default() };
+    };
+    let (outcome, statistics) = inclusion::compare(&mut first, &mut second, go_on);
+    let verdict = match outcome {
+        Outcome::Included => Verdict::Refines,
+        Outcome::Stopped | Outcome::Bad { bad: Finding::TooManyWrites { .. }, .. } => {
+            Verdict::Undecided
+        }
+        Outcome::Bad { bad, run } => Verdict::Wrong { finding: bad, run: first.explain(&run) },
+        Outcome::Differs { run, instead } => {
+            let labels = alphabet.borrow().labels.clone();
+            let label = |symbol: Symbol| labels[symbol as usize - 1].clone();
+            Verdict::Differs(Difference {
+                run: first.explain(&run),
+                instead: instead.into_iter().map(label).collect(),
+            })
+        }
+    };
+    Answer { verdict, statistics }
+}

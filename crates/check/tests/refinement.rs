@@ -1,0 +1,266 @@
+//! Refinement: inclusion against explicit determinisation on random automata, and the verdicts of the
+//! corpus.
+
+use check::refinement::inclusion::{Automaton, Outcome, SILENT, Symbol, compare};
+use check::refinement::{Answer, Settings, Verdict, refines};
+use lang::library::{Pair, Project, parse};
+use model::memory::prc11::view::Finding;
+use model::random::Generator;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::path::Path;
+
+/// An automaton by its edges.
+#[derive(Debug)]
+struct Explicit {
+    edges: Vec<Vec<(Symbol, usize)>>,
+}
+
+impl Explicit {
+    fn random(random: &mut Generator) -> Self {
+        let states = 1 + random.below(6);
+        let edges = |random: &mut Generator| {
+            let count = random.below(5);
+            (0..count).map(|_| (random.below(4) as Symbol, random.below(states))).collect()
+        };
+        Explicit { edges: (0..states).map(|_| edges(random)).collect() }
+    }
+
+    fn close(&self, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut open: Vec<usize> = set.iter().copied().collect();
+        while let Some(state) = open.pop() {
+            for &(symbol, to) in &self.edges[state] {
+                if symbol == SILENT && set.insert(to) {
+                    open.push(to);
+                }
+            }
+        }
+        set
+    }
+
+    fn after(&self, set: &BTreeSet<usize>) -> BTreeMap<Symbol, BTreeSet<usize>> {
+        let mut next: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
+        for &(symbol, to) in set.iter().flat_map(|&state| &self.edges[state]) {
+            if symbol != SILENT {
+                next.entry(symbol).or_default().insert(to);
+            }
+        }
+        next.into_iter().map(|(symbol, set)| (symbol, self.close(set))).collect()
+    }
+
+    fn has(&self, word: &[Symbol]) -> bool {
+        let mut set = self.close(BTreeSet::from([0]));
+        for symbol in word {
+            match self.after(&set).remove(symbol) {
+                Some(next) => set = next,
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+impl Automaton for Explicit {
+    type Bad = ();
+
+    fn initial(&mut self, sink: &mut dyn FnMut(&[u8], Option<()>)) {
+        sink(&[0], None);
+    }
+
+    fn steps(&mut self, state: &[u8], sink: &mut dyn FnMut(Symbol, &[u8], Option<()>)) {
+        for &(symbol, to) in &self.edges[state[0] as usize] {
+            sink(symbol, &[to as u8], None);
+        }
+    }
+}
+
+/// The length of a shortest word of `a` that is none of `b`, by determinising both.
+fn difference(a: &Explicit, b: &Explicit) -> Option<usize> {
+    let start = (a.close(BTreeSet::from([0])), b.close(BTreeSet::from([0])));
+    let mut seen = HashSet::from([start.clone()]);
+    let mut open = VecDeque::from([(start, 0)]);
+    while let Some(((left, right), length)) = open.pop_front() {
+        let mut right = b.after(&right);
+        for (symbol, next) in a.after(&left) {
+            let Some(other) = right.remove(&symbol) else { return Some(length + 1) };
+            if seen.insert((next.clone(), other.clone())) {
+                open.push_back(((next, other), length + 1));
+            }
+        }
+    }
+    None
+}
+
+/// Catches antichains that prune too much, closures that forget states, and words that are not
+/// shortest.
+#[test]
+fn inclusion_agrees_with_determinisation() {
+    let (mut included, mut differs) = (0, 0);
+    for seed in 0..20_000 {
+        let mut random = Generator { state: seed };
+        let (mut a, mut b) = (Explicit::random(&mut random), Explicit::random(&mut random));
+        if random.one_in(2) {
+            // Something that is often included: the same with more edges.
+            b = Explicit { edges: a.edges.clone() };
+            let (from, to) = (random.below(b.edges.len()), random.below(b.edges.len()));
+            b.edges[from].push((random.below(4) as Symbol, to));
+            let at = random.below(b.edges.len());
+            if random.one_in(3) {
+                b.edges[at].pop();
+            }
+        }
+        let expected = difference(&a, &b);
+        let (outcome, _) = compare(&mut a, &mut b, &mut |_| true);
+        match outcome {
+            Outcome::Included => {
+                assert_eq!(expected, None, "seed {seed}");
+                included += 1;
+            }
+            Outcome::Differs { run, instead } => {
+                let word = run.word();
+                assert_eq!(Some(word.len()), expected, "seed {seed}");
+                assert!(a.has(&word) && !b.has(&word), "seed {seed}");
+                for symbol in instead {
+                    let mut other = word[..word.len() - 1].to_vec();
+                    other.push(symbol);
+                    assert!(b.has(&other), "seed {seed}: the specification cannot do that either");
+                }
+                differs += 1;
+            }
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(included > 1000 && differs > 1000, "one-sided: {included} and {differs}");
+}
+
+fn project(files: &[impl AsRef<str>], client: Option<&str>) -> Project {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/refine");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).expect("a file of the corpus");
+        (name.to_string(), text)
+    };
+    let files: Vec<(String, String)> = files.iter().map(|name| read(name.as_ref())).collect();
+    let client = client.map(read);
+    parse(&files, client.as_ref()).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+fn ask(pair: &Pair, settings: Settings) -> Answer {
+    let settings = Settings { own_space: pair.own_space, ..settings };
+    let (first, second) = (&pair.implementation.system, &pair.specification.system);
+    refines(first, second, &settings, &mut |_| true)
+}
+
+/// A verdict in a word.
+fn verdict(answer: &Answer) -> &'static str {
+    match &answer.verdict {
+        Verdict::Refines => "refines",
+        Verdict::Differs(_) => "differs",
+        Verdict::Wrong { finding: Finding::Race { .. }, .. } => "race",
+        Verdict::Wrong { finding: Finding::Assertion { .. }, .. } => "assertion",
+        Verdict::Wrong { .. } => "wrong",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+const RCU: [&str; 3] = ["rcu1-spec.fp", "rcu1.fp", "rcu1-client.fp"];
+
+/// A line of the table of verdicts.
+struct Expected {
+    files: Vec<String>,
+    pending: u8,
+    verdict: String,
+    /// With propagation ignored.
+    calls_only: String,
+}
+
+fn corpus() -> Vec<Expected> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/refine/verdicts.tsv");
+    let table = std::fs::read_to_string(path).expect("the table of verdicts");
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    let line = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let &[files, pending, verdict, calls_only] = cells.as_slice() else { panic!("{line}") };
+        Expected {
+            files: files.split(' ').map(String::from).collect(),
+            pending: pending.parse().expect("a number"),
+            verdict: verdict.to_string(),
+            calls_only: calls_only.to_string(),
+        }
+    };
+    lines.map(line).collect()
+}
+
+#[test]
+fn verdicts_of_the_corpus() {
+    for Expected { files, pending, verdict: expected, calls_only } in corpus() {
+        for pair in &project(&files, None).pairs {
+            let settings = Settings { pending, ..Settings::default() };
+            assert_eq!(verdict(&ask(pair, settings)), expected, "{files:?}, library {}", pair.name);
+            let settings = Settings { history_only: true, ..settings };
+            let answer = ask(pair, settings);
+            assert_eq!(verdict(&answer), calls_only, "{files:?}, calls and returns");
+        }
+    }
+}
+
+/// Two examples of the paper are refinements only up to propagation that no client can see.
+#[test]
+fn to_the_letter() {
+    let literal = |files: &[&str], pending| {
+        let project = project(files, None);
+        verdict(&ask(&project.pairs[0], Settings { pending, literal: true, ..Settings::default() }))
+    };
+    assert_eq!(literal(&["queue.fp"], 2), "differs");
+    assert_eq!(literal(&RCU, 3), "refines");
+    assert_eq!(literal(&RCU, 4), "differs");
+    assert_eq!(literal(&["lock-spin.fp"], 3), "refines");
+}
+
+/// Catches reductions that change verdicts or the length of the history.
+#[test]
+fn reductions_change_nothing() {
+    for Expected { files, verdict: expected, .. } in corpus() {
+        for pair in &project(&files, None).pairs {
+            let settings = Settings { pending: 2, ..Settings::default() };
+            let with = ask(pair, settings);
+            let without = ask(pair, Settings { reduce: false, ..settings });
+            assert_eq!(verdict(&without), expected, "{files:?} without reductions");
+            if let (Verdict::Differs(a), Verdict::Differs(b)) = (&with.verdict, &without.verdict) {
+                let length = |run: &[check::refinement::Event]| {
+                    run.iter().filter(|event| event.label.is_some()).count()
+                };
+                assert_eq!(length(&a.run), length(&b.run), "{files:?}: not a shortest history");
+            }
+        }
+    }
+}
+
+/// The client of section 8.1 may reason with the specification by locks, and the one by flags is too
+/// weak for it (Remark 4). A client that enters twice does not keep to the policy.
+#[test]
+fn clients() {
+    let ask = |specification: &str, client: &str| {
+        let files = [specification, "rcu1.fp", "rcu1-client.fp"];
+        let project = project(&files, Some(client));
+        let pair = &project.pairs[0];
+        let client = pair.client.as_ref().expect("a client was given");
+        let settings = Settings { literal: true, ..Settings::default() };
+        let answer = refines(&client.system, &pair.specification.system, &settings, &mut |_| true);
+        verdict(&answer)
+    };
+    assert_eq!(ask("rcu1-spec.fp", "rcu1-user.fp"), "refines");
+    assert_eq!(ask("rcu1-flags-spec.fp", "rcu1-user.fp"), "assertion");
+    assert_eq!(ask("rcu1-spec.fp", "rcu1-bad-user.fp"), "differs");
+}
+
+/// The files with two and three readers are good; checking them takes longer than a test should.
+#[test]
+fn larger_rcu_is_read() {
+    for (spec, library, client) in [
+        ("rcu2-spec.fp", "rcu2.fp", "rcu2-client.fp"),
+        ("rcu3-spec.fp", "rcu3.fp", "rcu3-client.fp"),
+    ] {
+        let project = project(&[spec, library, client], None);
+        let threads = project.pairs[0].implementation.system.program.threads.len();
+        assert_eq!(threads, project.max_value as usize + 2);
+    }
+}

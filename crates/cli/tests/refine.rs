@@ -1,0 +1,123 @@
+//! `fencepost refine` as users see it, over the corpus.
+
+mod run;
+
+use run::{Desk, run_at_root};
+
+fn shown(arguments: &str) -> String {
+    let files: Vec<String> = arguments
+        .split_whitespace()
+        .map(|word| match word.ends_with(".fp") {
+            true => format!("corpus/refine/{word}"),
+            false => word.to_string(),
+        })
+        .collect();
+    run_at_root(&format!("refine {}", files.join(" "))).all()
+}
+
+/// Example 2.1: calls and returns are the same, propagation is not.
+#[test]
+fn example() {
+    golden!(shown("example-2-1.fp"));
+}
+
+#[test]
+fn example_stale() {
+    golden!(shown("example-2-1-stale.fp"));
+}
+
+#[test]
+fn example_history_only() {
+    golden!(shown("--history-only example-2-1.fp"));
+}
+
+#[test]
+fn rcu() {
+    golden!(shown("--pending 4 rcu1-spec.fp rcu1.fp rcu1-client.fp"));
+}
+
+#[test]
+fn rcu_to_the_letter() {
+    golden!(shown("--literal --pending 4 rcu1-spec.fp rcu1.fp rcu1-client.fp"));
+}
+
+#[test]
+fn rcu_without_fence() {
+    golden!(shown("rcu1-spec.fp rcu1-no-fence.fp rcu1-client.fp"));
+}
+
+#[test]
+fn queue_with_spaces() {
+    golden!(shown("queue-not-awaited.fp"));
+}
+
+#[test]
+fn relaxed_release() {
+    golden!(shown("lock-relaxed-release.fp"));
+}
+
+#[test]
+fn race() {
+    golden!(shown("local-drf-free.fp"));
+}
+
+#[test]
+fn composed() {
+    golden!(shown("two-libraries.fp"));
+}
+
+#[test]
+fn client_of_the_paper() {
+    let client = "--client rcu1-user.fp";
+    golden!(shown(&format!("{client} rcu1-spec.fp rcu1.fp rcu1-client.fp")));
+}
+
+#[test]
+fn client_of_the_paper_with_flags() {
+    let client = "--client rcu1-user.fp";
+    golden!(shown(&format!("{client} rcu1-flags-spec.fp rcu1.fp rcu1-client.fp")));
+}
+
+#[test]
+fn client_that_breaks_the_policy() {
+    let client = "--client rcu1-bad-user.fp";
+    golden!(shown(&format!("{client} rcu1-spec.fp rcu1.fp rcu1-client.fp")));
+}
+
+#[test]
+fn limits_and_json() {
+    let undecided = shown("--limit-memory 1K --quiet lock-clh.fp");
+    assert!(undecided.ends_with("lock: undecided\nexit 3\n"), "{undecided}");
+    let json = shown("--json example-2-1.fp");
+    assert!(
+        json.contains("\"verdict\":\"violated\"") && json.contains("second returns 1"),
+        "{json}"
+    );
+}
+
+/// An index that leaves its array at run time is a mistake in the program, with its place.
+#[test]
+fn index_at_run_time() {
+    let text = "max_value 3;\n\
+        spec s { atomic q[2], n; method f() { local i; i = FADD(n, 1, rlx, rlx); q[i].store(1, rlx); return(); } }\n\
+        library s { atomic q[2], n; method f() { local i; i = FADD(n, 1, rlx, rlx); q[i].store(1, rlx); return(); } }\n\
+        client { thread t { while (1) { f(); } } }\n";
+    golden!(Desk::with(text).run("refine t.fp").all());
+}
+
+/// What the help shows is true.
+#[test]
+fn help_is_true() {
+    let help = Desk::new().run("refine --help").stdout;
+    let start = help.find("    max_value 1;").expect("an example");
+    let end = help.find("    fencepost refine flag.fp").expect("how to ask");
+    let desk = Desk::new().and("flag.fp", &help[start..end]);
+    assert_eq!(desk.run("refine flag.fp").code, Some(1));
+    assert_eq!(desk.run("refine --history-only flag.fp").code, Some(0));
+}
+
+#[test]
+fn show_client() {
+    let run = shown("--show-client local-drf.fp");
+    assert!(run.contains("acquire(guard[0]); acquire(guard[1]); put(a0);"), "{run}");
+}

@@ -1,0 +1,447 @@
+//! What came of comparing a library with its specification, for people.
+//!
+//! A history is laid out as a timeline: a column for each thread, a line for each step, and an arrow
+//! where the marker of a call or return reaches another thread.
+
+use check::refinement::{Answer, Difference, Event, Settings, Statistics, Verdict};
+use lang::library::{Linked, Pair, Project};
+use lang::source::Span;
+use model::memory::prc11::view::Finding;
+use model::memory::prc11::{Label, Space};
+use model::{Instr, Pc, Tid, Value};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What was compared with what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// The library with its specification.
+    Library,
+    /// A client's calls with those that the policy allows.
+    Client,
+}
+
+/// An answer, and all that is needed to tell it.
+pub struct Refinement<'a> {
+    /// The files.
+    pub project: &'a Project,
+    /// The library.
+    pub pair: &'a Pair,
+    /// What was asked.
+    pub question: Question,
+    /// How far.
+    pub settings: &'a Settings,
+    /// What came of it.
+    pub answer: &'a Answer,
+}
+
+impl Refinement<'_> {
+    /// `holds`, `violated` or `undecided`.
+    pub fn verdict(&self) -> &'static str {
+        match self.answer.verdict {
+            Verdict::Refines => "holds",
+            Verdict::Differs(_) | Verdict::Wrong { .. } => "violated",
+            Verdict::Undecided => "undecided",
+        }
+    }
+
+    /// The program whose run is shown.
+    fn subject(&self) -> &Linked {
+        match (self.question, &self.pair.client) {
+            (Question::Client, Some(client)) => client,
+            _ => &self.pair.implementation,
+        }
+    }
+
+    /// The answer as text.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let Pair { name, specification_name, .. } = self.pair;
+        let subject = match self.question {
+            Question::Library => format!("library {name}"),
+            Question::Client => format!("client of {specification_name}"),
+        };
+        let refines = match self.question {
+            Question::Library => format!("refines spec {specification_name}"),
+            Question::Client => "keeps to the policy".to_string(),
+        };
+        let fails = match self.question {
+            Question::Library => format!("does not refine spec {specification_name}"),
+            Question::Client => "does not keep to the policy".to_string(),
+        };
+        match &self.answer.verdict {
+            Verdict::Refines => {
+                let _ = writeln!(out, "{subject}: {refines}");
+                let _ = writeln!(out, "  established for {}", self.scope());
+                let _ = writeln!(out, "  {}", self.also());
+            }
+            Verdict::Differs(difference) => {
+                let _ = writeln!(out, "{subject}: {fails}");
+                self.difference(difference, &mut out);
+            }
+            Verdict::Wrong { finding, run } => {
+                let (what, at) = self.wrong(finding);
+                let _ = writeln!(out, "{subject}: {what}");
+                let _ = writeln!(out, "  at {at}, at the end of this run:\n");
+                out.push_str(&self.timeline(run));
+            }
+            Verdict::Undecided => {
+                let _ = writeln!(out, "{subject}: undecided, a limit was reached");
+                let _ = writeln!(out, "  asked for {}", self.scope());
+            }
+        }
+        let _ = writeln!(out, "  {}", effort(&self.answer.statistics));
+        out
+    }
+
+    /// What the verdict covers.
+    pub fn scope(&self) -> String {
+        let what = match self.settings.history_only {
+            false => "histories of any length",
+            true => "calls and returns of any length, propagation ignored",
+        };
+        let threads = self.subject().system.program.threads.len();
+        format!(
+            "{what}, {threads} threads, at most {} pending marker{} from any thread to any other, \
+             values 0..{}",
+            self.settings.pending,
+            if self.settings.pending == 1 { "" } else { "s" },
+            self.project.max_value,
+        )
+    }
+
+    fn also(&self) -> String {
+        let spaces = match self.pair.one_space {
+            true => "no partial modes, so one space".to_string(),
+            false => format!("spaces {}", self.project.spaces.join(", ")),
+        };
+        match self.settings.history_only {
+            false if self.settings.literal => format!("no race, no failing assertion; {spaces}"),
+            false => format!(
+                "no race, no failing assertion; {spaces}; \
+                 up to early propagation that no client can see"
+            ),
+            true => format!(
+                "no race, no failing assertion; {spaces}\n  \
+                not enough for clients on weak memory: check without --history-only"
+            ),
+        }
+    }
+
+    fn difference(&self, difference: &Difference, out: &mut String) {
+        let (who, whom) = match self.question {
+            Question::Library => ("the library", "the specification"),
+            Question::Client => ("the client", "the policy"),
+        };
+        let visible = difference.run.iter().filter(|event| self.shows(event)).count();
+        let _ = writeln!(out, "  a shortest history of {who} that {whom} does not have:\n");
+        out.push_str(&self.timeline(&difference.run));
+        let last = difference.run.iter().rev().find_map(|event| event.label.as_ref());
+        if let Some(last) = last {
+            let _ = writeln!(
+                out,
+                "\n  {whom} can follow up to step {}, but not with step {visible}:",
+                visible.saturating_sub(1)
+            );
+            let _ = writeln!(out, "    {}", self.sentence(last, &difference.run));
+            let _ = writeln!(out, "  {}", self.reason(last, whom));
+        }
+        if difference.instead.is_empty() {
+            let _ = writeln!(out, "  it cannot go on at all");
+        } else {
+            let _ = writeln!(out, "  it could have gone on with");
+            for label in &difference.instead {
+                let _ = writeln!(out, "    {}", self.sentence(label, &difference.run));
+            }
+        }
+    }
+
+    /// Why a label may be impossible.
+    fn reason(&self, label: &Label, whom: &str) -> String {
+        match label {
+            Label::Return { .. } if self.settings.history_only => {
+                format!("after these calls and returns, {whom} cannot give this result")
+            }
+            Label::Return { .. } => format!(
+                "with what had and had not propagated by then, {whom} cannot give this result"
+            ),
+            Label::Propagate { .. } => format!(
+                "in {whom} something happens before that marker that has not reached the thread yet"
+            ),
+            Label::Call { .. } => format!("{whom} does not allow this call now"),
+        }
+    }
+
+    fn shows(&self, event: &Event) -> bool {
+        match &event.label {
+            None => false,
+            Some(Label::Propagate { .. }) => !self.settings.history_only,
+            Some(_) => true,
+        }
+    }
+
+    fn thread(&self, tid: Tid) -> String {
+        self.subject().system.program.threads[tid.index()].display_name()
+    }
+
+    fn method(&self, number: u32) -> &str {
+        // Numbers are those of the specification.
+        self.pair.methods.get(number as usize).map_or("?", String::as_str)
+    }
+
+    fn call(&self, method: u32, arguments: &[Value]) -> String {
+        let arguments: Vec<String> = arguments.iter().map(Value::to_string).collect();
+        format!("{}({})", self.method(method), arguments.join(", "))
+    }
+
+    fn marker(&self, label: &Label) -> String {
+        match label {
+            Label::Call { method, arguments, .. } => {
+                format!("call {}", self.call(*method, arguments))
+            }
+            Label::Return { value: Some(value), .. } => format!("return {value}"),
+            Label::Return { .. } => "return".to_string(),
+            Label::Propagate { .. } => String::new(),
+        }
+    }
+
+    fn space(&self, space: Space) -> String {
+        match self.pair.one_space {
+            true => String::new(),
+            false => format!(" for space {}", self.project.spaces[space.0 as usize]),
+        }
+    }
+
+    /// A label in words. For a propagation, the run tells which marker it is.
+    fn sentence(&self, label: &Label, run: &[Event]) -> String {
+        match label {
+            Label::Call { tid, method, arguments } => {
+                format!("{} calls {}", self.thread(*tid), self.call(*method, arguments))
+            }
+            Label::Return { tid, value: Some(value) } => {
+                format!("{} returns {value}", self.thread(*tid))
+            }
+            Label::Return { tid, value: None } => format!("{} returns", self.thread(*tid)),
+            Label::Propagate { from, to, space } => {
+                let marker = self.next_marker(run, label, *from);
+                format!(
+                    "the marker of `{marker}` of {} reaches {}{}",
+                    self.thread(*from),
+                    self.thread(*to),
+                    self.space(*space)
+                )
+            }
+        }
+    }
+
+    /// The marker that a propagation at the end of the run would be about.
+    fn next_marker(&self, run: &[Event], label: &Label, from: Tid) -> String {
+        let visible: Vec<&Label> = run.iter().filter_map(|event| event.label.as_ref()).collect();
+        // The run's last label is the one that failed; it does not count.
+        let done = &visible[..visible.len().saturating_sub(1)];
+        let before = done.iter().filter(|known| **known == label).count();
+        let markers = visible.iter().filter(|known| match known {
+            Label::Call { tid, .. } | Label::Return { tid, .. } => *tid == from,
+            Label::Propagate { .. } => false,
+        });
+        markers.copied().nth(before).map_or("?".to_string(), |label| self.marker(label))
+    }
+
+    fn place(&self, tid: Tid, pc: Pc) -> Option<Span> {
+        let linked = self.subject();
+        let origin = linked.system.program.step(tid, pc).origin;
+        linked.spans.get(origin.index()).copied()
+    }
+
+    fn wrong(&self, finding: &Finding) -> (String, String) {
+        let at = |tid: Tid, pc: Pc| {
+            let line = self.place(tid, pc).map_or(String::new(), |span| self.project.line(span));
+            format!("{line} (thread {})", self.thread(tid))
+        };
+        let location =
+            |loc: model::Loc| self.subject().system.program.locations[loc.index()].display_name();
+        match *finding {
+            Finding::Race { tid, pc, loc } => {
+                (format!("a race on `{}`", location(loc)), at(tid, pc))
+            }
+            Finding::Assertion { tid, pc } => ("an assertion fails".to_string(), at(tid, pc)),
+            Finding::Fault { tid, pc, fault } => (fault.to_string(), at(tid, pc)),
+            Finding::TooManyWrites { tid, pc, loc } => {
+                (format!("too many writes to `{}` pile up", location(loc)), at(tid, pc))
+            }
+        }
+    }
+
+    /// The steps of a run, a column for each thread.
+    fn timeline(&self, run: &[Event]) -> String {
+        let program = &self.subject().system.program;
+        let threads = program.threads.len();
+        let mut rows: Vec<(Option<usize>, Vec<String>)> = Vec::new();
+        let mut markers: Vec<Vec<String>> = vec![Vec::new(); threads];
+        let mut reached: HashMap<(Tid, Tid, Space), usize> = HashMap::new();
+        let mut arrows: Vec<Option<(usize, usize, String)>> = Vec::new();
+        let mut step = 0;
+        for event in run {
+            let number = self.shows(event).then(|| {
+                step += 1;
+                step
+            });
+            let mut cells = vec![String::new(); threads];
+            let mut arrow = None;
+            match (&event.label, event.at) {
+                (Some(label @ (Label::Call { tid, .. } | Label::Return { tid, .. })), _) => {
+                    cells[tid.index()] = self.marker(label);
+                    markers[tid.index()].push(self.marker(label));
+                }
+                (Some(Label::Propagate { from, to, space }), _) => {
+                    let count = reached.entry((*from, *to, *space)).or_default();
+                    let marker = markers[from.index()].get(*count).cloned().unwrap_or_default();
+                    *count += 1;
+                    let what =
+                        format!("`{marker}` reaches {}{}", self.thread(*to), self.space(*space));
+                    arrow = Some((from.index(), to.index(), what));
+                }
+                (None, Some((tid, pc))) => match self.access(tid, pc, event.read) {
+                    Some(text) => cells[tid.index()] = text,
+                    None => continue,
+                },
+                (None, None) => continue,
+            }
+            rows.push((number, cells));
+            arrows.push(arrow);
+        }
+        let names: Vec<String> = program.tids().map(|tid| self.thread(tid)).collect();
+        let width = |column: usize| {
+            let cells = rows.iter().map(|(_, cells)| cells[column].chars().count());
+            cells.chain([names[column].chars().count(), 10]).max().unwrap_or(10)
+        };
+        let widths: Vec<usize> = (0..threads).map(width).collect();
+        let mut out = String::new();
+        let line = |number: Option<usize>, text: String, out: &mut String| {
+            let number = number.map_or(String::new(), |n| n.to_string());
+            let _ = writeln!(out, "{}", format!("  {number:>4}  {text}").trim_end());
+        };
+        let pad = |text: &str, width: usize| format!("{text:<width$}");
+        let header: Vec<String> = names.iter().zip(&widths).map(|(n, &w)| pad(n, w)).collect();
+        line(None, header.join("   "), &mut out);
+        for ((number, cells), arrow) in rows.into_iter().zip(arrows) {
+            let text = match arrow {
+                None => {
+                    let cells = cells.iter().zip(&widths).map(|(cell, &width)| pad(cell, width));
+                    cells.collect::<Vec<_>>().join("   ")
+                }
+                Some((from, to, what)) => {
+                    let start = |column: usize| {
+                        widths[..column].iter().map(|width| width + 3).sum::<usize>() + 1
+                    };
+                    let (left, right) = (start(from.min(to)), start(from.max(to)));
+                    let total: usize = widths.iter().map(|width| width + 3).sum();
+                    let mut line: Vec<char> = vec![' '; total];
+                    line[left..=right].fill('─');
+                    let (tail, head) = if from < to { (left, right) } else { (right, left) };
+                    line[tail] = '●';
+                    line[head] = if from < to { '▶' } else { '◀' };
+                    format!("{}{what}", line.into_iter().collect::<String>())
+                }
+            };
+            line(number, text, &mut out);
+        }
+        out
+    }
+
+    /// An access of a library or client, as its text has it.
+    fn access(&self, tid: Tid, pc: Pc, read: Option<Value>) -> Option<String> {
+        let program = &self.subject().system.program;
+        let instr: &Instr = &program.step(tid, pc).instr;
+        instr.place()?;
+        let span = self.place(tid, pc)?;
+        let text: String = self.project.text[span.start..span.end]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        Some(match read {
+            Some(value) => format!("· {text}  → {value}"),
+            None => format!("· {text}"),
+        })
+    }
+
+    /// The answer as a JSON value.
+    pub fn json(&self) -> serde_json::Value {
+        let Statistics {
+            implementation,
+            specification,
+            sets,
+            largest_set,
+            pairs,
+            antichain,
+            bytes,
+        } = self.answer.statistics;
+        let history = |run: &[Event]| {
+            let steps: Vec<String> = (0..run.len())
+                .filter(|&k| self.shows(&run[k]))
+                .filter_map(|k| run[k].label.as_ref().map(|l| self.sentence(l, &run[..=k])))
+                .collect();
+            steps
+        };
+        let (witness, instead, error) = match &self.answer.verdict {
+            Verdict::Differs(difference) => {
+                let instead: Vec<String> = difference
+                    .instead
+                    .iter()
+                    .map(|label| self.sentence(label, &difference.run))
+                    .collect();
+                (Some(history(&difference.run)), Some(instead), None)
+            }
+            Verdict::Wrong { finding, run } => {
+                let (what, at) = self.wrong(finding);
+                (Some(history(run)), None, Some(format!("{what} at {at}")))
+            }
+            _ => (None, None, None),
+        };
+        serde_json::json!({
+            "library": self.pair.name,
+            "specification": self.pair.specification_name,
+            "property": match self.question {
+                Question::Library => "refinement",
+                Question::Client => "policy",
+            },
+            "verdict": self.verdict(),
+            "scope": self.scope(),
+            "history": witness,
+            "instead": instead,
+            "problem": error,
+            "implementation_states": implementation,
+            "specification_states": specification,
+            "specification_sets": sets,
+            "largest_set": largest_set,
+            "pairs": pairs,
+            "antichain": antichain,
+            "bytes": bytes,
+        })
+    }
+}
+
+fn effort(statistics: &Statistics) -> String {
+    let Statistics { implementation, specification, pairs, antichain, sets, .. } = *statistics;
+    format!(
+        "{} states of the first, {} of the second in {} sets; {} pairs explored, antichain of {}",
+        grouped(implementation),
+        grouped(specification),
+        grouped(sets),
+        grouped(pairs),
+        grouped(antichain)
+    )
+}
+
+/// A number with commas.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
