@@ -1,7 +1,7 @@
 //! Does a library do what its specification says, under weak memory?
 //!
 //! The library L refines its specification L# under a most general client MGC if every history of
-//! MGC[L] is one of MGC[L#], and MGC[L] has no race (Def. in section 7 of Singh and Lahav, POPL 2023).
+//! MGC\[L\] is one of MGC\[L#\], and MGC\[L\] has no race (Def. in section 7 of Singh and Lahav, POPL 2023).
 //! Then any client that keeps to the policy which MGC states, and has no race with L#, may reason with
 //! L# (Theorem 7.3): it will see nothing of L that L# could not have shown.
 //!

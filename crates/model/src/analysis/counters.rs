@@ -8,7 +8,7 @@
 //! larger by the same amount, and a search needs only the one where they are as small as they were
 //! at first.
 //!
-//! That argument breaks where numbers wrap around. They do not at the upper end if [`bounded`] finds
+//! That argument breaks where numbers wrap around. They do not at the upper end if `bounded` finds
 //! an upper bound within the domain for every sum; a search has to watch for the lower end itself,
 //! because there the representative is the first to wrap.
 

@@ -24,7 +24,7 @@ pub enum Status {
     Ended,
     /// It loops without accessing memory, forever.
     Spinning,
-    /// It went round a loop that only reads, and need not have; see [`super::polling`].
+    /// It went round a loop that only reads, and need not have; see `super::polling`.
     Fruitless,
     /// An assertion failed.
     Failed,

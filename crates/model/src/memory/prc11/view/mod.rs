@@ -4,7 +4,7 @@
 //! propagation of a marker demands knowledge. So memory events need not propagate on their own: they
 //! do as part of those two steps. What is left of the execution graph is, for every location, the
 //! writes that somebody can still read, in modification order; and of a set of events only how far
-//! it reaches, a [`Frontier`]: a position in each location's writes, and for every space and thread
+//! it reaches, a `Frontier`: a position in each location's writes, and for every space and thread
 //! how many of the thread's markers it contains (they propagate in order). A thread has two:
 //!
 //! * `known`: all that has reached it. It must not read or write below that.
@@ -65,7 +65,7 @@ pub struct Options {
     pub pending: u8,
     /// Keep registers that nothing reads any more, for looking at final states.
     pub keep_registers: bool,
-    /// Leave out steps that make no difference to histories: see [`super::polling`]; reads of a
+    /// Leave out steps that make no difference to histories: see `super::polling`; reads of a
     /// newer write where an older one of the same value would do; and store to locations that no other thread writes as soon as the thread gets there. That write commutes
     /// with all that others do: it has one place to go, it carries what only its own thread's steps
     /// change, and it takes nothing away from anybody.
