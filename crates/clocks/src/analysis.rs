@@ -9,8 +9,9 @@
 //! what others do later, so one run stands for many.
 //!
 //! Deviations from the text, each of them tested:
-//! * A relaxed write publishes its own number on top of the release view (`pub[x ↦ ts]`); without it,
-//!   coherence is lost.
+//! * The text lets a relaxed write forget its own number when it publishes the release view, and
+//!   coherence is lost (`pub[x ↦ ts]` is right). Here the number of a location's last write is no part
+//!   of its `view`: whoever accesses the location learns it from the location itself.
 //! * One stamp carries both timestamps, see [`Stamp`]; value clocks are read off the [`History`].
 //! * Sequentially consistent *accesses*, which the model lacks: their total order S is taken to be the
 //!   order of the run. A seq_cst write tells the fence location its own number, and a seq_cst access
@@ -29,7 +30,7 @@ use crate::order::Order;
 use crate::tracked::Tracked;
 use crate::vector::{Shared, Vector, Vectors};
 
-/// A thread, by number. Numbers of threads that ended are used again.
+/// A thread, by number. Numbers of threads that ended are used again by threads that come after their end.
 pub type Tid = u16;
 /// An atomic location, by number. [`FENCE`] is not for use.
 pub type Loc = u32;
@@ -40,6 +41,9 @@ pub type Site = u32;
 
 /// The location that sequentially consistent fences update.
 pub const FENCE: Loc = 0;
+
+/// With so many threads, those that ended give their numbers to whoever comes.
+const CROWD: usize = 1 << 10;
 
 /// What is known of the threads' clocks and the locations'.
 #[derive(Clone, Debug)]
@@ -209,27 +213,51 @@ impl Analysis {
 
     /// A new thread, started by `parent`.
     pub fn start(&mut self, parent: Option<Tid>) -> Tid {
-        let reused = self.free_threads.pop();
-        let tid = reused.unwrap_or(self.threads.len() as Tid);
-        if reused.is_none() {
-            self.threads.push(Thread::default());
-            self.changes.push(0);
-        }
-        let epoch = self.threads[tid as usize].vector.get(tid as usize);
         let mut child = Thread::default();
         if let Some(parent) = parent {
             let parent = &mut self.threads[parent as usize];
             child.sc = parent.sc.share(&mut self.clocks);
             child.current = parent.current.share(&mut self.clocks);
-            child.acquire = parent.current.share(&mut self.clocks);
             child.vector = parent.vector.clone();
         }
-        child.vector.set(tid as usize, epoch + 1);
+        let tid = match self.reusable(&child.vector) {
+            Some(index) => {
+                let tid = self.free_threads.swap_remove(index);
+                let mut old = std::mem::take(&mut self.threads[tid as usize]);
+                if !child.vector.includes(&old.vector) {
+                    // Too many threads: this one is taken to know of all that the old one came after.
+                    child.vector.join(&old.vector.0);
+                    child.sc.join(&mut self.clocks, &old.sc);
+                    child.current.join(&mut self.clocks, &old.current);
+                    child.current.join(&mut self.clocks, &old.sc);
+                }
+                old.sc.clear(&mut self.clocks);
+                old.current.clear(&mut self.clocks);
+                tid
+            }
+            None => {
+                self.threads.push(Thread::default());
+                self.changes.push(0);
+                (self.threads.len() - 1) as Tid
+            }
+        };
+        child.acquire = child.current.share(&mut self.clocks);
         self.threads[tid as usize] = child;
+        self.next_epoch(tid);
         if let Some(parent) = parent {
             self.next_epoch(parent);
         }
         tid
+    }
+
+    /// Which of the free numbers a thread that knows this much may take: that of a thread whose end it
+    /// comes after, so that what is true of the old thread's past is true of the new one's.
+    fn reusable(&self, known: &Vector) -> Option<usize> {
+        let ended = |&tid: &Tid| self.threads[tid as usize].vector.get(tid as usize);
+        let exact =
+            self.free_threads.iter().rposition(|tid| known.get(*tid as usize) >= ended(tid));
+        let crowded = self.threads.len() >= CROWD && !self.free_threads.is_empty();
+        exact.or(crowded.then_some(0))
     }
 
     /// `tid` has waited for the end of `child`, whose number may now be used again.
@@ -247,10 +275,8 @@ impl Analysis {
     /// `tid` has ended and nobody waits for it; its number may be used again.
     pub fn retire(&mut self, tid: Tid) {
         let thread = &mut self.threads[tid as usize];
-        for clock in [&mut thread.sc, &mut thread.current, &mut thread.acquire, &mut thread.release]
-        {
-            clock.clear(&mut self.clocks);
-        }
+        thread.acquire.clear(&mut self.clocks);
+        thread.release.clear(&mut self.clocks);
         thread.doubt = None;
         self.free_threads.push(tid);
     }
@@ -470,14 +496,10 @@ impl Analysis {
         match done {
             Done::Read => {}
             Done::Store(_) if order.releases() => location.view.assign(clocks, &thread.current),
-            Done::Store(_) => {
-                location.view.assign(clocks, &thread.release);
-                location.view.set_self(clocks, loc, stamp);
-            }
+            Done::Store(_) => location.view.assign(clocks, &thread.release),
             Done::Update(_) => {
                 let published = if order.releases() { &thread.current } else { &thread.release };
                 location.view.join(clocks, published);
-                location.view.set_self(clocks, loc, stamp);
             }
         }
         self.perform_vectors(tid, loc, order, done, site, doubt);

@@ -83,13 +83,6 @@ impl Tracked {
         self.stray = false;
     }
 
-    /// A location's clock gets the number of the last write to the location itself. Whoever reads it
-    /// learns that number by the reading, so nobody need account for it.
-    #[inline]
-    pub fn set_self(&mut self, clocks: &mut Clocks, location: u32, stamp: Stamp) {
-        clocks.set(&mut self.clock, location, stamp);
-    }
-
     /// An entry that comes from nowhere.
     pub fn set_stray(&mut self, clocks: &mut Clocks, location: u32, stamp: Stamp) {
         clocks.set(&mut self.clock, location, stamp);

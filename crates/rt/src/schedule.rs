@@ -9,8 +9,9 @@
 //! every run. Choices are a function of the seed, so a run can be had again.
 //!
 //! A thread that repeats a load at one place is waiting for somebody, and goes to the end of the queue.
-//! One that blocks in the system, where the runtime cannot see it, is noticed by its silence: somebody
-//! else is let go on, and the run may then differ from one time to the next.
+//! One that blocks in the system, where the runtime cannot see it, is noticed by its silence and because
+//! the system says that it sleeps: somebody else is let go on, and the run may then differ from one time
+//! to the next. A thread that merely waits for a processor on a busy machine keeps its turn.
 
 use crate::options::Schedule;
 use crate::state;
@@ -41,6 +42,8 @@ struct Queue {
 }
 
 struct Slot {
+    /// What the system calls it; 0 until it has begun.
+    system: i32,
     state: Waiting,
     priority: i64,
     timed_out: bool,
@@ -67,7 +70,15 @@ impl Queue {
 
     fn add(&mut self, tid: Tid) {
         let priority = (self.bits() >> 33) as i64;
-        self.threads.insert(tid, Slot { state: Waiting::No, priority, timed_out: false });
+        self.threads
+            .insert(tid, Slot { system: 0, state: Waiting::No, priority, timed_out: false });
+    }
+
+    fn began(&mut self, tid: Tid) {
+        if let Some(slot) = self.threads.get_mut(&tid) {
+            // SAFETY: asks for the calling thread's number.
+            slot.system = unsafe { libc::gettid() };
+        }
     }
 
     fn demote(&mut self, tid: Tid) {
@@ -75,6 +86,23 @@ impl Queue {
         let lowest = self.lowest;
         if let Some(slot) = self.threads.get_mut(&tid) {
             slot.priority = lowest;
+        }
+    }
+
+    /// One or all of those who wait for `address` can go on.
+    fn wake(&mut self, address: usize, all: bool) {
+        let waits =
+            |slot: &Slot| matches!(slot.state, Waiting::For { address: a, .. } if a == address);
+        let waiting = self.threads.iter().filter(|(_, slot)| waits(slot));
+        let mut waiting: Vec<Tid> = waiting.map(|(&tid, _)| tid).collect();
+        if !all && waiting.len() > 1 {
+            let pick = self.bits() as usize % waiting.len();
+            waiting = vec![waiting[pick]];
+        }
+        for tid in waiting {
+            if let Some(slot) = self.threads.get_mut(&tid) {
+                slot.state = Waiting::No;
+            }
         }
     }
 
@@ -130,6 +158,7 @@ pub fn begin(main: Tid) {
         new.changes = (1..depth).map(|_| 1 + new.bits() % steps).collect();
     }
     new.add(main);
+    new.began(main);
     *QUEUE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(new);
     TURN.store(u32::from(main) + 1, Ordering::SeqCst);
     ACTIVE.store(true, Ordering::SeqCst);
@@ -230,6 +259,9 @@ fn steal(turn: u32) {
         }
         if let Some(slot) = turn.checked_sub(1).and_then(|tid| queue.threads.get_mut(&(tid as Tid)))
         {
+            if !sleeps(slot.system) {
+                return;
+            }
             slot.state = Waiting::Outside;
         }
         if let Some(next) = queue.choose() {
@@ -237,6 +269,17 @@ fn steal(turn: u32) {
             wake_all();
         }
     });
+}
+
+/// Does the system say that the thread waits for something other than a processor?
+fn sleeps(system: i32) -> bool {
+    if system == 0 {
+        return false;
+    }
+    let status = std::fs::read(format!("/proc/self/task/{system}/stat")).unwrap_or_default();
+    // The state follows the name, which is in parentheses and may have some of its own.
+    let state = status.iter().rposition(|&byte| byte == b')').and_then(|end| status.get(end + 2));
+    state != Some(&b'R')
 }
 
 /// The calling thread waits until somebody wakes those who wait for `address`. Did it time out?
@@ -267,23 +310,7 @@ pub fn wake(address: usize, all: bool) {
         return;
     }
     queue(|queue| {
-        let mut waiting: Vec<Tid> = queue
-            .threads
-            .iter()
-            .filter(
-                |(_, slot)| matches!(slot.state, Waiting::For { address: a, .. } if a == address),
-            )
-            .map(|(&tid, _)| tid)
-            .collect();
-        if !all && waiting.len() > 1 {
-            let pick = queue.bits() as usize % waiting.len();
-            waiting = vec![waiting[pick]];
-        }
-        for tid in waiting {
-            if let Some(slot) = queue.threads.get_mut(&tid) {
-                slot.state = Waiting::No;
-            }
-        }
+        queue.wake(address, all);
         if TURN.load(Ordering::SeqCst) == 0
             && let Some(next) = queue.choose()
         {
@@ -303,17 +330,20 @@ pub fn started(tid: Tid) {
 /// The thread that was started begins: it waits for its turn.
 pub fn arrived(tid: Tid) {
     if active() {
+        queue(|queue| queue.began(tid));
         wait_for_turn(tid);
     }
 }
 
-/// A thread ends; so does its turn.
-pub fn ended(tid: Tid) {
+/// A thread ends, and so does its turn. Those who wait for `address` may go on: they must be among those
+/// who may be next, or the choice would depend on who is quicker.
+pub fn ended(tid: Tid, address: usize) {
     if !active() {
         return;
     }
     queue(|queue| {
         queue.threads.remove(&tid);
+        queue.wake(address, true);
         if TURN.load(Ordering::SeqCst) == u32::from(tid) + 1 {
             let next = queue.choose();
             TURN.store(next.map_or(0, |next| u32::from(next) + 1), Ordering::SeqCst);

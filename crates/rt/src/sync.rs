@@ -335,7 +335,7 @@ pub unsafe fn create(
         // SAFETY: the new thread waits for this before it frees the task.
         unsafe { (*task).registered.store(1, Ordering::Release) };
     } else {
-        schedule::ended(tid);
+        schedule::ended(tid, 0);
         let mut state = state::lock();
         state.analysis.retire(tid);
         if let Some(recorder) = &mut state.recorder {
@@ -406,8 +406,7 @@ fn thread_ends() {
         }
     }
     forget_stack();
-    schedule::ended(tid);
-    schedule::wake(me as usize, true);
+    schedule::ended(tid, me as usize);
     thread::leave();
 }
 

@@ -1,5 +1,5 @@
 /* Dekker's lock. Release/acquire is not enough: both may enter, and the data race is in the critical
- * section. FENCED: a seq_cst fence after the flag is raised. SC: seq_cst accesses. */
+ * section. FENCED: a seq_cst fence after the flag is raised or lowered. SC: seq_cst accesses. */
 #include "run.h"
 atomic_int flag[2], turn;
 int data;
@@ -23,6 +23,9 @@ static void *work(void *p) {
     while (load(flag[1 - me], R)) {
       if (load(turn, R) != me) {
         store(flag[me], 0, W);
+#ifdef FENCED
+        fence(sc);
+#endif
         while (load(turn, R) != me) {
         }
         raise_flag(me);
