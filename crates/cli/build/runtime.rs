@@ -37,6 +37,7 @@ const NAMES: &[&str] = &[
     "posix_memalign",
     "realloc",
     "sched_yield",
+    "syscall",
     "usleep",
 ];
 /// What a program may define itself.

@@ -33,11 +33,20 @@ impl Bench {
     }
 
     fn build(&self, compiler: &str, source: &str, flags: &[&str], out: &str) -> PathBuf {
-        let kind = if source.ends_with(".cc") { "c++" } else { "cc" };
         let output = self.path(out);
         let mut command = self.fencepost();
-        command.env("CC", compiler).env("CXX", compiler).arg(kind).args(flags);
-        command.arg("-o").arg(&output).arg(sources().join(source)).arg("-pthread");
+        match Path::new(source).extension().and_then(|extension| extension.to_str()) {
+            Some("rs") => {
+                command.args(["rustc", "--edition", "2024", "-Awarnings"]).args(flags);
+            }
+            Some("cc") => {
+                command.env("CXX", compiler).arg("c++").args(flags).arg("-pthread");
+            }
+            _ => {
+                command.env("CC", compiler).arg("cc").args(flags).arg("-pthread");
+            }
+        }
+        command.arg("-o").arg(&output).arg(sources().join(source));
         let result = command.output().expect("fencepost runs");
         assert!(
             result.status.success(),
@@ -106,9 +115,12 @@ fn installed(compiler: &str) -> bool {
 
 /// Compilers and flags for a source file.
 fn builds(source: &str) -> Vec<(&'static str, &'static str)> {
-    let compilers = if source.ends_with(".cc") { ["g++", "clang++"] } else { ["gcc", "clang"] };
-    let flags = ["-O0", "-O2"];
-    let there = compilers.into_iter().filter(|compiler| installed(compiler));
+    let (compilers, flags): (&[_], _) = match source.rsplit('.').next() {
+        Some("rs") => (&["rustc"], ["-Copt-level=0", "-Copt-level=2"]),
+        Some("cc") => (&["g++", "clang++"], ["-O0", "-O2"]),
+        _ => (&["gcc", "clang"], ["-O0", "-O2"]),
+    };
+    let there = compilers.iter().copied().filter(|compiler| installed(compiler));
     there.flat_map(|compiler| flags.map(|flag| (compiler, flag))).collect()
 }
 
@@ -223,6 +235,75 @@ fn data_structures() {
     ]);
 }
 
+/// What holds for C holds for Rust.
+#[test]
+fn rust() {
+    check(&[
+        case("litmus.rs", &[], &["stale-read"]),
+        case("litmus.rs", &["--cfg=fixed"], &[]),
+        hidden("litmus.rs", &["--cfg=mp"], &["race"]),
+        case("litmus.rs", &["--cfg=mp", "--cfg=fixed"], &[]),
+        hidden("dekker.rs", &[], &["stale-read", "race"]),
+        case("dekker.rs", &["--cfg=fixed"], &[]),
+        case("arc.rs", &[], &[]),
+        hidden("arc.rs", &["--cfg=broken"], &["race"]),
+    ]);
+}
+
+/// The standard library is not instrumented; its locks order threads all the same.
+#[test]
+fn rust_standard_library() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("std_locks.rs") {
+        let program = bench.build(compiler, "std_locks.rs", &[level], "program");
+        for options in [&["--runs", "10"][..], &["--runs", "5", "--schedule", "random"]] {
+            let run = bench.run(&program, options);
+            assert_eq!(run.code, Some(0), "{level} {options:?}: {run:#?}");
+            let expected = "1200 16\n2 6\n4950\n5\n";
+            assert!(run.printed.starts_with(expected), "{level} {options:?}: {run:#?}");
+        }
+    }
+    check(&[hidden("std_locks.rs", &["--cfg=broken"], &["race"])]);
+}
+
+/// A package with a build script, which is not instrumented, and tests, which are.
+#[test]
+fn cargo() {
+    if !installed("cargo") {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("src")).expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(bench.path(name), text).expect("a file");
+    write("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    write("build.rs", "fn main() { println!(\"cargo::rustc-cfg=built\"); }\n");
+    std::fs::copy(sources().join("litmus.rs"), bench.path("src/main.rs")).expect("a file");
+    let source = std::fs::read_to_string(bench.path("src/main.rs")).expect("a file");
+    write(
+        "src/main.rs",
+        &format!(
+            "{source}\n#[cfg(not(built))] compile_error!(\"no script\");\n#[test] fn runs() {{ main(); }}\n"
+        ),
+    );
+    let cargo = |arguments: &[&str]| {
+        let mut command = bench.fencepost();
+        command.env("CARGO_TARGET_DIR", bench.path("target")).env_remove("RUSTFLAGS");
+        command.arg("cargo").args(arguments).output().expect("fencepost runs")
+    };
+    let built = cargo(&["build", "--quiet"]);
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let program = bench.path("target/x86_64-unknown-linux-gnu/debug/small");
+    let run = bench.run(&program, &[]);
+    assert_eq!(
+        (run.code, &run.kinds[..]),
+        (Some(FOUND), &["stale-read".to_string()][..]),
+        "{run:#?}"
+    );
+    let tested = cargo(&["test", "--quiet"]);
+    let said = text(&tested.stderr);
+    assert!(said.contains("may read a stale value: src/main.rs:"), "{said}");
+}
+
 #[test]
 fn synchronisation() {
     check(&[
@@ -261,6 +342,69 @@ fn libraries_that_are_loaded_later() {
         let run = Run::new(&command.output().expect("fencepost runs"));
         assert_eq!(run.kinds, ["race"], "{compiler} {level}: {run:#?}");
         assert_eq!(run.printed, "done\n");
+    }
+}
+
+/// A project with a static library in C, a shared one, and a program in C++: only CC and CXX change.
+#[test]
+fn build_systems() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pipeline");
+    for (c, cxx) in [("gcc", "g++"), ("clang", "clang++")] {
+        if !installed(c) || !installed(cxx) {
+            continue;
+        }
+        for tool in ["make", "cmake"].into_iter().filter(|tool| installed(tool)) {
+            for fixed in [false, true] {
+                let bench = Bench::new();
+                let build = bench.path("build");
+                std::fs::create_dir(&build).expect("a folder");
+                let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+                    let mut command = Command::new(program);
+                    command.env("CC", format!("{FENCEPOST} cc"));
+                    command.env("CXX", format!("{FENCEPOST} c++"));
+                    command.env("FENCEPOST_CC", c).env("FENCEPOST_CXX", cxx);
+                    command.env("FENCEPOST_CACHE", &bench.cache).args(arguments);
+                    let output = command.output().expect("the tool runs");
+                    let said = text(&output.stdout) + &text(&output.stderr);
+                    assert!(output.status.success(), "{tool} {c}: {said}");
+                };
+                let mut folder = std::ffi::OsString::from("BUILD=");
+                folder.push(&build);
+                let flags = if fixed { "CPPFLAGS=-DFIXED" } else { "CPPFLAGS=" };
+                let option = if fixed { "-DFIXED=ON" } else { "-DFIXED=OFF" };
+                if tool == "make" {
+                    let (cc, cxx) = (format!("CC={FENCEPOST} cc"), format!("CXX={FENCEPOST} c++"));
+                    run(
+                        "make",
+                        &[
+                            "-C".as_ref(),
+                            project.as_ref(),
+                            &folder,
+                            flags.as_ref(),
+                            cc.as_ref(),
+                            cxx.as_ref(),
+                        ],
+                    );
+                } else {
+                    run(
+                        "cmake",
+                        &[
+                            option.as_ref(),
+                            "-S".as_ref(),
+                            project.as_ref(),
+                            "-B".as_ref(),
+                            build.as_ref(),
+                        ],
+                    );
+                    run("cmake", &["--build".as_ref(), build.as_ref()]);
+                }
+                let options = ["--schedule", "random", "--runs", "3"];
+                let run = bench.run(&build.join("pipeline"), &options);
+                let races = run.kinds.iter().any(|kind| kind == "race");
+                assert_eq!((races, run.kinds.is_empty()), (!fixed, fixed), "{tool} {c}: {run:#?}");
+                assert_eq!(run.printed, "500500\n".repeat(3), "{tool} {c}");
+            }
+        }
     }
 }
 

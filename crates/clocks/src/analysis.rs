@@ -281,6 +281,11 @@ impl Analysis {
         self.free_threads.push(tid);
     }
 
+    /// The threads that have not ended.
+    pub fn living(&self) -> impl Iterator<Item = Tid> {
+        (0..self.threads.len() as Tid).filter(|tid| !self.free_threads.contains(tid))
+    }
+
     /// Is there a thread with this number?
     pub fn has_thread(&self, tid: Tid) -> bool {
         (tid as usize) < self.threads.len()

@@ -5,6 +5,7 @@ use crate::memory;
 use crate::schedule;
 use crate::spin::{self, Frame, Question};
 use crate::state::{self, LocationInfo, State};
+use crate::system;
 use crate::thread::{self, Thread};
 use clocks::analysis::{Done, Intent, Stale};
 use clocks::shadow::{self, Me};
@@ -19,8 +20,10 @@ pub trait Word: Copy + PartialEq {
     /// # Safety
     /// `at` must be valid and aligned; so below.
     unsafe fn load(at: *mut Self) -> Self;
-    /// Stores `new` and returns the old value.
-    unsafe fn swap(at: *mut Self, new: Self) -> Self;
+    /// Stores `new`.
+    unsafe fn store(at: *mut Self, new: Self);
+    /// Stores `new` if `old` is there. Code that is not instrumented may have changed it.
+    unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool;
     /// As the analysis sees it.
     fn bits(self) -> u64;
 }
@@ -35,9 +38,15 @@ macro_rules! word {
                 unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
             }
             #[inline(always)]
-            unsafe fn swap(at: *mut Self, new: Self) -> Self {
+            unsafe fn store(at: *mut Self, new: Self) {
                 // SAFETY: the caller's promise.
-                unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
+                unsafe { <$atomic>::from_ptr(at) }.store(new, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
+                // SAFETY: the caller's promise.
+                let word = unsafe { <$atomic>::from_ptr(at) };
+                word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).is_ok()
             }
             #[inline(always)]
             fn bits(self) -> u64 {
@@ -55,19 +64,62 @@ word!(u64, AtomicU64);
 impl Word for u128 {
     const SIZE: u8 = 16;
     unsafe fn load(at: *mut Self) -> Self {
-        // SAFETY: the caller's promise. Every instrumented access holds the lock.
-        unsafe { std::ptr::read_volatile(at) }
+        // SAFETY: the caller's promise; so below.
+        unsafe { exchange_16(at, 0, 0) }
     }
-    unsafe fn swap(at: *mut Self, new: Self) -> Self {
-        // SAFETY: as above.
+    unsafe fn store(at: *mut Self, new: Self) {
         unsafe {
-            let old = std::ptr::read_volatile(at);
-            std::ptr::write_volatile(at, new);
-            old
+            let mut old = Self::load(at);
+            while !Self::replace(at, old, new) {
+                old = Self::load(at);
+            }
         }
+    }
+    unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
+        unsafe { exchange_16(at, old, new) == old }
     }
     fn bits(self) -> u64 {
         self as u64 ^ ((self >> 64) as u64).rotate_left(32)
+    }
+}
+
+/// Stores `new` if `old` is there, and returns what was there.
+unsafe fn exchange_16(at: *mut u128, old: u128, new: u128) -> u128 {
+    let (mut low, mut high) = (old as u64, (old >> 64) as u64);
+    // SAFETY: the caller's promise. The compiler keeps rbx for itself.
+    unsafe {
+        std::arch::asm!(
+            "xchg {new_low}, rbx",
+            "lock cmpxchg16b [rdi]",
+            "mov rbx, {new_low}",
+            new_low = inout(reg) new as u64 => _,
+            in("rcx") (new >> 64) as u64,
+            in("rdi") at,
+            inlateout("rax") low,
+            inlateout("rdx") high,
+        );
+    }
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// Does to memory what an access is to do: what it found, and what it did.
+unsafe fn apply<T: Word>(at: *mut T, effect: impl Fn(T) -> Effect<T>) -> (T, Done) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        loop {
+            let found = T::load(at);
+            match effect(found) {
+                Effect::Keep => return (found, Done::Read),
+                Effect::Store(new) => {
+                    T::store(at, new);
+                    return (found, Done::Store(new.bits()));
+                }
+                Effect::Update(new) if T::replace(at, found, new) => {
+                    return (found, Done::Update(new.bits()));
+                }
+                Effect::Update(_) => {}
+            }
+        }
     }
 }
 
@@ -109,32 +161,20 @@ pub fn access<T: Word>(
         Some(thread) if !thread.busy => thread,
         // SAFETY: the program accesses it; not analysed, because this is a signal handler that came
         // while the thread was in the runtime, or a thread that is not known.
-        _ => return unsafe { unanalysed(at, effect) },
+        _ => return unsafe { apply(at, effect).0 },
     };
     schedule::point(thread, frame.pc as usize);
     thread.busy = true;
     let site = thread.site(frame.pc as usize);
     let mut state = state::lock();
     // SAFETY: the program accesses it.
-    let found = unsafe { T::load(at) };
+    let (found, done) = unsafe { apply(at, effect) };
+    let order = if done == Done::Read { plan.failure } else { plan.order };
     let loc = state.location(at as usize, T::SIZE, found.bits());
     let watched = !state.locations[loc as usize].foreign;
     let stale = match watched {
         true => state.analysis.arrive(thread.tid, loc, plan.order, plan.intent),
         false => None,
-    };
-    let (done, order) = match effect(found) {
-        Effect::Keep => (Done::Read, plan.failure),
-        Effect::Store(new) => {
-            // SAFETY: as above.
-            unsafe { T::swap(at, new) };
-            (Done::Store(new.bits()), plan.order)
-        }
-        Effect::Update(new) => {
-            // SAFETY: as above.
-            unsafe { T::swap(at, new) };
-            (Done::Update(new.bits()), plan.order)
-        }
     };
     state.analysis.perform(thread.tid, loc, order, done, site);
     if let Some(recorder) = &mut state.recorder {
@@ -147,6 +187,9 @@ pub fn access<T: Word>(
             site,
             operation: plan.operation as u8,
         });
+    }
+    if !watched {
+        state.foreign(thread.tid, at as usize, order, done);
     }
     let race = against_plain(thread, at as usize, T::SIZE, !matches!(done, Done::Read));
     if order != Order::Relaxed {
@@ -182,20 +225,6 @@ pub fn access<T: Word>(
     found
 }
 
-unsafe fn unanalysed<T: Word>(at: *mut T, effect: impl Fn(T) -> Effect<T>) -> T {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let found = T::load(at);
-        match effect(found) {
-            Effect::Keep => {}
-            Effect::Store(new) | Effect::Update(new) => {
-                T::swap(at, new);
-            }
-        }
-        found
-    }
-}
-
 /// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
 /// Attempts that fail are no events: a wait is asked about once, when the thread comes to it.
 pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, pc: usize) {
@@ -209,27 +238,27 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
     loop {
         let Some(thread) = thread::current().filter(|thread| !thread.busy) else {
             // Not analysed: a signal handler in the runtime, or a thread that is not known.
-            while now() != expected {
+            let taken = || match desired {
+                Some(desired) => unsafe { T::replace(at, expected, desired) },
+                None => now() == expected,
+            };
+            while !taken() {
                 std::hint::spin_loop();
-            }
-            if let Some(desired) = desired {
-                unsafe { T::swap(at, desired) };
             }
             return;
         };
         schedule::point(thread, pc);
         thread.busy = true;
         let mut state = state::lock();
-        if now() == expected {
+        let done = match desired {
+            Some(desired) => {
+                unsafe { T::replace(at, expected, desired) }.then(|| Done::Update(desired.bits()))
+            }
+            None => (now() == expected).then_some(Done::Read),
+        };
+        if let Some(done) = done {
             let site = thread.site(pc);
             let loc = state.location(at as usize, T::SIZE, expected.bits());
-            let done = match desired {
-                Some(desired) => {
-                    unsafe { T::swap(at, desired) };
-                    Done::Update(desired.bits())
-                }
-                None => Done::Read,
-            };
             let tid = thread.tid;
             state.analysis.perform(tid, loc, order, done, site);
             if let Some(recorder) = &mut state.recorder {
@@ -244,7 +273,7 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
         drop(state);
         thread.busy = false;
         // SAFETY: lets others run.
-        unsafe { libc::syscall(libc::SYS_sched_yield) };
+        unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
     }
 }
 

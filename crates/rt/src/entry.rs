@@ -11,14 +11,16 @@ use crate::heap;
 use crate::memory;
 use crate::options::Options;
 use crate::plain;
+use crate::rust_std::{self, Words};
 use crate::schedule;
 use crate::spin::{Entry, Frame};
 use crate::state::{self, Role};
 use crate::sync;
+use crate::system;
 use crate::thread;
 use clocks::Order;
 use clocks::analysis::Intent;
-use libc::{c_char, c_int, c_uint, c_void, pthread_t, timespec};
+use libc::{c_char, c_int, c_long, c_uint, c_void, pthread_t, timespec};
 use std::arch::global_asm;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +105,7 @@ fn finish(flush: bool) {
             if flush {
                 libc::fflush(std::ptr::null_mut());
             }
-            libc::syscall(libc::SYS_exit_group, options.exitcode);
+            system::call(libc::SYS_exit_group, [options.exitcode as usize, 0, 0, 0, 0, 0]);
         }
     }
     if let Some(thread) = thread::current() {
@@ -176,8 +178,8 @@ extern "C" fn __tsan_init() {
 unsafe extern "C" fn _exit(status: c_int) -> ! {
     finish(false);
     // SAFETY: ends the process.
-    unsafe { libc::syscall(libc::SYS_exit_group, status) };
-    loop {}
+    unsafe { system::call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    std::process::abort()
 }
 
 // Calls
@@ -1202,7 +1204,7 @@ unsafe extern "C" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
             }
             // SAFETY: lets others run.
             Err(_) if !schedule::active() => unsafe {
-                libc::syscall(libc::SYS_sched_yield);
+                system::call(libc::SYS_sched_yield, [0; 6]);
             },
             Err(_) => {
                 schedule::block(guard as usize, true);
@@ -1231,7 +1233,7 @@ unsafe extern "C" fn __cxa_guard_abort(guard: *mut u64) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_yield() -> c_int {
     // SAFETY: a system call without arguments.
-    sync::pause(|| unsafe { libc::syscall(libc::SYS_sched_yield) as c_int })
+    sync::pause(|| unsafe { system::call(libc::SYS_sched_yield, [0; 6]) as c_int })
 }
 
 #[unsafe(no_mangle)]
@@ -1246,6 +1248,110 @@ unsafe extern "C" fn nanosleep(time: *const timespec, left: *mut timespec) -> c_
     let real = below!(c"nanosleep", unsafe extern "C" fn(*const timespec, *mut timespec) -> c_int);
     // SAFETY: the caller's promise.
     sync::pause(|| unsafe { real(time, left) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    let arguments = [a, b, c, d, e, f];
+    // SAFETY: the caller's promise.
+    let system = || unsafe { system::call(number, arguments) };
+    let result = match number {
+        libc::SYS_futex => {
+            rust_std::futex(arguments, system).unwrap_or_else(|error| -error as isize)
+        }
+        _ => system(),
+    };
+    system::returned(result) as c_long
+}
+
+// The standard library of Rust: `fencepost rustc` makes `__fencepost_real_…` the function of that name and
+// sends calls to it here. All their arguments and results are passed as C passes numbers.
+
+type Real = extern "C-unwind" fn(usize, usize, usize, usize, usize, usize) -> usize;
+
+macro_rules! rust_std {
+    ($($name:ident $text:literal ($a:ident, $b:ident) $before:expr, $after:expr;)*) => {$(
+        global_asm!(
+            concat!(".weak ", $text),
+            concat!(".pushsection .data.rel.ro.", $text, ",\"aw\""),
+            concat!(".local table_of", $text),
+            concat!("table_of", $text, ": .quad ", $text),
+            ".popsection",
+        );
+        #[unsafe(no_mangle)]
+        extern "C-unwind" fn $name($a: usize, $b: usize, c: usize, d: usize, e: usize, f: usize) -> usize {
+            let real: Real;
+            // SAFETY: reads the word above. Only who links the real function calls this one.
+            unsafe {
+                std::arch::asm!(concat!("mov {}, [rip + table_of", $text, "]"), out(reg) real);
+            }
+            let () = $before;
+            let result = real($a, $b, c, d, e, f);
+            let () = $after;
+            result
+        }
+    )*};
+}
+
+rust_std! {
+    __fencepost_std_mutex_lock "__fencepost_real_mutex_lock" (lock, b)
+        rust_std::announce(Words::futex(lock)), rust_std::take(Words::futex(lock));
+    __fencepost_std_rwlock_read "__fencepost_real_rwlock_read" (lock, b)
+        rust_std::announce(rwlock(lock)), rust_std::take(rwlock(lock));
+    __fencepost_std_rwlock_write "__fencepost_real_rwlock_write" (lock, b)
+        rust_std::announce(rwlock(lock)), rust_std::take(rwlock(lock));
+    __fencepost_std_condvar_wait "__fencepost_real_condvar_wait" (condvar, mutex)
+        give_up(mutex), rust_std::take(Words::futex(mutex));
+    __fencepost_std_condvar_wait_timeout "__fencepost_real_condvar_wait_timeout" (condvar, mutex)
+        give_up(mutex), rust_std::take(Words::futex(mutex));
+    __fencepost_std_once_call "__fencepost_real_once_call" (once, b)
+        begin_once(once), end_once(once);
+    __fencepost_std_once_wait "__fencepost_real_once_wait" (once, b)
+        rust_std::announce(Words::futex(once)), rust_std::take(Words::futex(once));
+    __fencepost_std_once_wait_force "__fencepost_real_once_wait_force" (once, b)
+        rust_std::announce(Words::futex(once)), rust_std::take(Words::futex(once));
+    __fencepost_std_barrier_wait "__fencepost_real_barrier_wait" (barrier, b)
+        give_up(barrier), rust_std::take(Words::futex(barrier));
+    __fencepost_std_scope_end "__fencepost_real_scope_end" (scope, b)
+        end_scope(scope), ();
+    __fencepost_std_park "__fencepost_real_park" (a, b) (), rust_std::woken();
+    __fencepost_std_park_timeout "__fencepost_real_park_timeout" (a, b) (), rust_std::woken();
+    __fencepost_std_thread_park "__fencepost_real_thread_park" (a, b) (), rust_std::woken();
+    __fencepost_std_thread_park_timeout "__fencepost_real_thread_park_timeout" (a, b) (), rust_std::woken();
+}
+
+fn rwlock(lock: usize) -> Words {
+    Words { address: lock, count: 2, size: 4 }
+}
+
+fn give_up(address: usize) {
+    rust_std::announce(Words::futex(address));
+    rust_std::give(Words::futex(address));
+}
+
+fn begin_once(once: usize) {
+    rust_std::announce(Words::futex(once));
+    rust_std::begin(once);
+}
+
+fn end_once(once: usize) {
+    rust_std::end(once);
+    rust_std::take(Words::futex(once));
+}
+
+/// A thread of a scope ends: a counter, a flag and a handle, in whatever order.
+fn end_scope(scope: usize) {
+    let words = Words { address: scope, count: 3, size: 8 };
+    rust_std::announce(words);
+    rust_std::give(words);
 }
 
 // Memory
@@ -1282,7 +1388,7 @@ unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut u8 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut u8, alignment: usize, size: usize) -> c_int {
-    if !alignment.is_power_of_two() || alignment % size_of::<usize>() != 0 {
+    if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
     // SAFETY: the caller's promise.
@@ -1301,5 +1407,8 @@ unsafe extern "C" fn munmap(address: *mut c_void, bytes: usize) -> c_int {
     heap::gone(address as usize, bytes);
     heap::fresh(address as usize, bytes);
     // SAFETY: the caller's promise.
-    unsafe { libc::syscall(libc::SYS_munmap, address, bytes) as c_int }
+    unsafe {
+        system::returned(system::call(libc::SYS_munmap, [address as usize, bytes, 0, 0, 0, 0]))
+            as c_int
+    }
 }

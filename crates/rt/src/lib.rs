@@ -11,6 +11,8 @@
 //! * [`plain`], [`atomic`]: the accesses.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`rust_std`]: what Rust's standard library does out of sight.
+//! * [`system`]: system calls that nobody intercepts.
 //! * [`schedule`]: which thread goes on, when the user wants a say.
 //! * [`findings`]: what is told, once, and to whom; [`options`]: how.
 //! * `entry`: the symbols themselves.
@@ -30,10 +32,12 @@ pub mod heap;
 pub mod memory;
 pub mod options;
 pub mod plain;
+pub mod rust_std;
 pub mod schedule;
 pub mod spin;
 pub mod state;
 pub mod sync;
+pub mod system;
 pub mod thread;
 
 /// What the entry point at this address does, as far as loops are concerned.

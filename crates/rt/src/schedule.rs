@@ -15,6 +15,7 @@
 
 use crate::options::Schedule;
 use crate::state;
+use crate::system;
 use crate::thread::{self, Thread};
 use clocks::Tid;
 use std::collections::BTreeMap;
@@ -90,7 +91,7 @@ impl Queue {
     }
 
     /// One or all of those who wait for `address` can go on.
-    fn wake(&mut self, address: usize, all: bool) {
+    fn wake(&mut self, address: usize, all: bool) -> usize {
         let waits =
             |slot: &Slot| matches!(slot.state, Waiting::For { address: a, .. } if a == address);
         let waiting = self.threads.iter().filter(|(_, slot)| waits(slot));
@@ -99,11 +100,12 @@ impl Queue {
             let pick = self.bits() as usize % waiting.len();
             waiting = vec![waiting[pick]];
         }
-        for tid in waiting {
+        for &tid in &waiting {
             if let Some(slot) = self.threads.get_mut(&tid) {
                 slot.state = Waiting::No;
             }
         }
+        waiting.len()
     }
 
     /// Who is next; none if nobody can go on.
@@ -136,8 +138,17 @@ impl Queue {
 }
 
 fn queue<R>(f: impl FnOnce(&mut Queue) -> R) -> Option<R> {
+    let deciding = |is: bool| {
+        if let Some(thread) = thread::current() {
+            thread.deciding = is;
+        }
+    };
+    deciding(true);
     let mut queue = QUEUE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    queue.as_mut().map(f)
+    let result = queue.as_mut().map(f);
+    drop(queue);
+    deciding(false);
+    result
 }
 
 /// Starts deciding, if the user wants.
@@ -219,7 +230,9 @@ fn wake_all() {
     // SAFETY: a wake-up of whoever waits on the word.
     unsafe {
         let word = (&raw const TURN).cast::<u32>();
-        libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, i32::MAX);
+        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        let all = i32::MAX as usize;
+        system::call(libc::SYS_futex, [word as usize, operation as usize, all, 0, 0, 0]);
     }
 }
 
@@ -236,7 +249,11 @@ fn wait_for_turn(me: Tid) {
         let slept = unsafe {
             let word = (&raw const TURN).cast::<u32>();
             let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-            libc::syscall(libc::SYS_futex, word, operation, turn, &raw const timeout)
+            let timeout = &raw const timeout as usize;
+            system::call(
+                libc::SYS_futex,
+                [word as usize, operation as usize, turn as usize, timeout, 0, 0],
+            )
         };
         let steps = STEPS.load(Ordering::SeqCst);
         if slept == 0 || steps != last.0 || TURN.load(Ordering::SeqCst) != turn {
@@ -304,20 +321,22 @@ pub fn block(address: usize, patient: bool) -> bool {
     queue(|queue| queue.threads.get(&me).is_some_and(|slot| slot.timed_out)).unwrap_or(false)
 }
 
-/// Who waits for `address` may go on: one of them, or all.
-pub fn wake(address: usize, all: bool) {
+/// Who waits for `address` may go on: one of them, or all. How many are these?
+pub fn wake(address: usize, all: bool) -> usize {
     if !active() {
-        return;
+        return 0;
     }
-    queue(|queue| {
-        queue.wake(address, all);
+    let woken = queue(|queue| {
+        let woken = queue.wake(address, all);
         if TURN.load(Ordering::SeqCst) == 0
             && let Some(next) = queue.choose()
         {
             TURN.store(u32::from(next) + 1, Ordering::SeqCst);
             wake_all();
         }
+        woken
     });
+    woken.unwrap_or(0)
 }
 
 /// A thread is about to be started.

@@ -22,6 +22,8 @@ pub struct State {
     pub threads: HashMap<libc::pthread_t, Created>,
     /// Pairs of sites that are known to go wrong: asking again is not worth the time.
     pub told: HashSet<(Site, Site)>,
+    /// Words whose new value may be seen before the function that writes it returns, and by whom.
+    pub unfinished: Vec<(usize, Tid)>,
     /// Events go here as well.
     pub recorder: Option<crate::findings::Recorder>,
 }
@@ -33,8 +35,8 @@ pub struct LocationInfo {
     pub address: usize,
     /// How many bytes it had when it was last accessed.
     pub size: u8,
-    /// Does code that is not instrumented write it as well, as the slow paths of Rust's locks do? Then
-    /// nobody can tell what is stale.
+    /// Does code that is not instrumented write it as well? Then nobody can tell what is stale, and it
+    /// has the clock of a lock, see [`crate::rust_std`].
     pub foreign: bool,
     /// The next location in the same eight bytes.
     pub next: Loc,
@@ -142,6 +144,7 @@ pub fn create(options: Options) {
         objects: HashMap::new(),
         threads: HashMap::new(),
         told: HashSet::new(),
+        unfinished: Vec::new(),
         recorder: None,
     };
     let _ = OPTIONS.set(options);

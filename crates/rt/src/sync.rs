@@ -8,7 +8,7 @@ use crate::findings;
 use crate::heap;
 use crate::memory;
 use crate::schedule;
-use crate::state::{self, Created, Role};
+use crate::state::{self, Created, Role, State};
 use crate::thread;
 use clocks::Tid;
 use clocks::trace::Event;
@@ -52,9 +52,12 @@ pub fn acquire(address: usize, role: Role) {
     edge(address, role, Edge::Acquire);
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Edge {
+/// How a thread and an object are ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// What the thread did comes before what the object is acquired for.
     Release,
+    /// The other way round.
     Acquire,
 }
 
@@ -65,25 +68,31 @@ fn edge(address: usize, role: Role, edge: Edge) {
     }
     thread.busy = true;
     let mut state = state::lock();
-    let known = state.objects.contains_key(&(address, role));
-    let object = state.object(address, role);
-    let tid = thread.tid;
-    match edge {
-        Edge::Release => state.analysis.release(tid, object),
-        Edge::Acquire => state.analysis.acquire(tid, object),
-    }
-    if let Some(recorder) = &mut state.recorder {
-        if !known {
-            recorder.record(&Event::Object);
-        }
-        recorder.record(&match edge {
-            Edge::Release => Event::Release { tid, object },
-            Edge::Acquire => Event::Acquire { tid, object },
-        });
-    }
+    state.edge(thread.tid, address, role, edge);
     thread.refresh(&state);
     drop(state);
     thread.busy = false;
+}
+
+impl State {
+    /// Orders a thread and the object at an address.
+    pub fn edge(&mut self, tid: Tid, address: usize, role: Role, edge: Edge) {
+        let known = self.objects.contains_key(&(address, role));
+        let object = self.object(address, role);
+        match edge {
+            Edge::Release => self.analysis.release(tid, object),
+            Edge::Acquire => self.analysis.acquire(tid, object),
+        }
+        if let Some(recorder) = &mut self.recorder {
+            if !known {
+                recorder.record(&Event::Object);
+            }
+            recorder.record(&match edge {
+                Edge::Release => Event::Release { tid, object },
+                Edge::Acquire => Event::Acquire { tid, object },
+            });
+        }
+    }
 }
 
 /// The object is destroyed.

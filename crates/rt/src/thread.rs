@@ -24,6 +24,8 @@ pub struct Thread {
     pub epoch: Epoch,
     /// Is it inside the runtime? Then signal handlers are not analysed.
     pub busy: bool,
+    /// Is it choosing who goes on? What it waits for then is nobody's business.
+    pub deciding: bool,
     /// How many `fencepost_ignore_begin` are open.
     pub ignored: u32,
     /// Its own copy of its vector clock, read without the lock.
@@ -66,6 +68,7 @@ pub fn enter(tid: Tid) {
         tid,
         epoch: Epoch::new(tid, 0),
         busy: true,
+        deciding: false,
         ignored: 0,
         clock: Vector::default(),
         reader_sets: [0; 16],

@@ -1,5 +1,6 @@
 //! `fencepost cc`, `c++`, `rustc` and `cargo`: the user's compiler with a few more arguments.
 
+use super::rust_std;
 use super::unpack::{self, Unpacked};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -180,9 +181,15 @@ fn major(text: &str) -> Option<u32> {
 }
 
 /// What rustc needs.
-fn rust_flags(unpacked: &Unpacked) -> Vec<OsString> {
-    let mut object = OsString::from("-Clink-arg=");
-    object.push(unpacked.object());
+fn rust_flags(rustc: &OsStr) -> Result<Vec<OsString>, String> {
+    let unpacked = unpack::unpack()?;
+    let mut link = vec![unpacked.object().into_os_string()];
+    link.extend(rust_std::link_arguments(Path::new(rustc), &unpacked)?);
+    let link = link.into_iter().map(|argument| {
+        let mut flag = OsString::from("-Clink-arg=");
+        flag.push(argument);
+        flag
+    });
     let flags = [
         "-g",
         "-Zsanitizer=thread",
@@ -191,28 +198,27 @@ fn rust_flags(unpacked: &Unpacked) -> Vec<OsString> {
         "-Clink-arg=-ldl",
         "-Clink-arg=-lm",
     ];
-    flags.into_iter().map(OsString::from).chain([object]).collect()
+    Ok(flags.into_iter().map(OsString::from).chain(link).collect())
 }
 
 /// `fencepost rustc`.
 pub fn rustc(arguments: &[OsString]) -> Result<ExitCode, String> {
-    let unpacked = unpack::unpack()?;
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut command = Command::new(rustc);
+    let mut command = Command::new(&rustc);
     // The sanitizer flags are not stable yet; what they do is.
-    command.env("RUSTC_BOOTSTRAP", "1").args(rust_flags(&unpacked)).args(arguments);
+    command.env("RUSTC_BOOTSTRAP", "1").args(rust_flags(&rustc)?).args(arguments);
     become_it(&mut command)
 }
 
 /// `fencepost cargo`.
 pub fn cargo(arguments: &[OsString]) -> Result<ExitCode, String> {
-    let unpacked = unpack::unpack()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let host = Command::new("rustc").args(["--print", "host-tuple"]).output();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let host = Command::new(&rustc).args(["--print", "host-tuple"]).output();
     let host = host.map_err(|error| format!("cannot run rustc: {error}"))?;
     let host = String::from_utf8_lossy(&host.stdout).trim().to_string();
     let mut flags = std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    for flag in rust_flags(&unpacked) {
+    for flag in rust_flags(&rustc)? {
         if !flags.is_empty() {
             flags.push("\u{1f}");
         }

@@ -1,7 +1,7 @@
 //! The sanitizer: build a program with it, run it, read what it found.
 //!
 //! * [`unpack`]: the runtime, from inside this program to a place where linkers find it.
-//! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`.
+//! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; [`rust_std`]: what the latter two link.
 //! * [`raw`], [`symbols`], [`finding`], [`text`]: what the runtime wrote, with names for addresses, once
 //!   each, for people.
 //! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`.
@@ -13,6 +13,7 @@ mod finding;
 mod launch;
 mod raw;
 mod replay;
+mod rust_std;
 mod symbols;
 mod text;
 mod unpack;

@@ -30,6 +30,19 @@ impl Unpacked {
         self.folder.join("runtime.o")
     }
 
+    /// A file beside it, for what depends on more than this program.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Adds such a file, of which nobody sees half.
+    pub fn add(&self, path: &Path, content: &Path) -> io::Result<()> {
+        let temporary = tempfile::NamedTempFile::new_in(&self.folder)?;
+        fs::copy(content, temporary.path())?;
+        temporary.persist(path)?;
+        Ok(())
+    }
+
     /// The folder with the header.
     pub fn include(&self) -> PathBuf {
         self.folder.join("include")

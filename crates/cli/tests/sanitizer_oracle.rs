@@ -1,0 +1,277 @@
+//! The sanitizer against the model checker: random programs without loops, once as text for `fencepost check
+//! --model rc20` and once as C, built with the sanitizer and run under many schedules. What all runs
+//! together find must be what the model checker proves: a robustness violation if and only if there is one
+//! (where there are no races), and a race if and only if there is one (where it is robust).
+//!
+//! Many programs are one C file, with their threads one after the other, so that each run tries them all;
+//! lines tell whose a finding is. `FENCEPOST_ORACLE_C_PROGRAMS` sets how many programs are tried; a
+//! failure prints the seed and the program in both languages.
+
+use model::random::{self, Allow, Config};
+use model::{Expr, FenceMode, Instr, LocationKind, Program, ReadMode, Tid, Update, WriteMode};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const FENCEPOST: &str = env!("CARGO_BIN_EXE_fencepost");
+const IN_A_FILE: usize = 40;
+/// How many runs at a time, and how often at most.
+const RUNS: usize = 50;
+const BATCHES: usize = 40;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Verdict {
+    stale: bool,
+    race: bool,
+}
+
+struct Case {
+    seed: u64,
+    program: Program,
+    c: String,
+    expected: Verdict,
+}
+
+fn order(read: bool, write: bool) -> &'static str {
+    match (read, write) {
+        (false, false) => "memory_order_relaxed",
+        (true, false) => "memory_order_acquire",
+        (false, true) => "memory_order_release",
+        (true, true) => "memory_order_acq_rel",
+    }
+}
+
+/// Numbers and registers only: C has no arithmetic modulo three.
+fn operand(expression: &Expr) -> Option<String> {
+    match expression {
+        Expr::Const(value) => Some(value.to_string()),
+        Expr::Reg(register) => Some(format!("r{}", register.index())),
+        Expr::Code(_) => None,
+    }
+}
+
+fn statement(program: &Program, number: usize, instr: &Instr) -> Option<String> {
+    let at = |place: &model::Place| {
+        let location = &program.locations[place.base.index()];
+        place.index.is_none().then(|| format!("{}_{number}", location.name))
+    };
+    let kept =
+        |dst: &Option<model::Reg>| dst.map_or(String::new(), |r| format!("r{} = ", r.index()));
+    Some(match instr {
+        Instr::Load { dst, place, mode: ReadMode::Na } => {
+            format!("r{} = {};", dst.index(), at(place)?)
+        }
+        Instr::Load { dst, place, mode } => {
+            let order = order(mode.acquires(), false);
+            format!("r{} = atomic_load_explicit(&{}, {order});", dst.index(), at(place)?)
+        }
+        Instr::Store { place, value, mode: WriteMode::Na } => {
+            format!("{} = {};", at(place)?, operand(value)?)
+        }
+        Instr::Store { place, value, mode } => {
+            let order = order(false, mode.releases());
+            format!("atomic_store_explicit(&{}, {}, {order});", at(place)?, operand(value)?)
+        }
+        Instr::Rmw { dst, place, update: Update::Set(value), read, write } => {
+            let order = order(read.acquires(), write.releases());
+            let (dst, at, value) = (kept(dst), at(place)?, operand(value)?);
+            format!("{dst}atomic_exchange_explicit(&{at}, {value}, {order});")
+        }
+        Instr::Cas { dst, place, expected, desired, read, write, fail } => {
+            let (success, failure) =
+                (order(read.acquires(), write.releases()), order(fail.acquires(), false));
+            let (dst, at) = (kept(dst), at(place)?);
+            let (expected, desired) = (operand(expected)?, operand(desired)?);
+            format!(
+                "{{ long e = {expected}; atomic_compare_exchange_strong_explicit(&{at}, &e, {desired}, \
+                 {success}, {failure}); {dst}e; }}"
+            )
+        }
+        Instr::Fence(FenceMode::Sc) => "atomic_thread_fence(memory_order_seq_cst);".into(),
+        Instr::Fence(mode) => {
+            format!("atomic_thread_fence({});", order(mode.acquires(), mode.releases()))
+        }
+        Instr::Halt => String::new(),
+        _ => return None,
+    })
+}
+
+/// The program in C, if C can express it, with a function `program_N` that runs it.
+fn in_c(program: &Program, number: usize) -> Option<String> {
+    let mut out = String::new();
+    for location in &program.locations {
+        let kind = match location.kind {
+            LocationKind::Atomic => "atomic_long",
+            _ => "long",
+        };
+        let _ = writeln!(out, "{kind} {}_{number};", location.name);
+    }
+    for (tid, thread) in program.threads.iter().enumerate() {
+        let registers: Vec<String> =
+            (0..thread.registers.len()).map(|register| format!("r{register} = 0")).collect();
+        let _ = writeln!(out, "static void *t{tid}_{number}(void *p) {{");
+        let _ = writeln!(out, "  volatile long {};", registers.join(", "));
+        let mut pc = thread.entry;
+        loop {
+            let step = program.step(Tid::from(tid), pc);
+            let _ = writeln!(out, "  {}", statement(program, number, &step.instr)?);
+            if step.instr == Instr::Halt {
+                break;
+            }
+            pc = step.next;
+        }
+        let _ = writeln!(out, "  return p;\n}}");
+    }
+    let _ = writeln!(out, "static void program_{number}(void) {{\n  pthread_t t[3];");
+    for tid in 0..program.threads.len() {
+        let _ = writeln!(out, "  pthread_create(&t[{tid}], 0, t{tid}_{number}, 0);");
+    }
+    for tid in 0..program.threads.len() {
+        let _ = writeln!(out, "  pthread_join(t[{tid}], 0);");
+    }
+    out.push_str("}\n");
+    Some(out)
+}
+
+fn config(seed: u64) -> Config {
+    let fences = Allow { fences: true, sc_fences: true, ..Allow::NOTHING };
+    let allow = match seed % 4 {
+        0 => Allow::NOTHING,
+        1 => fences,
+        2 => Allow { exchange: true, cas: true, ..fences },
+        _ => Allow { na: true, ..fences },
+    };
+    Config { threads: 2..=3, instructions: 2..=4, locations: 2, allow, ..Config::default() }
+}
+
+/// What the model checker says, for many programs at once.
+fn judge(folder: &Path, programs: &mut [Case]) {
+    let mut command = Command::new(FENCEPOST);
+    command.current_dir(folder).args(["check", "--model", "rc20", "--json"]);
+    for case in programs.iter() {
+        let name = format!("{}.fp", case.seed);
+        std::fs::write(folder.join(&name), model::print::program(&case.program)).expect("a file");
+        command.arg(name);
+    }
+    let output = command.output().expect("fencepost runs");
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let seed = value["file"].as_str().and_then(|file| file.strip_suffix(".fp"));
+        let seed: u64 = seed.and_then(|seed| seed.parse().ok()).expect("one of our files");
+        let case = programs.iter_mut().find(|case| case.seed == seed).expect("one of ours");
+        let violated = value["verdict"] == "violated";
+        match value["property"].as_str() {
+            // Undecided if there is a race; what accesses may be stale does not matter then.
+            Some("robustness") => case.expected.stale = violated,
+            Some("races") => case.expected.race = violated,
+            _ => {}
+        }
+    }
+}
+
+/// May this be all that was found? If not, may more runs help?
+fn agrees(expected: Verdict, found: Verdict) -> Result<bool, String> {
+    let Verdict { stale, race } = expected;
+    if found.stale && !stale && !race {
+        return Err("a stale access that the model checker excludes".into());
+    }
+    if found.race && !race && !stale {
+        return Err("a race that the model checker excludes".into());
+    }
+    Ok((race || found.stale == stale) && (stale || found.race == race))
+}
+
+fn compare(seeds: &mut impl Iterator<Item = u64>) -> (usize, usize, usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut cases: Vec<Case> = seeds
+        .filter_map(|seed| {
+            let program = random::program(seed, &config(seed));
+            let c = in_c(&program, seed as usize)?;
+            Some(Case { seed, program, c, expected: Verdict::default() })
+        })
+        .take(IN_A_FILE)
+        .collect();
+    judge(folder.path(), &mut cases);
+    let mut source = String::from("#include <pthread.h>\n#include <stdatomic.h>\n");
+    let mut ends = Vec::new();
+    for case in &cases {
+        source.push_str(&case.c);
+        ends.push(source.lines().count() as u64);
+    }
+    source.push_str("int main(void) {\n");
+    for case in &cases {
+        let _ = writeln!(source, "  program_{}();", case.seed);
+    }
+    source.push_str("}\n");
+    std::fs::write(folder.path().join("all.c"), &source).expect("a file");
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitizer cache");
+    let fencepost = || {
+        let mut command = Command::new(FENCEPOST);
+        command.current_dir(folder.path()).env("FENCEPOST_CACHE", &cache);
+        command
+    };
+    let built = fencepost()
+        .args(["cc", "-O1", "-o", "all", "all.c", "-pthread"])
+        .output()
+        .expect("fencepost runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let mut found = vec![Verdict::default(); cases.len()];
+    for batch in 0..BATCHES {
+        let (runs, seed) = (RUNS.to_string(), (batch * RUNS).to_string());
+        let output = fencepost()
+            .args(["run", "--json", "--schedule", "random", "--runs", &runs, "--seed", &seed])
+            .args(["--timeout", "60s", "./all"])
+            .output()
+            .expect("fencepost runs");
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let place = value["access"]["stack"][0]["line"].as_u64().expect("a line");
+            let index = ends.partition_point(|&end| end < place);
+            match value["kind"].as_str() {
+                Some("race") => found[index].race = true,
+                _ => found[index].stale = true,
+            }
+        }
+        let mut all = true;
+        for (case, found) in cases.iter().zip(&found) {
+            let problem = match agrees(case.expected, *found) {
+                Ok(agrees) => {
+                    all &= agrees;
+                    (!agrees && batch + 1 == BATCHES).then(|| "something was not found".to_string())
+                }
+                Err(problem) => Some(problem),
+            };
+            if let Some(problem) = problem {
+                let Case { seed, program, c, expected } = case;
+                let program = model::print::program(program);
+                panic!(
+                    "seed {seed}: {problem}: expected {expected:?}, found {found:?}\n{program}\n{c}"
+                );
+            }
+        }
+        if all {
+            break;
+        }
+    }
+    let count =
+        |what: fn(&Verdict) -> bool| cases.iter().filter(|case| what(&case.expected)).count();
+    (cases.len(), count(|verdict| verdict.stale), count(|verdict| verdict.race))
+}
+
+#[test]
+fn runs_find_what_the_model_checker_proves() {
+    if Command::new("gcc").arg("--version").output().is_err() {
+        println!("gcc is not installed: skipped");
+        return;
+    }
+    let asked = std::env::var("FENCEPOST_ORACLE_C_PROGRAMS").ok();
+    let programs = asked.and_then(|count| count.parse().ok()).unwrap_or(120);
+    let (mut compared, mut stale, mut racy) = (0, 0, 0);
+    let mut seeds = 0..;
+    while compared < programs {
+        let (more, more_stale, more_racy) = compare(&mut seeds);
+        (compared, stale, racy) = (compared + more, stale + more_stale, racy + more_racy);
+    }
+    println!("{compared} programs: {stale} not robust, {racy} racy");
+    assert!(stale * 10 > compared && stale * 10 < compared * 9 && racy > 0, "not trivial");
+}

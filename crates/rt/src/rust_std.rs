@@ -1,0 +1,178 @@
+//! What Rust's standard library does behind the runtime's back.
+//!
+//! Generic and inlined code of the standard library is compiled, and so instrumented, with the program:
+//! `Mutex::lock` is a compare-and-swap that the runtime sees. What it does when the lock is taken was
+//! compiled long before. `fencepost rustc` has the linker send calls to these few functions through the
+//! runtime, which tells the analysis what they order:
+//!
+//! * The words they access are *foreign*: written by code that nobody watches. Nothing is said to be
+//!   stale there, and a foreign word has a clock of its own, like a mutex, on top of its location's.
+//!   Instrumented accesses to it that acquire or release do so with that clock as well.
+//! * A function that takes something acquires that clock afterwards; one that gives something releases to
+//!   it before.
+//! * A `Once` is complete before `call` returns; who sees that asks the thread that is still in there.
+//! * Where `park` was woken from is not known: it comes after all that anyone did so far.
+//!
+//! That never invents a race or a stale value. It may order more than the program does.
+
+use crate::state::{self, Role, State};
+use crate::thread;
+use crate::{schedule, sync};
+use clocks::analysis::Done;
+use clocks::trace::Event;
+use clocks::{Order, Tid};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Some words that a function of the standard library accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Where they begin.
+    pub address: usize,
+    /// How many.
+    pub count: usize,
+    /// How many bytes each has: 4 or 8.
+    pub size: usize,
+}
+
+impl Words {
+    /// The word that a futex is.
+    pub fn futex(address: usize) -> Words {
+        Words { address, count: 1, size: 4 }
+    }
+
+    fn addresses(self) -> impl Iterator<Item = usize> {
+        (0..self.count).map(move |index| self.address + index * self.size)
+    }
+}
+
+/// The calling thread is about to access these words out of sight.
+pub fn announce(words: Words) {
+    watch(|state, tid| {
+        for address in words.addresses() {
+            // SAFETY: the words that the standard library is about to access atomically.
+            let value = unsafe {
+                match words.size {
+                    4 => u64::from((*(address as *const AtomicU32)).load(Ordering::SeqCst)),
+                    _ => (*(address as *const AtomicU64)).load(Ordering::SeqCst),
+                }
+            };
+            let loc = state.location(address, words.size as u8, value);
+            if state.locations[loc as usize].foreign {
+                continue;
+            }
+            // What was published so far went to the location alone.
+            state.analysis.perform(tid, loc, Order::Acquire, Done::Read, 0);
+            if let Some(recorder) = &mut state.recorder {
+                let (intent, order, done) = (None, Order::Acquire, Some(Done::Read));
+                recorder.record(&Event::Atomic {
+                    tid,
+                    loc,
+                    intent,
+                    order,
+                    done,
+                    site: 0,
+                    operation: 0,
+                });
+            }
+            state.release(tid, address);
+            state.locations[loc as usize].foreign = true;
+        }
+    });
+}
+
+/// The words were given: what the thread did so far comes before what others do that take them.
+pub fn give(words: Words) {
+    watch(|state, tid| words.addresses().for_each(|address| state.release(tid, address)));
+}
+
+/// The words were taken.
+pub fn take(words: Words) {
+    watch(|state, tid| words.addresses().for_each(|address| state.acquire(tid, address)));
+}
+
+/// The thread begins something that others may see complete before it returns.
+pub fn begin(address: usize) {
+    watch(|state, tid| {
+        state.unfinished.retain(|&(other, by)| (other, by) != (address, tid));
+        state.unfinished.push((address, tid));
+    });
+}
+
+/// It is back.
+pub fn end(address: usize) {
+    watch(|state, tid| {
+        state.release(tid, address);
+        state.unfinished.retain(|&(other, by)| (other, by) != (address, tid));
+    });
+}
+
+/// Somebody woke the thread; nobody knows who.
+pub fn woken() {
+    watch(|state, tid| {
+        let everybody: Vec<Tid> = state.analysis.living().filter(|&other| other != tid).collect();
+        for other in everybody {
+            state.release(other, 0);
+        }
+        state.acquire(tid, 0);
+    });
+}
+
+fn watch(tell: impl FnOnce(&mut State, Tid)) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let mut state = state::lock();
+    tell(&mut state, thread.tid);
+    thread.refresh(&state);
+    drop(state);
+    thread.busy = false;
+}
+
+impl State {
+    /// An instrumented access to a foreign word.
+    #[cold]
+    pub fn foreign(&mut self, tid: Tid, address: usize, order: Order, done: Done) {
+        let unfinished = self.unfinished.iter().filter(|&&(other, _)| other == address);
+        for by in unfinished.map(|&(_, by)| by).collect::<Vec<Tid>>() {
+            self.release(by, address);
+        }
+        if order.acquires() && !matches!(done, Done::Store(_)) {
+            self.acquire(tid, address);
+        }
+        if order.releases() && !matches!(done, Done::Read) {
+            self.release(tid, address);
+        }
+    }
+
+    fn release(&mut self, tid: Tid, address: usize) {
+        self.edge(tid, address, Role::Lock, sync::Edge::Release);
+    }
+
+    fn acquire(&mut self, tid: Tid, address: usize) {
+        self.edge(tid, address, Role::Lock, sync::Edge::Acquire);
+    }
+}
+
+/// `syscall`, where the program waits on futexes and the runtime schedules.
+pub fn futex(arguments: [usize; 6], system: impl FnOnce() -> isize) -> Result<isize, i32> {
+    let [address, operation, value, timeout, ..] = arguments;
+    let scheduled = schedule::active()
+        && thread::current().is_some_and(|thread| !thread.busy && !thread.deciding);
+    match operation as i32 & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if scheduled => {
+            // SAFETY: the program waits on it.
+            let now = unsafe { (*(address as *const AtomicU32)).load(Ordering::SeqCst) };
+            if now != value as u32 {
+                return Err(libc::EAGAIN);
+            }
+            match schedule::block(address, timeout == 0) {
+                true => Err(libc::ETIMEDOUT),
+                false => Ok(0),
+            }
+        }
+        libc::FUTEX_WAKE if scheduled => Ok(schedule::wake(address, value > 1) as isize + system()),
+        _ => Ok(system()),
+    }
+}
