@@ -487,6 +487,47 @@ fn recordings() {
     }
 }
 
+/// The faces that other commands have, about source files of the program.
+#[test]
+fn reports_in_files() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["peterson.c", "run.h"] {
+        std::fs::copy(sources().join(name), bench.path(name)).expect("a file");
+    }
+    let source = bench.path("peterson.c");
+    let faces = ["--html", "page.html", "--sarif", "found.sarif", "--junit", "found.xml"];
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("a report");
+    for (define, code, failures) in [("-DBROKEN", FOUND, 2), ("-DFENCED", 0, 0)] {
+        let program =
+            bench.build("gcc", source.to_str().expect("a name"), &["-O1", define], "program");
+        let mut options = vec!["--schedule", "random", "--runs", "20"];
+        options.extend(faces);
+        let run = bench.run(&program, &options);
+        assert_eq!(run.code, Some(code), "{run:#?}");
+        let sarif: serde_json::Value = serde_json::from_str(&read("found.sarif")).expect("JSON");
+        let results = sarif["runs"][0]["results"].as_array().expect("results");
+        assert_eq!(results.is_empty(), code == 0, "{sarif:#}");
+        for result in results {
+            let location = &result["locations"][0]["physicalLocation"];
+            let file = location["artifactLocation"]["uri"].as_str().unwrap_or_default();
+            assert!(file.ends_with("peterson.c"), "{result:#}");
+            assert!(location["region"]["startLine"].as_u64().is_some_and(|line| line > 3));
+        }
+        let junit = read("found.xml");
+        assert_eq!(junit.matches("<failure").count(), failures, "{junit}");
+        let page = read("page.html");
+        assert_eq!(page.contains("may read a stale value"), code != 0);
+        assert_eq!(page.contains("atomic_int"), code != 0, "the source is shown");
+    }
+    let program = bench.path("program");
+    let run = bench.run(&program, &["--html", "/nowhere/at/all.html"]);
+    assert_eq!(run.code, Some(2), "{run:#?}");
+    assert!(run.complaints.contains("cannot write"), "{}", run.complaints);
+}
+
 /// Without `fencepost run` the program reports by itself.
 #[test]
 fn programs_report_by_themselves() {

@@ -25,6 +25,7 @@ pub mod finding;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod observed;
 pub mod outcomes;
 pub mod picture;
 pub mod place;

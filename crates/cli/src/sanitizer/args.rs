@@ -1,5 +1,6 @@
 //! The command line of the sanitizer.
 
+use crate::faces::FaceArgs;
 use clap::{Args as Arguments, Subcommand};
 use rt::options::Schedule;
 use std::ffi::OsString;
@@ -68,6 +69,8 @@ pub struct Run {
     pub record: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub faces: FaceArgs,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -104,6 +107,8 @@ pub struct Replay {
     pub recording: PathBuf,
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub faces: FaceArgs,
 }
 
 /// Arguments of `report-raw`.

@@ -3,8 +3,12 @@
 use super::filter::Filter;
 use super::raw::{self, Raw};
 use super::symbols::{Frame, Mapping, Symbols};
+use crate::exit::Exit;
+use crate::faces::Faces;
+use report::observed::{self, Observation};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
@@ -135,6 +139,40 @@ impl Finding {
         finding
     }
 
+    /// The same for reports.
+    fn observation(&self) -> Observation {
+        let access = |access: &Access| {
+            let frame = access.own_frame();
+            let file = frame.and_then(|frame| frame.file.as_deref()).map(super::text::short);
+            let number =
+                |number: Option<u32>| number.and_then(|number| usize::try_from(number).ok());
+            observed::Access {
+                thread: access.thread,
+                what: access.describe(),
+                action: if access.operation.contains("load") || access.operation.contains("read") {
+                    "load"
+                } else {
+                    "store"
+                },
+                file: file.unwrap_or_else(|| "?".into()),
+                line: number(frame.and_then(|frame| frame.line)).unwrap_or(0),
+                column: number(frame.and_then(|frame| frame.column)).unwrap_or(1),
+            }
+        };
+        Observation {
+            problem: match self.kind.as_str() {
+                "stale-read" => report::finding::Kind::StaleRead,
+                "stale-write" => report::finding::Kind::StaleWrite,
+                "stale-update" => report::finding::Kind::StaleUpdate,
+                _ => report::finding::Kind::Race,
+            },
+            message: self.message.clone(),
+            access: access(&self.access),
+            other: self.other.as_ref().map(access),
+            advice: self.advice.clone(),
+        }
+    }
+
     /// Where it is: what makes two findings the same.
     fn key(&self) -> (String, String, String) {
         let place = |access: &Access| {
@@ -230,6 +268,18 @@ impl Finding {
     }
 }
 
+/// The longest source file that becomes part of a report.
+const SHOWN: u64 = 1 << 20;
+
+/// The text of a source file, if it is one; never the program itself.
+fn shown(program: &Path, file: &str) -> String {
+    let short = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= SHOWN);
+    match short && Path::new(file) != program {
+        true => std::fs::read_to_string(file).unwrap_or_default(),
+        false => String::new(),
+    }
+}
+
 /// All findings, once each.
 pub struct Collection {
     /// In the order in which they were found.
@@ -251,6 +301,19 @@ impl Collection {
             filter,
             seen: HashMap::new(),
         }
+    }
+
+    /// Writes the reports that were asked for.
+    pub fn write(&self, program: &Path, mut faces: Faces) -> Exit {
+        if faces.wanted() {
+            let observations: Vec<Observation> =
+                self.findings.iter().map(Finding::observation).collect();
+            let name = program.display().to_string();
+            for sheet in observed::sheets(&name, &observations, &|file| shown(program, file)) {
+                faces.add(sheet);
+            }
+        }
+        faces.finish()
     }
 
     /// Adds what one run found; says which findings are new.

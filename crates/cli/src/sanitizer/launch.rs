@@ -5,11 +5,13 @@ use super::filter::Filter;
 use super::finding::Collection;
 use super::raw::Raw;
 use super::{FOUND, text};
+use crate::exit::Exit;
+use crate::faces::Faces;
 use crate::terminal;
 use rt::options::Schedule;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -64,6 +66,8 @@ struct Running {
 /// Runs the command.
 pub fn run(args: &Run) -> Result<ExitCode, String> {
     let filter = Filter::new(&args.output)?;
+    let program = PathBuf::from(&args.program[0]);
+    let faces = Faces::new(&args.faces, std::slice::from_ref(&program), args.output.json);
     let mut collection = Collection::new(filter);
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     if args.record.is_some() && (args.runs > 1 || args.jobs > 1) {
@@ -137,6 +141,9 @@ pub fn run(args: &Run) -> Result<ExitCode, String> {
     }
     if !args.output.json {
         terminal::complain(&text::summary(&collection, ended));
+    }
+    if collection.write(&program, faces) == Exit::BadInput {
+        return Ok(Exit::BadInput.into());
     }
     Ok(match collection.findings.is_empty() {
         true => ExitCode::from(last.unwrap_or(0)),

@@ -6,6 +6,8 @@ use super::finding::Collection;
 use super::launch::{Progress, show};
 use super::raw::{self, Raw};
 use super::{FOUND, text};
+use crate::exit::Exit;
+use crate::faces::Faces;
 use crate::terminal;
 use clocks::trace::{Event, Reader, Shown, Unreadable};
 use rt::findings::Operation;
@@ -14,6 +16,8 @@ use std::process::ExitCode;
 /// Runs the command.
 pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let name = args.recording.display();
+    let inputs = std::slice::from_ref(&args.recording);
+    let faces = Faces::new(&args.faces, inputs, args.output.json);
     let bytes = std::fs::read(&args.recording)
         .map_err(|error| format!("{name}: cannot read the file: {error}"))?;
     let unreadable = |why: Unreadable| format!("{name}: {why}");
@@ -52,6 +56,9 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
     }
     if !args.output.json {
         terminal::complain(&text::summary(&collection, 1));
+    }
+    if collection.write(&args.recording, faces) == Exit::BadInput {
+        return Ok(Exit::BadInput.into());
     }
     Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }

@@ -19,7 +19,7 @@ pub fn place(frame: &Frame) -> String {
 }
 
 /// Relative to where the user is, if that is shorter.
-fn short(path: &str) -> String {
+pub fn short(path: &str) -> String {
     let here = std::env::current_dir().ok();
     let relative = here
         .as_deref()
