@@ -110,8 +110,9 @@ pub struct Refine {
     /// weak memory
     #[arg(long)]
     pub history_only: bool,
-    /// Demand the same histories to the letter, also where no client could tell: without this, the
-    /// specification may let a marker reach a thread early while that thread is inside a method
+    /// Demand the same histories to the letter, also where no client could tell: without this, if
+    /// they are not, the specification may let a marker reach a thread early while that thread is
+    /// inside a method
     #[arg(long)]
     pub literal: bool,
     /// Print the most general client that a policy stands for, and do nothing else
@@ -132,6 +133,9 @@ pub struct Refine {
     /// Print nothing but verdicts and errors
     #[arg(long, short)]
     pub quiet: bool,
+    /// Reports.
+    #[command(flatten)]
+    pub faces: FaceArgs,
 }
 
 /// When to give up.

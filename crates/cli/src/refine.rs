@@ -2,14 +2,16 @@
 
 use crate::args;
 use crate::exit::Exit;
+use crate::faces::Faces;
 use crate::inputs;
 use crate::terminal;
 use ::check::refinement::{Settings, Statistics, Verdict, refines};
-use lang::library::{Pair, Project};
+use lang::library::{GENERATED, Pair, Project};
 use model::memory::prc11::view::Finding;
 use report::refinement::{Question, Refinement};
+use report::timeline;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs the command.
@@ -26,15 +28,28 @@ pub fn run(args: &args::Refine) -> io::Result<Exit> {
         Some(Ok(file)) => Some(file),
         Some(Err(exit)) => return Ok(exit),
     };
+    let inputs: Vec<PathBuf> = args.inputs.iter().chain(&args.client).cloned().collect();
+    let mut faces = Faces::new(&args.faces, &inputs, args.quiet);
     let project = match lang::library::parse(&files, client.as_ref()) {
         Ok(project) => project,
         Err(unusable) => {
             terminal::complain(unusable.render(terminal::errors().color).trim_end());
+            let sheet = timeline::refused(&unusable);
+            if args.json
+                && let Some(line) = report::json::lines(&sheet).first()
+            {
+                writeln!(io::stdout(), "{}", serde_json::to_string(line)?)?;
+            }
+            faces.add(sheet);
+            faces.finish();
             return Ok(Exit::BadInput);
         }
     };
+    if !project.warnings.is_empty() {
+        terminal::complain(project.render_warnings(terminal::errors().color).trim_end());
+    }
     if args.show_client {
-        let written = project.files.iter().find(|file| file.name == "most general client");
+        let written = project.files.iter().find(|file| file.name == GENERATED);
         let text = written.map_or("the client is written out in the files\n", |file| {
             &project.text[file.span.start..file.span.end]
         });
@@ -44,9 +59,9 @@ pub fn run(args: &args::Refine) -> io::Result<Exit> {
     let mut exit = Exit::Holds;
     for pair in &project.pairs {
         let question = if client.is_some() { Question::Client } else { Question::Library };
-        exit = exit.and(answer(args, &project, pair, question)?);
+        exit = exit.and(answer(args, &project, pair, question, &mut faces)?);
     }
-    Ok(exit)
+    Ok(exit.and(faces.finish()))
 }
 
 fn answer(
@@ -54,6 +69,7 @@ fn answer(
     project: &Project,
     pair: &Pair,
     question: Question,
+    faces: &mut Faces,
 ) -> io::Result<Exit> {
     let settings = Settings {
         pending: args.pending,
@@ -82,15 +98,17 @@ fn answer(
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
     let shown = Refinement { project, pair, question, settings: &settings, answer: &answer };
+    let sheet = shown.sheet(start.elapsed());
     let mut out = io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", shown.json())?;
+        writeln!(out, "{}", shown.json(&sheet))?;
     } else if args.quiet {
         writeln!(out, "{}: {}", pair.name, shown.verdict())?;
     } else {
         write!(out, "{}", shown.text())?;
     }
     out.flush()?;
+    faces.add(sheet);
     Ok(match answer.verdict {
         Verdict::Refines => Exit::Holds,
         // A program that divides by zero or leaves its arrays is no program to reason about.

@@ -314,6 +314,52 @@ fn many_files() {
     shown.no_complaints();
 }
 
+/// A history of a library: time goes down, arrows go from calls and returns to where they arrive, and the
+/// player ends with the step that the specification cannot follow.
+#[test]
+fn timeline() {
+    let desk = Desk::new();
+    let path = desk.path().join("report.html");
+    let files = "corpus/refine/example-2-1-stale.fp";
+    run_at_root(&format!("refine --html {} {files}", path.display()));
+    let Some(shown) = Shown::open(&path) else { return };
+    assert_eq!(shown.text(".graph h4"), "Timeline");
+    assert_eq!(shown.count(".node.k-arrival"), 2);
+    assert_eq!(shown.count(".edge[data-kind=propagation]"), 2);
+    assert_eq!(shown.text(".node.wrong .label"), "return 0");
+    let tops =
+        "[...document.querySelectorAll('.node rect')].map(r => r.getBoundingClientRect().top)";
+    assert_eq!(shown.ask(&format!("(t => t.every((y, i) => !i || t[i - 1] < y))({tops})")), true);
+    shown.click(".toggle.e-propagation input");
+    assert_eq!(shown.count(".edge[data-kind=propagation].off"), 2);
+    let last = shown.count(".cell");
+    assert_eq!(shown.count(".cell.now.wrong"), 1, "the player starts at the end");
+    for (key, step) in [("first", 0), ("step", 1), ("step", 2), ("back", 1), ("last", last)] {
+        shown.click(&format!("[data-do={key}]"));
+        assert_eq!(shown.text("output"), format!("step {step} of {last}"));
+    }
+    shown.click("[data-do=back]");
+    assert_eq!(shown.count(".node.wrong.future"), 1, "not there yet");
+    shown.no_complaints();
+}
+
+/// Lines of several files are shown under the file's name, and an event finds its own.
+#[test]
+fn files_read_as_one() {
+    let desk = Desk::new();
+    let path = desk.path().join("report.html");
+    let files = ["rcu1-spec", "rcu1-no-fence", "rcu1-client"]
+        .map(|name| format!("corpus/refine/{name}.fp"));
+    run_at_root(&format!("refine --html {} {}", path.display(), files.join(" ")));
+    let Some(shown) = Shown::open(&path) else { return };
+    assert_eq!(shown.count(".lines .part"), 3);
+    shown.ask("document.querySelector('.node.wrong').dispatchEvent(new Event('mouseenter'))");
+    assert_eq!(shown.text(".ln.lit code").trim(), "return();");
+    let number = shown.text(".ln.lit .no");
+    assert!(shown.text(".node.wrong .caption").starts_with(&format!("{number}: ")), "{number}");
+    shown.no_complaints();
+}
+
 /// What stands in a comment or a name is text.
 #[test]
 fn nothing_in_a_program_is_executed() {

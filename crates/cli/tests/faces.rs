@@ -228,3 +228,73 @@ fn pages_stay_small() {
     assert!(findings > 40);
     assert!(page.len() / findings < 25_000, "{} bytes for {findings} findings", page.len());
 }
+
+const EXAMPLE: &str = "corpus/refine/example-2-1-stale.fp";
+const RCU: &str =
+    "corpus/refine/rcu1-spec.fp corpus/refine/rcu1-no-fence.fp corpus/refine/rcu1-client.fp";
+
+/// Histories of libraries are valid SARIF, too, and lines are those of the file that they are in.
+#[test]
+fn sarif_of_libraries() {
+    let validator = validator();
+    for files in [EXAMPLE, RCU, "corpus/refine/queue-not-awaited.fp", "corpus/refine/rcu1.fp"] {
+        let (_, text) = written("out.sarif", &format!("refine --sarif {{}} {files}"));
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        let errors: Vec<String> =
+            validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{files}: {errors:#?}");
+    }
+    let (_, text) = written("out.sarif", &format!("refine --sarif {{}} {RCU}"));
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    let physical = &document["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "corpus/refine/rcu1-no-fence.fp");
+    let line = physical["region"]["startLine"].as_u64().expect("a line") as usize;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let source = std::fs::read_to_string(root.join("corpus/refine/rcu1-no-fence.fp")).unwrap();
+    assert_eq!(source.lines().nth(line - 1).map(str::trim), Some("return();"));
+    document["runs"][0]["tool"]["driver"]["rules"][0]["help"] = Value::Null;
+    insta::assert_snapshot!(format!("{document:#}"));
+}
+
+#[test]
+fn junit_of_libraries() {
+    let (_, text) = written("out.xml", &format!("refine --junit {{}} {EXAMPLE}"));
+    roxmltree::Document::parse(&text).expect("well-formed XML");
+    insta::with_settings!({ filters => vec![(r#"time="[^"]*""#, "time=\"[time]\"")] }, {
+        insta::assert_snapshot!(text);
+    });
+}
+
+#[test]
+fn dot_of_libraries() {
+    let (_, text) = written("out.dot", &format!("refine --dot {{}} {EXAMPLE}"));
+    insta::assert_snapshot!(text);
+}
+
+/// Time goes down, and markers propagate forwards in it.
+#[test]
+fn drawing_of_libraries() {
+    let (_, text) = written("out.svg", &format!("refine --svg {{}} {EXAMPLE}"));
+    let document = roxmltree::Document::parse(&text).expect("well-formed XML");
+    let of_class = |class: &'static str| {
+        document.descendants().filter(move |node| {
+            node.attribute("class").unwrap_or_default().split(' ').any(|c| c == class)
+        })
+    };
+    let y = |node: roxmltree::Node| -> f64 {
+        let rect = node.children().find(|child| child.has_tag_name("rect")).expect("a box");
+        rect.attribute("y").and_then(|y| y.parse().ok()).expect("a place")
+    };
+    let heights: Vec<f64> = of_class("node").map(y).collect();
+    assert!(heights.len() > 6 && heights.is_sorted(), "{heights:?}");
+    assert_eq!(of_class("k-arrival").count(), 2);
+    let arrows: Vec<_> =
+        of_class("edge").filter(|e| e.attribute("data-kind") == Some("propagation")).collect();
+    assert_eq!(arrows.len(), 2);
+    for arrow in arrows {
+        let end =
+            |name| arrow.attribute(name).and_then(|n| n.parse::<usize>().ok()).expect("a node");
+        assert!(end("data-from") < end("data-to"));
+    }
+    assert_eq!(of_class("wrong").count(), 1);
+}

@@ -211,6 +211,61 @@ fn schema() {
     assert!(!validator.is_valid(&wrong), "a schema that refuses nothing");
 }
 
+/// The same schema holds for libraries; what they add is there.
+#[test]
+fn libraries() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/finding.schema.json")).expect("a schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let mut verdicts = Vec::new();
+    for arguments in [
+        "example-2-1.fp",
+        "--history-only example-2-1.fp",
+        "queue-not-awaited.fp",
+        "local-drf-free.fp",
+        "two-libraries.fp",
+        "--limit-memory 1K lock-clh.fp",
+        "rcu1-spec.fp rcu1-no-fence.fp rcu1-client.fp",
+        "--client rcu1-bad-user.fp rcu1-spec.fp rcu1.fp rcu1-client.fp",
+        "--client rcu1-user.fp rcu1-flags-spec.fp rcu1.fp rcu1-client.fp",
+        "rcu1.fp",
+    ] {
+        let words: Vec<String> = arguments
+            .split(' ')
+            .map(|word| match word.ends_with(".fp") {
+                true => format!("corpus/refine/{word}"),
+                false => word.to_string(),
+            })
+            .collect();
+        let run = run_at_root(&format!("refine --json {}", words.join(" ")));
+        for line in run.stdout.lines() {
+            let object: Value = serde_json::from_str(line).expect("a line is an object");
+            let errors: Vec<String> = validator
+                .iter_errors(&object)
+                .map(|error| format!("{}: {error}", error.instance_path))
+                .collect();
+            assert!(errors.is_empty(), "{arguments}: {errors:#?}\n{object:#}");
+            let problem = object["witness"]["problem"].as_str().unwrap_or("none");
+            verdicts.push(format!("{} {problem}", object["verdict"].as_str().expect("a verdict")));
+        }
+    }
+    let expected = [
+        "violated not-refined",
+        "holds none",
+        "violated not-refined",
+        "violated race",
+        "holds none",
+        "holds none",
+        "undecided none",
+        "violated not-refined",
+        "violated off-policy",
+        "violated assertion",
+        "error none",
+    ];
+    assert_eq!(verdicts, expected);
+}
+
 /// Threads that get stuck and values that wrap around are warnings of the file.
 #[test]
 fn warnings() {

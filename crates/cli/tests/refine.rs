@@ -121,3 +121,39 @@ fn show_client() {
     let run = shown("--show-client local-drf.fp");
     assert!(run.contains("acquire(guard[0]); acquire(guard[1]); put(a0);"), "{run}");
 }
+
+/// Whatever is wrong with the files, the place is named, nothing is checked, and the exit code is 2.
+#[test]
+fn bad_input() {
+    let spec = "max_value 3;\nspec s { atomic x; method f() { x.store(1, rlx); return(); } }\n";
+    let good = "library s { atomic x; method f() { x.store(1, rlx); return(); } }\n";
+    let client = "client { atomic c; thread t { f(); } }\n";
+    let library = |body: &str| format!("library s {{ atomic x, y[2]; {body} }}\n");
+    for (what, text) in [
+        ("touches the client", library("method f() { c.store(1, rlx); return(); }") + client),
+        ("is touched", good.to_string() + "client { thread t { f(); x.store(1, rlx); } }"),
+        ("calls", library("method f() { g(); return(); } method g() { return(); }") + client),
+        ("calls itself", library("method f() { f(); return(); }") + client),
+        ("has more", library("method f() { return(); } method g() { return(); }") + client),
+        ("is not called", good.to_string() + "client { atomic c; thread t { c.store(1, rlx); } }"),
+        ("leaves its array", library("method f() { y[2].store(1, rlx); return(); }") + client),
+    ] {
+        let desk = Desk::with(&format!("{spec}{text}"));
+        let run = desk.run("refine --junit out.xml t.fp");
+        assert_eq!(run.code, Some(2), "{what}: {}", run.stderr);
+        assert!(run.stderr.starts_with("error[FP10"), "{what}: {}", run.stderr);
+        assert!(run.stderr.contains("--> t.fp:"), "{what}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{what}");
+        let report = std::fs::read_to_string(desk.path().join("out.xml")).expect("a report");
+        assert!(report.contains("errors=\"1\""), "{what}: {report}");
+    }
+    let desk = Desk::with(&format!("{spec}{good}{client}"));
+    assert_eq!(desk.run("refine t.fp").code, Some(0));
+    assert_eq!(desk.run("refine nowhere.fp").code, Some(2));
+    assert_eq!(desk.run("refine --html t.fp t.fp").code, Some(2), "the input stays as it is");
+    assert_eq!(desk.run("refine --pending 0 t.fp").code, Some(2));
+    // With values up to 1, the index 2 is 0: that is said.
+    let text = format!("{spec}{}{client}", library("method f() { y[2].store(1, rlx); return(); }"));
+    let run = Desk::with(&text.replace("max_value 3", "max_value 1")).run("refine t.fp");
+    assert!(run.stderr.starts_with("warning[FP2001]"), "{}", run.stderr);
+}

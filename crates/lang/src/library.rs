@@ -31,6 +31,9 @@ use crate::source::Span;
 use model::Value;
 use model::memory::prc11::{Space, System};
 
+/// What the client that a policy stands for is called among the files.
+pub const GENERATED: &str = "most general client";
+
 /// Libraries, specifications and clients, ready to be checked.
 #[derive(Clone, Debug)]
 pub struct Project {
@@ -44,6 +47,8 @@ pub struct Project {
     pub spaces: Vec<String>,
     /// The largest value.
     pub max_value: Value,
+    /// What may not be as meant.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// A file and where it is in the text.
@@ -131,7 +136,7 @@ pub fn parse(
         Err(diagnostics) => return Err(all.unusable(diagnostics)),
     };
     if let Some(generated) = generated {
-        all.append("most general client", &generated);
+        all.append(GENERATED, &generated);
     }
     let users = all.text.len();
     if let Some((name, text)) = client {
@@ -155,6 +160,7 @@ pub fn parse(
             pairs: lowered.pairs,
             spaces: lowered.spaces,
             max_value: lowered.max_value,
+            warnings: sink.finish(),
             text: all.text.clone(),
             files: all.files,
         }),
@@ -194,6 +200,11 @@ impl Project {
         locate(&self.files, span)
     }
 
+    /// The warnings as a terminal shows them.
+    pub fn render_warnings(&self, color: bool) -> String {
+        render(&self.warnings, &self.files, &self.text, color)
+    }
+
     /// The file and line of a place, as messages write it.
     pub fn line(&self, span: Span) -> String {
         match self.locate(span) {
@@ -210,23 +221,26 @@ impl Project {
 impl Unusable {
     /// The diagnostics as a terminal shows them, each with the file that its main place is in.
     pub fn render(&self, color: bool) -> String {
-        let one = |diagnostic: &Diagnostic| {
-            let main = diagnostic.span().and_then(|span| locate(&self.files, span));
-            let Some((file, _)) =
-                main.or_else(|| self.files.first().map(|file| (file, Span::new(0, 0))))
-            else {
-                return diagnostic.to_string();
-            };
-            let mut shown = diagnostic.clone();
-            shown.labels.retain(|(span, _)| {
-                locate(&self.files, *span).is_some_and(|(other, _)| other == file)
-            });
-            for (span, _) in &mut shown.labels {
-                let start = file.span.start;
-                *span = Span::new(span.start - start, span.end - start);
-            }
-            shown.render(&file.name, &self.text[file.span.start..file.span.end], color)
-        };
-        self.diagnostics.iter().map(one).collect::<Vec<String>>().join("\n")
+        render(&self.diagnostics, &self.files, &self.text, color)
     }
+}
+
+fn render(diagnostics: &[Diagnostic], files: &[File], text: &str, color: bool) -> String {
+    let one = |diagnostic: &Diagnostic| {
+        let main = diagnostic.span().and_then(|span| locate(files, span));
+        let Some((file, _)) = main.or_else(|| files.first().map(|file| (file, Span::new(0, 0))))
+        else {
+            return diagnostic.to_string();
+        };
+        let mut shown = diagnostic.clone();
+        shown
+            .labels
+            .retain(|(span, _)| locate(files, *span).is_some_and(|(other, _)| other == file));
+        for (span, _) in &mut shown.labels {
+            let start = file.span.start;
+            *span = Span::new(span.start - start, span.end - start);
+        }
+        shown.render(&file.name, &text[file.span.start..file.span.end], color)
+    };
+    diagnostics.iter().map(one).collect::<Vec<String>>().join("\n")
 }

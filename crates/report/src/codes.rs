@@ -35,4 +35,8 @@ codes! {
     TRIANGULAR_RACE = "FP0011";
     /// Transactions of a recorded run cannot have happened one after the other.
     NOT_SERIALIZABLE = "FP0012";
+    /// A library has a history that its specification lacks.
+    NOT_REFINED = "FP0013";
+    /// A client calls where the policy does not let it.
+    OFF_POLICY = "FP0014";
 }

@@ -37,6 +37,9 @@ pub struct Finding {
     pub run: Vec<Step>,
     /// The execution that proves it; none where the run is proof enough.
     pub certificate: Option<Proof>,
+    /// What goes wrong, in a few sentences, if the run does not say it all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// What to do about it.
     pub advice: Vec<Advice>,
 }
@@ -67,6 +70,10 @@ pub enum Kind {
     TriangularRace,
     /// Transactions of a recorded run cannot have happened one after the other.
     NotSerializable,
+    /// A library has a history that its specification lacks.
+    NotRefined,
+    /// A client calls where the policy does not let it.
+    OffPolicy,
 }
 
 impl Finding {
@@ -132,6 +139,7 @@ impl Finding {
                 certificate.as_ref(),
             ),
             certificate,
+            note: None,
             tid: witness.tid,
             thread,
         }
@@ -144,7 +152,8 @@ impl Finding {
             _ => Diagnostic::error(self.code, &self.message),
         };
         match &self.certificate {
-            Some(proof) => self.proof_labels(proof, head),
+            Some(proof) if !proof.timeline => self.proof_labels(proof, head),
+            Some(_) => head.with_label(self.place.span, self.outcome()),
             None => head.with_label(self.place.span, self.short_reason()),
         }
     }
@@ -164,6 +173,17 @@ impl Finding {
     pub fn locals_text(&self) -> String {
         let locals = self.locals.iter().map(|a| format!("{} = {}", a.local, a.value));
         locals.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a history ends with.
+    pub fn outcome(&self) -> &'static str {
+        match self.problem {
+            Kind::NotRefined => "the specification cannot follow",
+            Kind::OffPolicy => "the policy does not allow this",
+            Kind::Race => "races",
+            Kind::Assertion => "fails",
+            _ => "here",
+        }
     }
 
     fn short_reason(&self) -> String {

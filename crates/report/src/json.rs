@@ -80,7 +80,7 @@ pub fn lines(sheet: &Sheet) -> Vec<Line<'_>> {
     };
     let mut lines = Vec::new();
     if let [first, more @ ..] = &*sheet.errors {
-        let mut error = first.located(&sheet.file);
+        let mut error = sheet.located(first);
         if !more.is_empty() {
             error.push_str(&format!(" (and {} more)", more.len()));
         }

@@ -62,8 +62,7 @@ fn suite(out: &mut String, sheet: &Sheet) -> Count {
         );
     };
     if !sheet.errors.is_empty() {
-        let text: Vec<String> =
-            sheet.errors.iter().map(|error| error.located(&sheet.file)).collect();
+        let text: Vec<String> = sheet.errors.iter().map(|error| sheet.located(error)).collect();
         case("read", &problem("error", sheet.errors[0].code, &text[0], &text.join("\n")));
         count.errors += 1;
         count.tests += 1;
@@ -92,7 +91,9 @@ fn suite(out: &mut String, sheet: &Sheet) -> Count {
                     .findings
                     .iter()
                     .map(|finding| {
-                        let place = format!("{}:{}", sheet.file, finding.place.line);
+                        let (file, line) =
+                            sheet.origin(finding.place.whole_line).unwrap_or((&sheet.file, 1));
+                        let place = format!("{file}:{line}");
                         format!("{place}: {}\n\n{}", finding.message, story(finding, &Look::PLAIN))
                     })
                     .collect();
@@ -102,7 +103,7 @@ fn suite(out: &mut String, sheet: &Sheet) -> Count {
         case(reply.property, &outcome);
     }
     let warnings: String =
-        sheet.notices().iter().map(|notice| format!("{}\n", notice.located(&sheet.file))).collect();
+        sheet.notices().iter().map(|notice| format!("{}\n", sheet.located(notice))).collect();
     if !warnings.is_empty() {
         let _ = writeln!(cases, "    <system-err>{}</system-err>", html(&warnings));
     }

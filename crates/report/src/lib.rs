@@ -38,6 +38,7 @@ pub mod serializability;
 pub mod sheet;
 pub mod store_atomic;
 pub mod text;
+pub mod timeline;
 pub mod unsupported;
 
 pub use answer::{Answer, FileReport, Ruling};

@@ -13,7 +13,13 @@ pub struct Place {
     pub column: usize,
     /// Its text on one line, as written: nothing is escaped here.
     pub text: String,
-    /// Its bytes.
+    /// The file, where several were read as one text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Its line in the text as a whole.
+    #[serde(skip)]
+    pub whole_line: usize,
+    /// Its bytes in the text as a whole.
     #[serde(skip)]
     pub span: Span,
 }
@@ -24,7 +30,7 @@ impl Place {
         let (line, column) = source.line_column(span.start);
         let words: Vec<&str> = source.snippet(span).split_whitespace().collect();
         let text = words.join(" ").trim_end_matches(';').to_string();
-        Place { line, column, text, span }
+        Place { line, column, text, file: None, whole_line: line, span }
     }
 
     /// The place of a thread's step.

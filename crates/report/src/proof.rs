@@ -3,7 +3,7 @@
 //! Whatever the analysis, its proof is a graph: events, the relations between them, and a cycle that no
 //! interleaving allows. For RC20 and RA it is an execution graph; for machines with store buffers the
 //! happens-before trace of a computation ([`crate::store_atomic`]); for recordings the transactions of a
-//! run ([`crate::recording`]). One type for all of them is what lets one face draw them all.
+//! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). One type for all of them is what lets one face draw them all.
 
 use crate::place::Place;
 use check::Certificate;
@@ -41,6 +41,13 @@ pub struct Proof {
     pub newest: Option<usize>,
     /// The event that depends on the stale value.
     pub used_by: Option<usize>,
+    /// In histories: the marker of a call or return, and its arrival at another thread.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub propagation: Vec<(usize, usize)>,
+    /// Is it a history? Then its events are in the order in which they happened, and no cycle
+    /// is looked for.
+    #[serde(skip)]
+    pub timeline: bool,
     /// Does it refute the very property asked about? If not, it refutes plain robustness, and that the
     /// stale value matters is what the monitors say: their check of observational robustness is sound,
     /// but may be too strict.
@@ -97,6 +104,10 @@ pub enum EventKind {
     Control,
     /// Was a transaction of a recorded run.
     Transaction,
+    /// Was a call or a return.
+    Marker,
+    /// Was the marker of another thread's call or return arriving.
+    Arrival,
 }
 
 /// An event of a cycle and how it leads to the next.
@@ -132,6 +143,8 @@ pub enum EdgeKind {
     Chosen,
     /// Through transactions between the two that are no longer known.
     Indirect,
+    /// It is a call or return, and the other its arrival at another thread.
+    Propagation,
 }
 
 impl EdgeKind {
@@ -147,6 +160,7 @@ impl EdgeKind {
             EdgeKind::Conflict => "conflict",
             EdgeKind::Chosen => "chosen",
             EdgeKind::Indirect => "indirect",
+            EdgeKind::Propagation => "propagation",
         }
     }
 
@@ -162,6 +176,7 @@ impl EdgeKind {
             EdgeKind::Conflict => "conflicts with, and came before",
             EdgeKind::Chosen => "conflicts with, and may come before",
             EdgeKind::Indirect => "comes before, through transactions no longer held",
+            EdgeKind::Propagation => "propagates to",
         }
     }
 }
@@ -224,6 +239,8 @@ impl Proof {
             other: certificate.other.index(),
             newest: newest.map(EventId::index),
             used_by: certificate.used_by.map(EventId::index),
+            propagation: Vec::new(),
+            timeline: false,
             conclusive: certificate.conclusive,
             cycle: certificate
                 .cycle

@@ -125,6 +125,7 @@ pub fn finding(
             "make each of these blocks one critical section: one lock around all accesses that the \
              reasons above name, held to the end of the block",
         )],
+        note: None,
         certificate: Some(Proof {
             po: Vec::new(),
             rf: Vec::new(),
@@ -136,6 +137,8 @@ pub fn finding(
             other: 1 % events.len(),
             newest: None,
             used_by: None,
+            propagation: Vec::new(),
+            timeline: false,
             conclusive: true,
             cycle: cycle.collect(),
             events,
@@ -155,11 +158,13 @@ fn place(text: &str, line: u32, fallback: String) -> Place {
         if index + 1 == line {
             let shown = found.trim_end();
             let span = Span::new(start, start + shown.len());
-            return Place { line, column: 1, text: shown.to_string(), span };
+            let text = shown.to_string();
+            return Place { line, column: 1, text, file: None, whole_line: line, span };
         }
         start += found.len();
     }
-    Place { line, column: 1, text: fallback, span: Span::new(0, 0) }
+    let span = Span::new(0, 0);
+    Place { line, column: 1, text: fallback, file: None, whole_line: line, span }
 }
 
 fn access_text(access: &Access, names: &Names) -> String {

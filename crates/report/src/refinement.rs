@@ -3,12 +3,15 @@
 //! A history is laid out as a timeline: a column for each thread, a line for each step, and an arrow
 //! where the marker of a call or return reaches another thread.
 
+use crate::codes;
+use crate::sheet::Sheet;
 use check::refinement::{Answer, Difference, Event, Settings, Statistics, Verdict};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
 use model::memory::prc11::view::Finding;
 use model::memory::prc11::{Label, Space};
 use model::{Instr, Pc, Tid, Value};
+use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -46,7 +49,7 @@ impl Refinement<'_> {
     }
 
     /// The program whose run is shown.
-    fn subject(&self) -> &Linked {
+    pub(crate) fn subject(&self) -> &Linked {
         match (self.question, &self.pair.client) {
             (Question::Client, Some(client)) => client,
             _ => &self.pair.implementation,
@@ -56,18 +59,11 @@ impl Refinement<'_> {
     /// The answer as text.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        let Pair { name, specification_name, .. } = self.pair;
-        let subject = match self.question {
-            Question::Library => format!("library {name}"),
-            Question::Client => format!("client of {specification_name}"),
-        };
+        let Pair { specification_name, .. } = self.pair;
+        let subject = self.subject_name();
         let refines = match self.question {
             Question::Library => format!("refines spec {specification_name}"),
             Question::Client => "keeps to the policy".to_string(),
-        };
-        let fails = match self.question {
-            Question::Library => format!("does not refine spec {specification_name}"),
-            Question::Client => "does not keep to the policy".to_string(),
         };
         match &self.answer.verdict {
             Verdict::Refines => {
@@ -76,12 +72,12 @@ impl Refinement<'_> {
                 let _ = writeln!(out, "  {}", self.also());
             }
             Verdict::Differs(difference) => {
-                let _ = writeln!(out, "{subject}: {fails}");
+                let _ = writeln!(out, "{} [{}]", self.headline(), self.code().unwrap_or_default());
                 self.difference(difference, &mut out);
             }
             Verdict::Wrong { finding, run } => {
                 let (what, at) = self.wrong(finding);
-                let _ = writeln!(out, "{subject}: {what}");
+                let _ = writeln!(out, "{subject}: {what} [{}]", self.code().unwrap_or_default());
                 let _ = writeln!(out, "  at {at}, at the end of this run:\n");
                 out.push_str(&self.timeline(run));
             }
@@ -92,6 +88,62 @@ impl Refinement<'_> {
         }
         let _ = writeln!(out, "  {}", effort(&self.answer.statistics));
         out
+    }
+
+    /// What users look up, if something is wrong.
+    pub(crate) fn code(&self) -> Option<&'static str> {
+        Some(match (&self.answer.verdict, self.question) {
+            (Verdict::Refines | Verdict::Undecided, _) => return None,
+            (Verdict::Differs(_), Question::Library) => codes::NOT_REFINED,
+            (Verdict::Differs(_), Question::Client) => codes::OFF_POLICY,
+            (Verdict::Wrong { finding, .. }, _) => match finding {
+                Finding::Race { .. } => codes::RACE,
+                Finding::Assertion { .. } => codes::ASSERTION,
+                Finding::Fault { .. } | Finding::TooManyWrites { .. } => codes::FAULT,
+            },
+        })
+    }
+
+    /// The library or client.
+    pub(crate) fn subject_name(&self) -> String {
+        match self.question {
+            Question::Library => format!("library {}", self.pair.name),
+            Question::Client => format!("client of {}", self.pair.specification_name),
+        }
+    }
+
+    /// What is wrong with a library or client that has one history too many.
+    pub(crate) fn headline(&self) -> String {
+        let fails = match self.question {
+            Question::Library => format!("does not refine spec {}", self.pair.specification_name),
+            Question::Client => "does not keep to the policy".to_string(),
+        };
+        format!("{}: {fails}", self.subject_name())
+    }
+
+    /// Why the last step of a history is one too many, in sentences.
+    pub(crate) fn explanation(&self, difference: &Difference) -> String {
+        let whom = self.other_name();
+        let shown = difference.run.iter().filter(|event| self.shows(event)).count();
+        let last = difference.run.iter().rev().find_map(|event| event.label.as_ref());
+        let reason = last.map(|last| self.reason(last, whom)).unwrap_or_default();
+        let instead: Vec<String> =
+            difference.instead.iter().map(|label| self.sentence(label, &difference.run)).collect();
+        let instead = match instead.as_slice() {
+            [] => "It cannot go on at all.".to_string(),
+            some => format!("It could have gone on with: {}.", some.join("; ")),
+        };
+        format!(
+            "Of the calls, returns and propagations, {whom} can follow all but the last, number {shown}: \
+             {reason}. {instead}"
+        )
+    }
+
+    fn other_name(&self) -> &'static str {
+        match self.question {
+            Question::Library => "the specification",
+            Question::Client => "the policy",
+        }
     }
 
     /// What the verdict covers.
@@ -116,7 +168,9 @@ impl Refinement<'_> {
             false => format!("spaces {}", self.project.spaces.join(", ")),
         };
         match self.settings.history_only {
-            false if self.settings.literal => format!("no race, no failing assertion; {spaces}"),
+            false if self.answer.literal => {
+                format!("no race, no failing assertion; {spaces}; to the letter")
+            }
             false => format!(
                 "no race, no failing assertion; {spaces}; \
                  up to early propagation that no client can see"
@@ -129,10 +183,11 @@ impl Refinement<'_> {
     }
 
     fn difference(&self, difference: &Difference, out: &mut String) {
-        let (who, whom) = match self.question {
-            Question::Library => ("the library", "the specification"),
-            Question::Client => ("the client", "the policy"),
+        let who = match self.question {
+            Question::Library => "the library",
+            Question::Client => "the client",
         };
+        let whom = self.other_name();
         let visible = difference.run.iter().filter(|event| self.shows(event)).count();
         let _ = writeln!(out, "  a shortest history of {who} that {whom} does not have:\n");
         out.push_str(&self.timeline(&difference.run));
@@ -180,7 +235,7 @@ impl Refinement<'_> {
         }
     }
 
-    fn thread(&self, tid: Tid) -> String {
+    pub(crate) fn thread(&self, tid: Tid) -> String {
         self.subject().system.program.threads[tid.index()].display_name()
     }
 
@@ -194,7 +249,7 @@ impl Refinement<'_> {
         format!("{}({})", self.method(method), arguments.join(", "))
     }
 
-    fn marker(&self, label: &Label) -> String {
+    pub(crate) fn marker(&self, label: &Label) -> String {
         match label {
             Label::Call { method, arguments, .. } => {
                 format!("call {}", self.call(*method, arguments))
@@ -205,7 +260,7 @@ impl Refinement<'_> {
         }
     }
 
-    fn space(&self, space: Space) -> String {
+    pub(crate) fn space(&self, space: Space) -> String {
         match self.pair.one_space {
             true => String::new(),
             false => format!(" for space {}", self.project.spaces[space.0 as usize]),
@@ -213,7 +268,7 @@ impl Refinement<'_> {
     }
 
     /// A label in words. For a propagation, the run tells which marker it is.
-    fn sentence(&self, label: &Label, run: &[Event]) -> String {
+    pub(crate) fn sentence(&self, label: &Label, run: &[Event]) -> String {
         match label {
             Label::Call { tid, method, arguments } => {
                 format!("{} calls {}", self.thread(*tid), self.call(*method, arguments))
@@ -247,13 +302,13 @@ impl Refinement<'_> {
         markers.copied().nth(before).map_or("?".to_string(), |label| self.marker(label))
     }
 
-    fn place(&self, tid: Tid, pc: Pc) -> Option<Span> {
+    pub(crate) fn place(&self, tid: Tid, pc: Pc) -> Option<Span> {
         let linked = self.subject();
         let origin = linked.system.program.step(tid, pc).origin;
         linked.spans.get(origin.index()).copied()
     }
 
-    fn wrong(&self, finding: &Finding) -> (String, String) {
+    pub(crate) fn wrong(&self, finding: &Finding) -> (String, String) {
         let at = |tid: Tid, pc: Pc| {
             let line = self.place(tid, pc).map_or(String::new(), |span| self.project.line(span));
             format!("{line} (thread {})", self.thread(tid))
@@ -349,75 +404,62 @@ impl Refinement<'_> {
         out
     }
 
-    /// An access of a library or client, as its text has it.
+    /// An access of a library or client, with what it read.
     fn access(&self, tid: Tid, pc: Pc, read: Option<Value>) -> Option<String> {
         let program = &self.subject().system.program;
         let instr: &Instr = &program.step(tid, pc).instr;
         instr.place()?;
-        let span = self.place(tid, pc)?;
-        let text: String = self.project.text[span.start..span.end]
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let text = self.source(tid, pc)?;
         Some(match read {
             Some(value) => format!("· {text}  → {value}"),
             None => format!("· {text}"),
         })
     }
 
-    /// The answer as a JSON value.
-    pub fn json(&self) -> serde_json::Value {
+    /// A step as the text has it, on one line.
+    pub(crate) fn source(&self, tid: Tid, pc: Pc) -> Option<String> {
+        let span = self.place(tid, pc)?;
+        let words = self.project.text[span.start..span.end].split_whitespace();
+        Some(words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// The answer as a JSON object: the fields that every check has, and what is known of histories.
+    pub fn json(&self, sheet: &Sheet) -> serde_json::Value {
         let Statistics {
-            implementation,
-            specification,
-            sets,
-            largest_set,
-            pairs,
-            antichain,
-            bytes,
+            implementation, specification, sets, largest_set, pairs, antichain, ..
         } = self.answer.statistics;
-        let history = |run: &[Event]| {
-            let steps: Vec<String> = (0..run.len())
-                .filter(|&k| self.shows(&run[k]))
-                .filter_map(|k| run[k].label.as_ref().map(|l| self.sentence(l, &run[..=k])))
-                .collect();
-            steps
-        };
-        let (witness, instead, error) = match &self.answer.verdict {
+        let (history, instead) = match &self.answer.verdict {
             Verdict::Differs(difference) => {
-                let instead: Vec<String> = difference
-                    .instead
-                    .iter()
-                    .map(|label| self.sentence(label, &difference.run))
-                    .collect();
-                (Some(history(&difference.run)), Some(instead), None)
+                let labels = difference.instead.iter();
+                let instead: Vec<String> =
+                    labels.map(|label| self.sentence(label, &difference.run)).collect();
+                (Some(self.sentences(&difference.run)), Some(instead))
             }
-            Verdict::Wrong { finding, run } => {
-                let (what, at) = self.wrong(finding);
-                (Some(history(run)), None, Some(format!("{what} at {at}")))
-            }
-            _ => (None, None, None),
+            Verdict::Wrong { run, .. } => (Some(self.sentences(run)), None),
+            Verdict::Refines | Verdict::Undecided => (None, None),
         };
-        serde_json::json!({
-            "library": self.pair.name,
+        let mut object = crate::json::lines(sheet).first().map_or(json!({}), |line| json!(line));
+        object["library"] = json!({
+            "name": self.pair.name,
             "specification": self.pair.specification_name,
-            "property": match self.question {
-                Question::Library => "refinement",
-                Question::Client => "policy",
-            },
-            "verdict": self.verdict(),
             "scope": self.scope(),
-            "history": witness,
+            "history": history,
             "instead": instead,
-            "problem": error,
             "implementation_states": implementation,
             "specification_states": specification,
             "specification_sets": sets,
             "largest_set": largest_set,
             "pairs": pairs,
             "antichain": antichain,
-            "bytes": bytes,
-        })
+        });
+        object
+    }
+
+    /// A history in words.
+    fn sentences(&self, run: &[Event]) -> Vec<String> {
+        let shown = (0..run.len()).filter(|&k| self.shows(&run[k]));
+        let sentence = |k: usize| run[k].label.as_ref().map(|l| self.sentence(l, &run[..=k]));
+        shown.filter_map(sentence).collect()
     }
 }
 

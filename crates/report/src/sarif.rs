@@ -34,7 +34,7 @@ pub fn document(sheets: &[Sheet]) -> Value {
             results.push(remark(sheet, error, "error"));
             refused.push(json!({
                 "level": "error",
-                "message": { "text": error.located(&sheet.file) },
+                "message": { "text": sheet.located(error) },
             }));
         }
     }
@@ -150,8 +150,12 @@ fn remark(sheet: &Sheet, notice: &Notice, level: &str) -> Value {
         Some(help) => format!("{}\n{help}", notice.message),
         None => notice.message.clone(),
     };
-    let mut physical = json!({ "artifactLocation": { "uri": uri(&sheet.file) } });
-    if let (Some(line), Some(column)) = (notice.line, notice.column) {
+    let (file, line) = match notice.line.and_then(|line| sheet.origin(line)) {
+        Some((file, line)) => (file, Some(line)),
+        None => (sheet.file.as_str(), None),
+    };
+    let mut physical = json!({ "artifactLocation": { "uri": uri(file) } });
+    if let (Some(line), Some(column)) = (line, notice.column) {
         physical["region"] = json!({ "startLine": line, "startColumn": column });
     }
     json!({
@@ -169,7 +173,7 @@ fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
     places
         .filter_map(|(index, (span, label))| {
             let before = sheet.text.get(..span.start)?;
-            let line = 1 + before.matches('\n').count();
+            let (file, line) = sheet.origin(1 + before.matches('\n').count())?;
             let start = before.rfind('\n').map_or(0, |at| at + 1);
             let column = 1 + before[start..].chars().count();
             let length = sheet.text.get(span.start..span.end)?.chars().count();
@@ -177,7 +181,7 @@ fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
                 "id": index + 1,
                 "message": { "text": label },
                 "physicalLocation": {
-                    "artifactLocation": { "uri": uri(&sheet.file) },
+                    "artifactLocation": { "uri": uri(file) },
                     "region": {
                         "startLine": line,
                         "startColumn": column,
@@ -190,14 +194,18 @@ fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
 }
 
 fn location(sheet: &Sheet, place: &Place, message: Option<&str>) -> Value {
-    let mut region = json!({ "startLine": place.line, "startColumn": place.column });
+    let Some((file, line)) = sheet.origin(place.whole_line) else {
+        let message = message.unwrap_or(&place.text);
+        return json!({ "message": { "text": message } });
+    };
+    let mut region = json!({ "startLine": line, "startColumn": place.column });
     let text = sheet.text.get(place.span.start..place.span.end).unwrap_or_default();
     if !text.is_empty() && !text.contains('\n') {
         region["endColumn"] = json!(place.column + text.chars().count());
     }
     let mut location = json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": uri(&sheet.file) },
+            "artifactLocation": { "uri": uri(file) },
             "region": region,
         },
     });

@@ -18,6 +18,8 @@ pub struct Sheet {
     pub file: String,
     /// Its text, as far as there is any.
     pub text: Arc<str>,
+    /// If it was read from several files: which lines are from which, in their order.
+    pub parts: Vec<Part>,
     /// The memory model.
     pub model: &'static str,
     /// The answers, in the order in which they are shown.
@@ -36,6 +38,17 @@ pub struct Sheet {
     pub attacks: Option<Attacks>,
     /// Is the run to a stuck thread part of what was asked?
     pub extent: Extent,
+}
+
+/// Lines of a text that is made of several files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The file's name.
+    pub file: String,
+    /// The first of its lines in the whole text, counted from 1.
+    pub first: usize,
+    /// Is there such a file? A client that a policy stands for is in none.
+    pub written: bool,
 }
 
 /// The answer to one question.
@@ -109,6 +122,7 @@ impl Sheet {
         Sheet {
             file: file.to_string(),
             text,
+            parts: Vec::new(),
             model,
             replies: Vec::new(),
             faults: Vec::new(),
@@ -145,6 +159,28 @@ impl Sheet {
         let errors = why.iter().filter(|d| d.severity == Severity::Error);
         let errors = errors.map(|error| Notice::new(error, text)).collect();
         Sheet { errors, ..Sheet::new(file, text.into(), model) }
+    }
+
+    /// `file:line:column: message`
+    pub fn located(&self, notice: &Notice) -> String {
+        match notice.line.and_then(|line| self.origin(line)) {
+            Some((file, line)) => Notice { line: Some(line), ..notice.clone() }.located(file),
+            None => notice.located(&self.file),
+        }
+    }
+
+    /// The file that a line of the text is in, and the line in that file; `None` if it is in no file.
+    pub fn origin(&self, line: usize) -> Option<(&str, usize)> {
+        match self.parts.iter().rev().find(|part| part.first <= line) {
+            None => Some((&self.file, line)),
+            Some(part) => part.written.then_some((&part.file, line + 1 - part.first)),
+        }
+    }
+
+    /// A line of the text, counted in its file.
+    pub fn line_in_file(&self, line: usize) -> usize {
+        let part = self.parts.iter().rev().find(|part| part.first <= line);
+        part.map_or(line, |part| line + 1 - part.first)
     }
 
     /// Everything wrong, run-time errors first.

@@ -135,6 +135,7 @@ fn finding(source: &Source, kind: Kind, code: &'static str, (tid, pc): (Tid, Pc)
         start: Replay::new(source, program).start(),
         run: Vec::new(),
         certificate: None,
+        note: None,
         advice: Vec::new(),
     }
 }
@@ -314,6 +315,8 @@ fn proof(source: &Source, witness: &Witness) -> Proof {
         other: last_of(witness.start),
         newest: None,
         used_by: None,
+        propagation: Vec::new(),
+        timeline: false,
         conclusive: true,
         cycle: witness.cycle.iter().map(hop).collect(),
         events,

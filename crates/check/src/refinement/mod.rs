@@ -11,7 +11,8 @@
 //! property of the history itself (the markers issued and the propagations so far), so both sides
 //! are cut off at the same histories, and the answer for the bound is exact.
 //!
-//! One thing is not taken to the letter, unless [`Settings::literal`] says so. The specification may
+//! One thing is not taken to the letter, unless [`Settings::literal`] says so. If the histories are
+//! not those of the specification to the letter, which is the cheaper question, the specification may
 //! let a marker propagate *earlier* than the history shows it, where no client can tell:
 //!
 //! * to a thread that is inside a method, if the history shows it before the method returns. The
@@ -39,9 +40,9 @@ pub mod inclusion;
 mod states;
 
 pub use inclusion::Statistics;
-use inclusion::{Automaton, Outcome, Run, SILENT, Symbol};
+use inclusion::{Automaton, Outcome, Run, SILENT, StepSink, Symbol};
 use model::Tid;
-use model::memory::prc11::view::{Finding, Machine, Options, Step};
+use model::memory::prc11::view::{Finding, Machine, Options, State, Step};
 use model::memory::prc11::{Label, Space, System};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -73,6 +74,8 @@ impl Default for Settings {
 pub struct Answer {
     /// What was found.
     pub verdict: Verdict,
+    /// Was the second program held to the letter of histories?
+    pub literal: bool,
     /// How much work it was.
     pub statistics: Statistics,
 }
@@ -186,7 +189,16 @@ impl Histories {
                     found = Some(step);
                 }
             });
-            if let Some(Step { label, at, read, stores, .. }) = found {
+            if let Some(Step { label, at, read, reads, stores, .. }) = found {
+                let reader = at.map(|(tid, _)| tid).or(match label {
+                    Some(Label::Propagate { to, .. }) => Some(to),
+                    _ => None,
+                });
+                events.extend(reads.iter().map(|&(pc, value)| Event {
+                    label: None,
+                    at: reader.map(|tid| (tid, pc)),
+                    read: Some(value),
+                }));
                 events.push(Event { label, at, read });
                 let tid = at.map(|(tid, _)| tid);
                 events.extend(tid.into_iter().flat_map(|tid| {
@@ -201,6 +213,60 @@ impl Histories {
             at = next;
         }
         events
+    }
+}
+
+impl Histories {
+    /// Hands over a step that the history shows at once, or never.
+    fn shown(&self, step: &Step, ahead: &Ahead, sink: StepSink<Finding>) {
+        let mut next = ahead.clone();
+        match &step.label {
+            // What arrived early is shown first.
+            Some(Label::Propagate { to, space, .. }) if !ahead.queue(*to, *space).is_empty() => {
+                return;
+            }
+            Some(Label::Return { tid, .. }) if !ahead.is_settled(*tid, self.own_space) => return,
+            Some(Label::Call { tid, .. }) => next.inside[tid.index()] = 1,
+            Some(Label::Return { tid, .. }) => next.inside[tid.index()] = 0,
+            Some(Label::Propagate { .. }) | None => {}
+        }
+        let mut bytes = Vec::new();
+        self.machine.pack(&step.state, &mut bytes);
+        next.write(&mut bytes);
+        sink(self.symbol(&step.label), &bytes, step.finding);
+    }
+
+    /// Hands over the steps of a thread for which markers propagate to it before the history shows
+    /// it. There is no other reason to let them propagate early, and right before the step is early
+    /// enough.
+    fn early(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
+        let mut open = vec![(state.clone(), ahead.clone())];
+        let mut at = 0;
+        while at < open.len() {
+            let (state, ahead) = open[at].clone();
+            let mut more = Vec::new();
+            let mut propagated = |step: &Step| {
+                let Some(Label::Propagate { from, space, .. }) = step.label else { return };
+                if ahead.inside[tid.index()] == 1 || self.own_space == Some(space) {
+                    let mut next = ahead.clone();
+                    next.queue_mut(tid, space).push(from.0 as u8);
+                    more.push((step.state.clone(), next));
+                }
+            };
+            self.machine.arrivals(&state, tid, &mut |step| propagated(&step));
+            self.machine.moves(&state, tid, &mut |step| {
+                propagated(&step);
+                if at > 0 {
+                    self.shown(&step, &ahead, sink);
+                }
+            });
+            for (state, ahead) in more {
+                if !open.iter().any(|(s, a)| *s == state && a.queues == ahead.queues) {
+                    open.push((state, ahead));
+                }
+            }
+            at += 1;
+        }
     }
 }
 
@@ -229,45 +295,11 @@ impl Automaton for Histories {
         }
         let ahead = Ahead::read(state, self.threads, self.spaces);
         let packed = &state[..ahead.at];
-        self.machine.steps(&self.machine.unpack(packed), |step| {
-            bytes.clear();
-            self.machine.pack(&step.state, &mut bytes);
-            let end = bytes.len();
-            let symbol = self.symbol(&step.label);
-            match &step.label {
-                Some(Label::Propagate { from, to, space }) => {
-                    if ahead.queue(*to, *space).is_empty() {
-                        bytes.extend_from_slice(&state[ahead.at..]);
-                        sink(symbol, &bytes, step.finding);
-                        bytes.truncate(end);
-                    }
-                    if ahead.inside[to.index()] == 1 || self.own_space == Some(*space) {
-                        let mut next = ahead.clone();
-                        next.queue_mut(*to, *space).push(from.0 as u8);
-                        next.write(&mut bytes);
-                        sink(SILENT, &bytes, step.finding);
-                    }
-                }
-                Some(Label::Call { tid, .. }) => {
-                    let mut next = ahead.clone();
-                    next.inside[tid.index()] = 1;
-                    next.write(&mut bytes);
-                    sink(symbol, &bytes, step.finding);
-                }
-                Some(Label::Return { tid, .. }) => {
-                    if ahead.is_settled(*tid, self.own_space) {
-                        let mut next = ahead.clone();
-                        next.inside[tid.index()] = 0;
-                        next.write(&mut bytes);
-                        sink(symbol, &bytes, step.finding);
-                    }
-                }
-                None => {
-                    bytes.extend_from_slice(&state[ahead.at..]);
-                    sink(symbol, &bytes, step.finding);
-                }
-            }
-        });
+        let unpacked = self.machine.unpack(packed);
+        self.machine.steps(&unpacked, |step| self.shown(&step, &ahead, sink));
+        for tid in (0..self.threads).map(Tid::from) {
+            self.early(&unpacked, &ahead, tid, sink);
+        }
         // What has propagated already is shown now, in the same order.
         for to in (0..self.threads).map(Tid::from) {
             for space in (0..self.spaces as u8).map(Space) {
@@ -354,12 +386,28 @@ pub fn refines(
     settings: &Settings,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> Answer {
+    let answer = refines_as(first, second, settings, true, go_on);
+    let settled = settings.literal || settings.history_only;
+    match answer.verdict {
+        Verdict::Differs(_) if !settled => refines_as(first, second, settings, false, go_on),
+        _ => answer,
+    }
+}
+
+fn refines_as(
+    first: &System,
+    second: &System,
+    settings: &Settings,
+    literal: bool,
+    go_on: &mut dyn FnMut(&Statistics) -> bool,
+) -> Answer {
     let alphabet = Rc::default();
     let (Some(mut first), Some(mut second)) = (
         Histories::new(first, settings, false, &alphabet),
-        Histories::new(second, settings, !settings.literal, &alphabet),
+        Histories::new(second, settings, !literal, &alphabet),
     ) else {
-        return Answer { verdict: Verdict::Undecided, statistics: Statistics::default() };
+        let statistics = Statistics::default();
+        return Answer { verdict: Verdict::Undecided, literal, statistics };
     };
     let (outcome, statistics) = inclusion::compare(&mut first, &mut second, go_on);
     let verdict = match outcome {
@@ -377,5 +425,5 @@ pub fn refines(
             })
         }
     };
-    Answer { verdict, statistics }
+    Answer { verdict, literal, statistics }
 }

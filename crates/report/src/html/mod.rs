@@ -223,7 +223,7 @@ fn finding(out: &mut String, id: &str, sheet: &Sheet, finding: &Finding) {
     }
     out.push_str("<div class=\"panes\">\n");
     if !sheet.text.is_empty() {
-        source::pane(out, id, &sheet.text, finding);
+        source::pane(out, id, sheet, finding);
     }
     if let Some(picture) = &picture {
         graph(out, id, picture, finding);
@@ -259,7 +259,8 @@ fn ticked(text: &str) -> String {
 }
 
 fn graph(out: &mut String, id: &str, picture: &Picture, finding: &Finding) {
-    out.push_str("<section class=\"pane graph\"><div class=\"row\"><h4>Execution</h4>");
+    let heading = if picture.timeline { "Timeline" } else { "Execution" };
+    let _ = write!(out, "<section class=\"pane graph\"><div class=\"row\"><h4>{heading}</h4>");
     let _ = write!(
         out,
         "<div class=\"toggles\" role=\"group\" aria-label=\"Edges to show\" data-for=\"{id}\" hidden>"
@@ -277,7 +278,7 @@ fn graph(out: &mut String, id: &str, picture: &Picture, finding: &Finding) {
         );
     }
     out.push_str("</div></div><div class=\"scroll canvas\" tabindex=\"0\" role=\"region\" aria-label=\"Execution graph\">");
-    out.push_str(&svg::element(picture, &format!("Execution: {}", finding.message)));
+    out.push_str(&svg::element(picture, &format!("{heading}: {}", finding.message)));
     out.push_str("</div></section>\n");
 }
 
@@ -292,6 +293,7 @@ fn meaning(kind: EdgeKind) -> &'static str {
         EdgeKind::Conflict => "conflict: same variable, one of them writes",
         EdgeKind::Chosen => "conflict whose direction was open",
         EdgeKind::Indirect => "through transactions no longer held",
+        EdgeKind::Propagation => "propagation: a call or return becomes known to another thread",
     }
 }
 
@@ -311,7 +313,7 @@ fn cycle(out: &mut String, proof: &Proof) {
             let _ = write!(
                 out,
                 "<a class=\"at\" data-line=\"{}\">line {}</a> <code>{}</code> ",
-                place.line,
+                place.whole_line,
                 place.line,
                 html(&place.text)
             );

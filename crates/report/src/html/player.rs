@@ -12,6 +12,7 @@ use std::fmt::Write;
 struct Shown<'a> {
     thread: usize,
     line: usize,
+    whole_line: usize,
     text: &'a str,
     effect: String,
     wrong: bool,
@@ -58,7 +59,7 @@ pub fn pane(out: &mut String, id: &str, finding: &Finding) {
             if step.wrong { " wrong" } else { "" },
             index + 2,
             index + 1,
-            step.line,
+            step.whole_line,
             html(threads[step.thread]),
             step.line,
             html(step.text)
@@ -104,6 +105,9 @@ fn steps<'a>(finding: &'a Finding, threads: &[&str]) -> Vec<Shown<'a>> {
     let marked = |step: &Step| {
         proof.is_some_and(|proof| {
             let is = |event: usize| step.events.contains(&event);
+            if proof.timeline {
+                return is(proof.access);
+            }
             match finding.problem {
                 Kind::Race | Kind::DelayedStore => is(proof.access) || is(proof.other),
                 Kind::Dependency => is(proof.access),
@@ -123,11 +127,12 @@ fn steps<'a>(finding: &'a Finding, threads: &[&str]) -> Vec<Shown<'a>> {
             Shown {
                 thread: thread_of(&step.thread),
                 line: step.place.line,
+                whole_line: step.place.whole_line,
                 text: &step.place.text,
                 wrong: marked(step),
                 data: json!({
                     "t": thread_of(&step.thread),
-                    "n": step.place.line,
+                    "n": step.place.whole_line,
                     "a": step.action,
                     "l": step.location.as_deref().map(visible),
                     "w": step.written,
@@ -147,11 +152,12 @@ fn steps<'a>(finding: &'a Finding, threads: &[&str]) -> Vec<Shown<'a>> {
         shown.push(Shown {
             thread: thread_of(&finding.thread),
             line: finding.place.line,
+            whole_line: finding.place.whole_line,
             text: &finding.place.text,
             wrong: true,
             data: json!({
                 "t": thread_of(&finding.thread),
-                "n": finding.place.line,
+                "n": finding.place.whole_line,
                 "a": "wrong",
                 "e": visible(&effect),
                 "s": [],

@@ -2,6 +2,7 @@
 
 use crate::escape::{html, visible};
 use crate::finding::Finding;
+use crate::sheet::Sheet;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -19,16 +20,17 @@ struct Label {
     main: bool,
 }
 
-pub fn pane(out: &mut String, id: &str, text: &str, finding: &Finding) {
+pub fn pane(out: &mut String, id: &str, sheet: &Sheet, finding: &Finding) {
+    let text = &*sheet.text;
     let lines: Vec<&str> = text.lines().collect();
     let labels = labels(text, finding);
     let used: BTreeSet<usize> = finding
         .run
         .iter()
-        .map(|step| step.place.line)
+        .map(|step| step.place.whole_line)
         .chain(labels.iter().map(|label| label.line))
         .chain(finding.certificate.iter().flat_map(|proof| {
-            proof.events.iter().filter_map(|event| Some(event.place.as_ref()?.line))
+            proof.events.iter().filter_map(|event| Some(event.place.as_ref()?.whole_line))
         }))
         .collect();
     let near = |line: usize| used.range(line.saturating_sub(AROUND)..=line + AROUND).next();
@@ -40,19 +42,24 @@ pub fn pane(out: &mut String, id: &str, text: &str, finding: &Finding) {
     let mut skipped = false;
     for (index, text) in lines.iter().enumerate() {
         let line = index + 1;
-        if lines.len() > WHOLE && near(line).is_none() {
+        let opens = sheet.parts.iter().any(|part| part.first == line);
+        if lines.len() > WHOLE && near(line).is_none() && !opens {
             skipped = true;
             continue;
         }
         if std::mem::take(&mut skipped) {
             out.push_str("<div class=\"gap\" aria-hidden=\"true\">⋯</div>");
         }
+        if let Some(part) = sheet.parts.iter().find(|part| part.first == line) {
+            let _ = write!(out, "<div class=\"part\">{}</div>", html(&part.file));
+        }
         let here: Vec<&Label> = labels.iter().filter(|label| label.line == line).collect();
         let _ = write!(
             out,
-            "<div class=\"ln{}{}\" data-line=\"{line}\"><span class=\"no\">{line}</span><code>{}</code></div>",
+            "<div class=\"ln{}{}\" data-line=\"{line}\"><span class=\"no\">{}</span><code>{}</code></div>",
             if here.is_empty() { "" } else { " hit" },
             if used.contains(&line) { "" } else { " idle" },
+            sheet.line_in_file(line),
             marked(text, &here)
         );
         for label in here {

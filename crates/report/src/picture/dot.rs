@@ -60,9 +60,9 @@ fn graph(out: &mut String, index: usize, picture: &Picture, finding: &Finding) {
     for edge in picture.edges.iter().filter(|edge| !edge.quiet) {
         let (color, style) = look(edge.kind);
         let style = if edge.on_cycle { format!("{style},bold") } else { style.to_string() };
-        // Only program order and reads-from decide what is above what.
+        // Only program order, reads-from and propagation decide what is above what.
         let free = match edge.kind {
-            EdgeKind::Po | EdgeKind::Rf => "",
+            EdgeKind::Po | EdgeKind::Rf | EdgeKind::Propagation => "",
             _ => ", constraint=false",
         };
         let _ = writeln!(
@@ -86,6 +86,7 @@ fn look(kind: EdgeKind) -> (&'static str, &'static str) {
         EdgeKind::Block => ("#0a7285", "solid"),
         EdgeKind::Conflict => ("#b4420f", "solid"),
         EdgeKind::Indirect => ("#5b6579", "dotted"),
+        EdgeKind::Propagation => ("#7a3fb5", "solid"),
     }
 }
 

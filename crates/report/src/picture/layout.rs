@@ -51,6 +51,11 @@ pub fn place(picture: &mut Picture) {
 
 /// How far down each event is: below the one before it in its thread, and below what it reads.
 fn rows(picture: &mut Picture) {
+    if picture.timeline {
+        // What happened later is further down, in whatever thread.
+        let nodes = picture.nodes.iter_mut().enumerate();
+        return nodes.for_each(|(index, node)| node.row = index);
+    }
     let mut last: HashMap<usize, usize> = HashMap::new();
     for index in 0..picture.nodes.len() {
         let Some(lane) = picture.nodes[index].lane else { continue };

@@ -31,6 +31,8 @@ pub struct Picture {
     pub edges: Vec<Edge>,
     /// How many events are left out because there are too many.
     pub hidden: usize,
+    /// Is it a history, a row for each event?
+    pub timeline: bool,
     /// Width and height.
     pub size: (f64, f64),
 }
@@ -59,6 +61,8 @@ pub struct Node {
     pub label: String,
     /// The statement's line.
     pub line: Option<usize>,
+    /// Its line in the text as a whole, if that is of several files.
+    pub whole_line: Option<usize>,
     /// The statement.
     pub text: String,
     /// What kind of event it is.
@@ -189,6 +193,8 @@ fn of_run(finding: &Finding) -> Proof {
         other: access,
         newest: None,
         used_by: None,
+        propagation: Vec::new(),
+        timeline: false,
         conclusive: true,
         cycle: Vec::new(),
     }
@@ -270,6 +276,7 @@ fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
             row: 0,
             label,
             line: event.place.as_ref().map(|place| place.line),
+            whole_line: event.place.as_ref().map(|place| place.whole_line),
             text: event.place.as_ref().map_or_else(String::new, |place| place.text.clone()),
             kind: if whole { EventKind::FenceOrder } else { event.kind },
             on_cycle: on_cycle.contains(&event.id),
@@ -284,7 +291,8 @@ fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
     let hidden = if drawn > MOST_EVENTS { drawn - shown } else { 0 };
     let lane = |(_, name): (Tid, String)| Lane { name, x: 0.0, width: 0.0 };
     let lanes = tids.into_iter().map(lane).collect();
-    Some(Picture { lanes, nodes, edges, hidden, size: (0.0, 0.0) })
+    let timeline = proof.timeline;
+    Some(Picture { lanes, nodes, edges, hidden, timeline, size: (0.0, 0.0) })
 }
 
 /// The events that are drawn.
@@ -336,6 +344,7 @@ fn edges(proof: &Proof, nodes: &[Node], node_of: &HashMap<usize, usize>) -> Vec<
         }
     }
     proof.rf.iter().for_each(|(from, to)| add(*from, *to, EdgeKind::Rf));
+    proof.propagation.iter().for_each(|(from, to)| add(*from, *to, EdgeKind::Propagation));
     proof.fr.iter().for_each(|(from, to)| add(*from, *to, EdgeKind::Fr));
     for (from, to) in &proof.hb {
         let (a, b) = (&proof.events[*from], &proof.events[*to]);

@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub const STYLE: &str = include_str!("picture.css");
 
 /// All kinds of edges that have arrows of their own.
-const KINDS: [EdgeKind; 9] = [
+const KINDS: [EdgeKind; 10] = [
     EdgeKind::Po,
     EdgeKind::Rf,
     EdgeKind::Mo,
@@ -23,6 +23,7 @@ const KINDS: [EdgeKind; 9] = [
     EdgeKind::Conflict,
     EdgeKind::Chosen,
     EdgeKind::Indirect,
+    EdgeKind::Propagation,
 ];
 
 /// The arrow heads that drawings refer to: once per document.
@@ -171,6 +172,8 @@ fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
         EventKind::Fence | EventKind::FenceOrder => "fence",
         EventKind::Control => "control",
         EventKind::Transaction => "transaction",
+        EventKind::Marker => "marker",
+        EventKind::Arrival => "arrival",
     };
     let thread = node.lane.map_or("start", |lane| &picture.lanes[lane].name);
     let title = match node.line {
@@ -178,7 +181,7 @@ fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
         None => format!("initially {}", node.label),
     };
     let events: Vec<String> = node.events.iter().map(usize::to_string).collect();
-    let line = node.line.map_or_else(String::new, |line| format!(" data-line=\"{line}\""));
+    let line = node.whole_line.map_or_else(String::new, |line| format!(" data-line=\"{line}\""));
     let _ = write!(
         out,
         "<g class=\"node k-{kind}{}{}\" data-node=\"{index}\" data-events=\"{}\"{line} tabindex=\"0\" \

@@ -73,6 +73,7 @@ fn cells(finding: &Finding) -> Vec<Cell> {
 pub(crate) fn last_step(finding: &Finding) -> Option<String> {
     let in_run = |proof| step_of(finding, proof, proof.access()).is_some();
     let done = match finding.problem {
+        _ if finding.certificate.as_ref().is_some_and(|proof| proof.timeline) => true,
         Kind::Race => finding.certificate.as_ref().is_some_and(in_run),
         Kind::DelayedStore | Kind::TriangularRace | Kind::NotSerializable => true,
         _ => false,
@@ -147,6 +148,10 @@ pub(crate) fn last_effect(finding: &Finding) -> String {
 /// Steps of the run that deserve attention, and why.
 fn marked_steps(finding: &Finding) -> Vec<(usize, String)> {
     let Some(proof) = &finding.certificate else { return Vec::new() };
+    if proof.timeline {
+        let last = finding.run.len().checked_sub(1);
+        return last.map(|last| (last, finding.outcome().to_string())).into_iter().collect();
+    }
     let mark = |event: &Event, text: String| Some((step_of(finding, proof, event)?, text));
     let marks = match finding.problem {
         Kind::Dependency => {
@@ -192,6 +197,9 @@ fn step_of(finding: &Finding, proof: &Proof, event: &Event) -> Option<usize> {
 
 /// What goes wrong after the run, in a sentence or two.
 fn what_goes_wrong(finding: &Finding) -> Option<String> {
+    if finding.note.is_some() {
+        return finding.note.clone();
+    }
     let at = finding.place.line;
     let thread = &finding.thread;
     let Some(proof) = &finding.certificate else {

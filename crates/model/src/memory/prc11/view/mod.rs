@@ -28,8 +28,10 @@
 //! non-atomic location each frontier of the second kind also says whether it contains the last write
 //! and every thread's last read. Up to the first race no more is needed.
 //!
-//! `normal` removes what can no longer matter, so that states with equal futures are equal.
+//! `normal` removes what can no longer matter, so that states with equal futures are equal. `late`
+//! leaves out interleavings that make no difference.
 
+mod late;
 mod normal;
 mod pack;
 
@@ -66,9 +68,11 @@ pub struct Options {
     /// Keep registers that nothing reads any more, for looking at final states.
     pub keep_registers: bool,
     /// Leave out steps that make no difference to histories: see `super::polling`; reads of a
-    /// newer write where an older one of the same value would do; and store to locations that no other thread writes as soon as the thread gets there. That write commutes
-    /// with all that others do: it has one place to go, it carries what only its own thread's steps
-    /// change, and it takes nothing away from anybody.
+    /// newer write where an older one of the same value would do; reads that might as well come
+    /// later (`late`), unless final states are to be looked at; and store to locations that no
+    /// other thread writes as soon as the thread gets there. That write commutes with all that
+    /// others do: it has one place to go, it carries what only its own thread's steps change, and it
+    /// takes nothing away from anybody.
     pub reduce: bool,
 }
 
@@ -145,6 +149,8 @@ pub enum Finding {
 
 /// Where a thread stored without waiting.
 pub type Stores = SmallVec<[Pc; 2]>;
+/// Where a thread read, and what.
+pub type Reads = SmallVec<[(Pc, Value); 2]>;
 
 /// A step of the machine.
 #[derive(Clone, Debug)]
@@ -155,6 +161,8 @@ pub struct Step {
     pub at: Option<(Tid, Pc)>,
     /// The value read, if it is an access that reads.
     pub read: Option<Value>,
+    /// What the thread read right before, or the thread that a marker propagated to.
+    pub reads: Reads,
     /// The stores that the thread went on to do at once; see [`Options::reduce`].
     pub stores: Stores,
     /// What is wrong with it.
@@ -318,69 +326,86 @@ impl Machine {
             finding = finding.or(found);
         }
         self.normalise(&mut state);
-        Step { label: None, at: None, read: None, stores, finding, state }
+        let reads = Reads::new();
+        Step { label: None, at: None, read: None, reads, stores, finding, state }
     }
 
     /// Hands every step from `state` to `sink`.
     pub fn steps(&self, state: &State, mut sink: impl FnMut(Step)) {
         for tid in self.system.program.tids() {
-            if state.locals[tid.index()].status == Status::Running {
-                for local in state.locals[tid.index()].resolved(
-                    &self.system.program,
-                    tid,
-                    &self.polling[tid.index()],
-                ) {
-                    self.thread_steps(state, tid, local, &mut sink);
-                }
-            }
+            self.moves(state, tid, &mut sink);
         }
-        for from in 0..self.threads {
-            if !state.markers[from].is_empty() {
-                self.propagations(state, from, &mut sink);
+        for to in self.system.program.tids() {
+            self.arrivals(state, to, &mut sink);
+        }
+    }
+
+    /// Hands to `sink` the steps in which a marker propagates to this thread, other than right after it
+    /// has read.
+    pub fn arrivals(&self, state: &State, to: Tid, sink: &mut impl FnMut(Step)) {
+        for from in (0..self.threads).filter(|&from| from != to.index()) {
+            for space in self.spaces().filter(|_| !state.markers[from].is_empty()) {
+                self.propagate(state, from, to.index(), space, &Reads::new(), sink);
             }
         }
     }
 
-    fn propagations(&self, state: &State, from: usize, sink: &mut impl FnMut(Step)) {
-        for to in (0..self.threads).filter(|&to| to != from) {
-            for space in self.spaces() {
-                let count = self.count(space, from);
-                let known = &state.known[to];
-                let Some(marker) = state.markers[from].get(known[count] as usize) else { continue };
-                let others = (0..self.threads).filter(|&t| t != to && t != from);
-                if others.map(|t| self.count(space, t)).any(|entry| known[entry] < marker[entry]) {
-                    continue;
-                }
-                let mut next = state.clone();
-                for &entry in self.entries[space.0 as usize].iter() {
-                    if entry < self.locations {
-                        raise(&mut next.known[to][entry], marker[entry]);
-                    }
-                }
-                next.known[to][count] += 1;
-                self.normalise(&mut next);
-                let label = Label::Propagate { from: Tid::from(from), to: Tid::from(to), space };
-                let stores = Stores::new();
-                sink(Step {
-                    label: Some(label),
-                    at: None,
-                    read: None,
-                    stores,
-                    finding: None,
-                    state: next,
-                });
+    /// The next marker of `from` propagates to `to` for `space`, if it may.
+    fn propagate(
+        &self,
+        state: &State,
+        from: usize,
+        to: usize,
+        space: Space,
+        reads: &Reads,
+        sink: &mut impl FnMut(Step),
+    ) {
+        let count = self.count(space, from);
+        let known = &state.known[to];
+        let Some(marker) = state.markers[from].get(known[count] as usize) else { return };
+        let others = (0..self.threads).filter(|&t| t != to && t != from);
+        if others.map(|t| self.count(space, t)).any(|entry| known[entry] < marker[entry]) {
+            return;
+        }
+        let mut next = state.clone();
+        for &entry in self.entries[space.0 as usize].iter() {
+            if entry < self.locations {
+                raise(&mut next.known[to][entry], marker[entry]);
             }
         }
+        next.known[to][count] += 1;
+        self.normalise(&mut next);
+        let label = Label::Propagate { from: Tid::from(from), to: Tid::from(to), space };
+        sink(Step {
+            label: Some(label),
+            at: None,
+            read: None,
+            reads: reads.clone(),
+            stores: Stores::new(),
+            finding: None,
+            state: next,
+        });
     }
 
-    fn thread_steps(&self, state: &State, tid: Tid, local: Local, sink: &mut impl FnMut(Step)) {
+    /// The steps of a thread that has made its choices and read what it is to read first. What it
+    /// could read next is handed to `later` instead, if reads come late.
+    fn thread_steps(
+        &self,
+        state: &State,
+        tid: Tid,
+        local: Local,
+        reads: &Reads,
+        later: &mut impl FnMut(State, Reads, usize),
+        sink: &mut impl FnMut(Step),
+    ) {
         let program = &self.system.program;
         let at = Some((tid, local.pc));
         let stop = |local: Local, finding| {
             let mut next = state.clone();
             next.locals[tid.index()] = local;
             self.normalise(&mut next);
-            Step { label: None, at, read: None, stores: Stores::new(), finding, state: next }
+            let (reads, stores) = (reads.clone(), Stores::new());
+            Step { label: None, at, read: None, reads, stores, finding, state: next }
         };
         if local.status != Status::Running {
             let finding = stuck(&local, tid);
@@ -401,7 +426,8 @@ impl Machine {
                     let mut stores = Stores::new();
                     let finding = self.settle(&mut next, tid, &mut stores);
                     self.normalise(&mut next);
-                    sink(Step { label: Some(label), at, read: None, stores, finding, state: next });
+                    let (label, reads) = (Some(label), reads.clone());
+                    sink(Step { label, at, read: None, reads, stores, finding, state: next });
                 }
                 return;
             }
@@ -439,12 +465,35 @@ impl Machine {
                     self.settle(&mut next, tid, &mut stores)
                 }
             };
-            if next.locals[tid.index()].status == Status::Fruitless {
+            let finding = race.or(found);
+            let status = next.locals[tid.index()].status;
+            if status == Status::Fruitless {
+                continue;
+            }
+            if self.reads_late()
+                && effect.write.is_none()
+                && self.bit_of[loc].is_none()
+                && stores.is_empty()
+                && finding.is_none()
+            {
+                // A thread that goes nowhere from there need not have read.
+                if let (Status::Running, Some(value)) = (status, read) {
+                    let mut reads = reads.clone();
+                    reads.push((local.pc, value));
+                    later(next, reads, loc);
+                }
                 continue;
             }
             self.normalise(&mut next);
-            let finding = race.or(found);
-            sink(Step { label: None, at, read, stores, finding, state: next });
+            sink(Step {
+                label: None,
+                at,
+                read,
+                reads: reads.clone(),
+                stores,
+                finding,
+                state: next,
+            });
         }
     }
 
