@@ -127,6 +127,7 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         start: Start { memory: Vec::new(), threads: beginners },
         run: run.collect(),
         certificate: None,
+        note: None,
         advice: advice.iter().map(Advice::new).collect(),
     }
 }
@@ -144,13 +145,13 @@ fn place(access: &Access, text: &str) -> Place {
     let (line, column) = ((*line).max(1), (*column).max(1));
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let Some(found) = text.get(start..).and_then(|rest| rest.lines().next()) else {
-        return Place { line, column, text: what.clone(), span: Span::new(0, 0) };
+        return Place::at(line, column, what.clone(), Span::new(0, 0));
     };
     let skipped: usize = found.chars().take(column - 1).map(char::len_utf8).sum();
     let shown = found[skipped..].trim_end();
     let span = Span::new(start + skipped, start + skipped + shown.len());
     let shown = if shown.is_empty() { found.trim() } else { shown };
-    Place { line, column, text: shown.to_string(), span }
+    Place::at(line, column, shown.to_string(), span)
 }
 
 #[cfg(test)]

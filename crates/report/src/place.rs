@@ -30,6 +30,11 @@ impl Place {
         let (line, column) = source.line_column(span.start);
         let words: Vec<&str> = source.snippet(span).split_whitespace().collect();
         let text = words.join(" ").trim_end_matches(';').to_string();
+        Place::at(line, column, text, span)
+    }
+
+    /// A place in a text of one file.
+    pub fn at(line: usize, column: usize, text: String, span: Span) -> Self {
         Place { line, column, text, file: None, whole_line: line, span }
     }
 

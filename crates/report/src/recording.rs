@@ -158,13 +158,11 @@ fn place(text: &str, line: u32, fallback: String) -> Place {
         if index + 1 == line {
             let shown = found.trim_end();
             let span = Span::new(start, start + shown.len());
-            let text = shown.to_string();
-            return Place { line, column: 1, text, file: None, whole_line: line, span };
+            return Place::at(line, 1, shown.to_string(), span);
         }
         start += found.len();
     }
-    let span = Span::new(0, 0);
-    Place { line, column: 1, text: fallback, file: None, whole_line: line, span }
+    Place::at(line, 1, fallback, Span::new(0, 0))
 }
 
 fn access_text(access: &Access, names: &Names) -> String {
