@@ -24,10 +24,9 @@
 //!   found, which no run under sequential consistency has.
 //! * Locks, thread creation and the like are edges in both orders ([`Object`]).
 
-use crate::history::{History, Write};
-use crate::location::{Clocks, Stamp};
+use crate::history::{History, Limit, Write};
+use crate::knowledge::{Doubtful, Knowledge, Seen, Stamp, Whose};
 use crate::order::Order;
-use crate::tracked::Tracked;
 use crate::vector::{Shared, Vector, Vectors};
 
 /// A thread, by number. Numbers of threads that ended are used again by threads that come after their end.
@@ -48,26 +47,27 @@ const CROWD: usize = 1 << 10;
 /// What is known of the threads' clocks and the locations'.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    clocks: Clocks,
     vectors: Vectors,
     threads: Vec<Thread>,
-    /// How often each thread changed its own clocks.
-    changes: Vec<u64>,
+    /// How many atomic accesses each thread made.
+    performed: Vec<u64>,
+    /// How many seq_cst writes there were.
+    in_order: u64,
     free_threads: Vec<Tid>,
     locations: Vec<Location>,
     free_locations: Vec<Loc>,
     objects: Vec<Synchroniser>,
     free_objects: Vec<Object>,
-    limit: usize,
+    limit: Limit,
     predict: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    sc: Tracked,
-    current: Tracked,
-    acquire: Tracked,
-    release: Tracked,
+    sc: Knowledge,
+    current: Knowledge,
+    acquire: Knowledge,
+    release: Knowledge,
     vector: Vector,
     vector_acquire: Vector,
     vector_release: Vector,
@@ -79,11 +79,13 @@ struct Location {
     stamp: Stamp,
     /// Writes up to this one are as good as initial: everybody knows them.
     base: Stamp,
-    written: Tracked,
-    accessed: Tracked,
-    view: Tracked,
+    written: Knowledge,
+    accessed: Knowledge,
+    view: Knowledge,
     published: Shared,
     history: History,
+    /// What accesses showed those who made them.
+    seen: Vec<Seen>,
     /// Per thread that accessed it: its last read and last write.
     accesses: Vec<Accesses>,
 }
@@ -98,8 +100,8 @@ struct Accesses {
 
 #[derive(Clone, Debug, Default)]
 struct Synchroniser {
-    sc: Tracked,
-    view: Tracked,
+    sc: Knowledge,
+    view: Knowledge,
     vector: Vector,
 }
 
@@ -187,16 +189,16 @@ impl Analysis {
     /// An analysis that remembers the last `limit` writes of each location.
     pub fn new(limit: usize) -> Self {
         let mut analysis = Analysis {
-            clocks: Clocks::default(),
             vectors: Vectors::default(),
             threads: Vec::new(),
-            changes: Vec::new(),
+            performed: Vec::new(),
+            in_order: 0,
             free_threads: Vec::new(),
             locations: Vec::new(),
             free_locations: Vec::new(),
             objects: Vec::new(),
             free_objects: Vec::new(),
-            limit,
+            limit: Limit(limit),
             predict: true,
         };
         analysis.locations.push(Location::default());
@@ -216,32 +218,30 @@ impl Analysis {
         let mut child = Thread::default();
         if let Some(parent) = parent {
             let parent = &mut self.threads[parent as usize];
-            child.sc = parent.sc.share(&mut self.clocks);
-            child.current = parent.current.share(&mut self.clocks);
+            child.sc = parent.sc.clone();
+            child.current = parent.current.clone();
             child.vector = parent.vector.clone();
         }
         let tid = match self.reusable(&child.vector) {
             Some(index) => {
                 let tid = self.free_threads.swap_remove(index);
-                let mut old = std::mem::take(&mut self.threads[tid as usize]);
+                let old = std::mem::take(&mut self.threads[tid as usize]);
                 if !child.vector.includes(&old.vector) {
                     // Too many threads: this one is taken to know of all that the old one came after.
                     child.vector.join(&old.vector.0);
-                    child.sc.join(&mut self.clocks, &old.sc);
-                    child.current.join(&mut self.clocks, &old.current);
-                    child.current.join(&mut self.clocks, &old.sc);
+                    child.sc.join(&old.sc);
+                    child.current.join(&old.current);
+                    child.current.join(&old.sc);
                 }
-                old.sc.clear(&mut self.clocks);
-                old.current.clear(&mut self.clocks);
                 tid
             }
             None => {
                 self.threads.push(Thread::default());
-                self.changes.push(0);
+                self.performed.push(0);
                 (self.threads.len() - 1) as Tid
             }
         };
-        child.acquire = child.current.share(&mut self.clocks);
+        child.acquire = child.current.clone();
         self.threads[tid as usize] = child;
         self.next_epoch(tid);
         if let Some(parent) = parent {
@@ -264,9 +264,9 @@ impl Analysis {
     pub fn join(&mut self, tid: Tid, child: Tid) {
         let ended = std::mem::take(&mut self.threads[child as usize]);
         let thread = &mut self.threads[tid as usize];
-        thread.sc.join(&mut self.clocks, &ended.sc);
-        thread.current.join(&mut self.clocks, &ended.current);
-        thread.acquire.join(&mut self.clocks, &ended.current);
+        thread.sc.join(&ended.sc);
+        thread.current.join(&ended.current);
+        thread.acquire.join(&ended.current);
         thread.vector.join(&ended.vector.0);
         self.threads[child as usize] = ended;
         self.retire(child);
@@ -275,8 +275,8 @@ impl Analysis {
     /// `tid` has ended and nobody waits for it; its number may be used again.
     pub fn retire(&mut self, tid: Tid) {
         let thread = &mut self.threads[tid as usize];
-        thread.acquire.clear(&mut self.clocks);
-        thread.release.clear(&mut self.clocks);
+        thread.acquire.clear();
+        thread.release.clear();
         thread.doubt = None;
         self.free_threads.push(tid);
     }
@@ -348,19 +348,18 @@ impl Analysis {
     /// The location is no more; its number may be used again.
     pub fn remove(&mut self, loc: Loc) {
         self.forget(loc);
-        // Numbers of writes go on where they stopped: whoever remembers an old one is not misled.
-        if self.locations[loc as usize].stamp.position() < Stamp::LAST / 2 {
-            self.free_locations.push(loc);
-        }
+        self.locations[loc as usize].stamp = Stamp::INITIAL;
+        self.free_locations.push(loc);
     }
 
     fn forget(&mut self, loc: Loc) {
         let location = &mut self.locations[loc as usize];
         for clock in [&mut location.written, &mut location.accessed, &mut location.view] {
-            clock.clear(&mut self.clocks);
+            clock.clear();
         }
         location.history.clear(&mut self.vectors);
         self.vectors.give_back(std::mem::take(&mut location.published));
+        location.seen.clear();
         location.accesses.clear();
     }
 
@@ -397,11 +396,20 @@ impl Analysis {
     #[inline]
     fn window(&self, tid: Tid, loc: Loc, order: Order) -> (Stamp, Stamp) {
         let thread = &self.threads[tid as usize];
-        let base = self.locations[loc as usize].base;
-        let required = thread.sc.get(&self.clocks, loc).max(base);
-        let mut known = thread.current.get(&self.clocks, loc).max(base);
-        if order == Order::SeqCst {
-            known = known.max(self.locations[FENCE as usize].view.get(&self.clocks, loc));
+        let location = &self.locations[loc as usize];
+        let fence = &self.locations[FENCE as usize].view;
+        let (mut known, mut required) = (location.base, location.base);
+        for seen in &location.seen {
+            let whose = seen.whose();
+            let mut included = thread.current.of(whose);
+            if order == Order::SeqCst {
+                included = included.max(fence.of(whose));
+                if whose == Whose::S {
+                    included = u64::MAX;
+                }
+            }
+            known = known.max(seen.up_to(included, Doubtful::Most));
+            required = required.max(seen.up_to(thread.sc.of(whose), Doubtful::Least));
         }
         (known, required)
     }
@@ -456,62 +464,52 @@ impl Analysis {
         };
         let thread = &mut self.threads[tid as usize];
         let location = &mut self.locations[loc as usize];
-        let clocks = &mut self.clocks;
         if let Done::Store(_) | Done::Update(_) = done {
             location.stamp = location.stamp.next(matches!(done, Done::Update(_)));
         }
         let stamp = location.stamp;
-
-        let own = tid as usize;
-        self.changes[own] += 1;
-        let change = self.changes[own];
+        let me = Whose::thread(tid);
+        self.performed[tid as usize] += 1;
+        let access = self.performed[tid as usize];
+        for clock in [&mut thread.sc, &mut thread.current, &mut thread.acquire] {
+            clock.include(me, access);
+        }
 
         // The order of interleavings: a read comes after the last write, a write after all accesses.
         match done {
             Done::Read => {
-                thread.sc.join(clocks, &location.written);
-                location.accessed.join(clocks, &thread.sc);
+                thread.sc.join(&location.written);
+                location.accessed.join(&thread.sc);
             }
             Done::Store(_) | Done::Update(_) => {
-                thread.sc.join(clocks, &location.accessed);
-                thread.sc.set_own(clocks, loc, stamp, own, change);
-                location.accessed.assign(clocks, &thread.sc);
-                location.written.assign(clocks, &thread.sc);
+                thread.sc.join(&location.accessed);
+                location.accessed.assign(&thread.sc);
+                location.written.assign(&thread.sc);
             }
         }
 
         // Happens-before.
-        let reads = !matches!(done, Done::Store(_));
-        let fences_matter = !thread.acquire.same(&thread.current);
-        if reads && order.acquires() {
-            thread.current.join(clocks, &location.view);
-        }
-        if thread.current.get(clocks, loc) != stamp {
-            thread.current.set_own(clocks, loc, stamp, own, change);
-        }
-        if fences_matter || (reads && !order.acquires()) {
-            if reads {
-                thread.acquire.join(clocks, &location.view);
+        if !matches!(done, Done::Store(_)) {
+            thread.acquire.join(&location.view);
+            if order.acquires() {
+                thread.current.join(&location.view);
             }
-            // Also what the thread knows without a fence.
-            thread.acquire.join(clocks, &thread.current);
-        } else {
-            thread.acquire.assign(clocks, &thread.current);
         }
+        let published = if order.releases() { &thread.current } else { &thread.release };
         match done {
             Done::Read => {}
-            Done::Store(_) if order.releases() => location.view.assign(clocks, &thread.current),
-            Done::Store(_) => location.view.assign(clocks, &thread.release),
-            Done::Update(_) => {
-                let published = if order.releases() { &thread.current } else { &thread.release };
-                location.view.join(clocks, published);
+            Done::Store(_) => location.view.assign(published),
+            Done::Update(_) => location.view.join(published),
+        }
+
+        if loc != FENCE {
+            show(&mut location.seen, me, access, stamp, self.limit);
+            if order == Order::SeqCst && done != Done::Read {
+                self.in_order += 1;
+                show(&mut location.seen, Whose::S, self.in_order, stamp, self.limit);
             }
         }
         self.perform_vectors(tid, loc, order, done, site, doubt);
-        if order == Order::SeqCst && !matches!(done, Done::Read) {
-            let fence = &mut self.locations[FENCE as usize];
-            fence.view.set_stray(&mut self.clocks, loc, stamp);
-        }
     }
 
     /// Happens-before between threads, for races.
@@ -612,7 +610,7 @@ impl Analysis {
     pub fn fence(&mut self, tid: Tid, order: Order) {
         if order.acquires() {
             let thread = &mut self.threads[tid as usize];
-            thread.current.assign(&mut self.clocks, &thread.acquire);
+            thread.current.assign(&thread.acquire);
             thread.vector.join(&thread.vector_acquire.0);
         }
         if order == Order::SeqCst {
@@ -623,10 +621,14 @@ impl Analysis {
                 self.locations[FENCE as usize].base = Stamp::INITIAL;
             }
             self.perform(tid, FENCE, Order::AcqRel, Done::Update(0), 0);
+            let thread = &mut self.threads[tid as usize];
+            thread.current.include(Whose::S, self.in_order);
+            thread.acquire.include(Whose::S, self.in_order);
+            self.locations[FENCE as usize].view.include(Whose::S, self.in_order);
         }
         if order.releases() {
             let thread = &mut self.threads[tid as usize];
-            thread.release.assign(&mut self.clocks, &thread.current);
+            thread.release.assign(&thread.current);
             thread.vector_release.0.clone_from(&thread.vector.0);
             self.next_epoch(tid);
         }
@@ -661,9 +663,7 @@ impl Analysis {
 
     /// The object is no more; its number may be used again.
     pub fn remove_object(&mut self, object: Object) {
-        let mut old = std::mem::take(&mut self.objects[object as usize]);
-        old.sc.clear(&mut self.clocks);
-        old.view.clear(&mut self.clocks);
+        self.objects[object as usize] = Synchroniser::default();
         self.free_objects.push(object);
     }
 
@@ -671,8 +671,8 @@ impl Analysis {
     pub fn release(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
         let object = &mut self.objects[object as usize];
-        object.sc.join(&mut self.clocks, &thread.sc);
-        object.view.join(&mut self.clocks, &thread.current);
+        object.sc.join(&thread.sc);
+        object.view.join(&thread.current);
         object.vector.join(&thread.vector.0);
         self.next_epoch(tid);
     }
@@ -681,19 +681,17 @@ impl Analysis {
     pub fn acquire(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
         let object = &mut self.objects[object as usize];
-        thread.sc.join(&mut self.clocks, &object.sc);
-        let fences_matter = !thread.acquire.same(&thread.current);
-        thread.current.join(&mut self.clocks, &object.view);
-        if fences_matter {
-            thread.acquire.join(&mut self.clocks, &object.view);
-        } else {
-            thread.acquire.assign(&mut self.clocks, &thread.current);
-        }
+        thread.sc.join(&object.sc);
+        thread.current.join(&object.view);
+        thread.acquire.join(&object.view);
         thread.vector.join(&object.vector.0);
     }
+}
 
-    /// How many bytes the clocks take.
-    pub fn bytes(&self) -> usize {
-        self.clocks.bytes()
-    }
+fn show(all: &mut Vec<Seen>, whose: Whose, access: u64, stamp: Stamp, limit: Limit) {
+    let index = all.iter().position(|seen| seen.whose() == whose).unwrap_or_else(|| {
+        all.push(Seen::new(whose));
+        all.len() - 1
+    });
+    all[index].show(access, stamp, limit);
 }

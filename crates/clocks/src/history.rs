@@ -7,10 +7,22 @@
 //! writes themselves, and nobody need announce anything. A history has a limit; what is older is
 //! forgotten, and questions about it are answered as the asker says.
 
-use crate::location::Stamp;
+use crate::knowledge::Stamp;
 use crate::order::Order;
 use crate::vector::{Shared, Vectors};
 use std::collections::VecDeque;
+
+/// How much of the past is remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit(pub usize);
+
+impl Limit {
+    /// Is there no room for more than so many? There is always room for two.
+    #[inline]
+    pub fn is_reached(self, count: usize) -> bool {
+        count >= self.0.max(2)
+    }
+}
 
 /// A write as a location remembers it.
 #[derive(Clone, Debug)]
@@ -37,8 +49,8 @@ pub struct History(VecDeque<Write>);
 
 impl History {
     /// Adds the newest write and forgets the oldest beyond `limit`.
-    pub fn push(&mut self, write: Write, limit: usize, vectors: &mut Vectors) {
-        while self.0.len() >= limit.max(2) {
+    pub fn push(&mut self, write: Write, limit: Limit, vectors: &mut Vectors) {
+        while limit.is_reached(self.0.len()) {
             if let Some(old) = self.0.pop_front() {
                 vectors.give_back(old.published);
             }

@@ -8,8 +8,7 @@
 //! memory could hand the thread an old value. Races on plain data are found with *vector clocks*, the
 //! same way, exactly for fences.
 //!
-//! * [`location`]: location clocks, as persistent maps whose joins cost what differs.
-//! * [`tracked`]: the same, with a quick test that there is nothing to join.
+//! * [`knowledge`]: location clocks, as vector clocks over the threads' accesses.
 //! * [`vector`]: vector clocks.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
@@ -20,11 +19,10 @@
 
 pub mod analysis;
 pub mod history;
-pub mod location;
+pub mod knowledge;
 pub mod order;
 pub mod shadow;
 pub mod trace;
-pub mod tracked;
 pub mod vector;
 
 pub use analysis::{Analysis, Loc, Object, Site, Stale, Tid};
