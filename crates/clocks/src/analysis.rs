@@ -72,6 +72,15 @@ struct Thread {
     vector_acquire: Vector,
     vector_release: Vector,
     doubt: Option<Doubt>,
+    repeatable: Repeatable,
+}
+
+/// The thread's last access, if it was a load; location [`FENCE`] otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeatable {
+    loc: Loc,
+    stamp: Stamp,
+    acquired: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -228,7 +237,7 @@ impl Analysis {
                 let old = std::mem::take(&mut self.threads[tid as usize]);
                 if !child.vector.includes(&old.vector) {
                     // Too many threads: this one is taken to know of all that the old one came after.
-                    child.vector.join(&old.vector.0);
+                    child.vector.join(&old.vector);
                     child.sc.join(&old.sc);
                     child.current.join(&old.current);
                     child.current.join(&old.sc);
@@ -245,6 +254,7 @@ impl Analysis {
         self.threads[tid as usize] = child;
         self.next_epoch(tid);
         if let Some(parent) = parent {
+            self.threads[parent as usize].repeatable = Repeatable::default();
             self.next_epoch(parent);
         }
         tid
@@ -264,10 +274,11 @@ impl Analysis {
     pub fn join(&mut self, tid: Tid, child: Tid) {
         let ended = std::mem::take(&mut self.threads[child as usize]);
         let thread = &mut self.threads[tid as usize];
+        thread.repeatable = Repeatable::default();
         thread.sc.join(&ended.sc);
         thread.current.join(&ended.current);
         thread.acquire.join(&ended.current);
-        thread.vector.join(&ended.vector.0);
+        thread.vector.join(&ended.vector);
         self.threads[child as usize] = ended;
         self.retire(child);
     }
@@ -454,6 +465,14 @@ impl Analysis {
         possible.then_some(stale)
     }
 
+    /// Is this a load that the thread repeats, with nothing in between that could matter? Then there is
+    /// nothing to ask and nothing to learn, and it is done.
+    #[inline]
+    pub fn repeats(&self, tid: Tid, loc: Loc, order: Order) -> bool {
+        let Repeatable { loc: last, stamp, acquired } = self.threads[tid as usize].repeatable;
+        last == loc && stamp == self.locations[loc as usize].stamp && acquired == order.acquires()
+    }
+
     /// `tid` accessed an atomic location.
     pub fn perform(&mut self, tid: Tid, loc: Loc, order: Order, done: Done, site: Site) {
         let doubt = match done {
@@ -468,6 +487,10 @@ impl Analysis {
             location.stamp = location.stamp.next(matches!(done, Done::Update(_)));
         }
         let stamp = location.stamp;
+        thread.repeatable = match done {
+            Done::Read if doubt.is_none() => Repeatable { loc, stamp, acquired: order.acquires() },
+            _ => Repeatable::default(),
+        };
         let me = Whose::thread(tid);
         self.performed[tid as usize] += 1;
         let access = self.performed[tid as usize];
@@ -559,11 +582,11 @@ impl Analysis {
         let kept = if is_update && !self.vectors.get(&location.published).is_empty() {
             let mut joined = published.clone();
             joined.join(self.vectors.get(&location.published));
-            self.vectors.keep(&joined.0)
-        } else if published.0.is_empty() {
+            self.vectors.keep(&joined)
+        } else if published.is_empty() {
             Shared::EMPTY
         } else {
-            self.vectors.keep(&published.0)
+            self.vectors.keep(published)
         };
         let share = self.vectors.share(&kept);
         self.vectors.give_back(std::mem::replace(&mut location.published, kept));
@@ -608,10 +631,11 @@ impl Analysis {
 
     /// `tid` passed a fence.
     pub fn fence(&mut self, tid: Tid, order: Order) {
+        self.threads[tid as usize].repeatable = Repeatable::default();
         if order.acquires() {
             let thread = &mut self.threads[tid as usize];
             thread.current.assign(&thread.acquire);
-            thread.vector.join(&thread.vector_acquire.0);
+            thread.vector.join(&thread.vector_acquire);
         }
         if order == Order::SeqCst {
             if self.is_worn_out(FENCE) {
@@ -629,7 +653,7 @@ impl Analysis {
         if order.releases() {
             let thread = &mut self.threads[tid as usize];
             thread.release.assign(&thread.current);
-            thread.vector_release.0.clone_from(&thread.vector.0);
+            thread.vector_release.assign(&thread.vector);
             self.next_epoch(tid);
         }
     }
@@ -670,21 +694,23 @@ impl Analysis {
     /// What `tid` did so far comes before whatever a thread does after it acquires the object.
     pub fn release(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
+        thread.repeatable = Repeatable::default();
         let object = &mut self.objects[object as usize];
         object.sc.join(&thread.sc);
         object.view.join(&thread.current);
-        object.vector.join(&thread.vector.0);
+        object.vector.join(&thread.vector);
         self.next_epoch(tid);
     }
 
     /// What `tid` does from now on comes after whatever was released to the object.
     pub fn acquire(&mut self, tid: Tid, object: Object) {
         let thread = &mut self.threads[tid as usize];
+        thread.repeatable = Repeatable::default();
         let object = &mut self.objects[object as usize];
         thread.sc.join(&object.sc);
         thread.current.join(&object.view);
         thread.acquire.join(&object.view);
-        thread.vector.join(&object.vector.0);
+        thread.vector.join(&object.vector);
     }
 }
 

@@ -86,18 +86,18 @@ impl Knowledge {
     /// Learns all that `other` knows.
     #[inline]
     pub fn join(&mut self, other: &Knowledge) {
-        self.0.join(&other.0.0);
+        self.0.join(&other.0);
     }
 
     /// Becomes what `other` is.
     #[inline]
     pub fn assign(&mut self, other: &Knowledge) {
-        self.0.0.clone_from(&other.0.0);
+        self.0.assign(&other.0);
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.0.0.clear();
+        self.0.clear();
     }
 }
 

@@ -1,47 +1,106 @@
 //! Vector clocks: for every thread, up to which of its epochs someone knows of what it did.
 //!
-//! An epoch of a thread ends when it releases. Clocks that locations keep are immutable and shared
-//! ([`Vectors`]); a thread's own clock is a plain vector that it changes all the time.
+//! An epoch of a thread ends when it releases. Most programs have few threads at a time, and a clock of
+//! theirs is one cache line; what more threads need is elsewhere. Clocks that locations keep are immutable
+//! and shared ([`Vectors`]).
 
-/// A thread's own clock.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Vector(pub Vec<u64>);
+/// How many entries are in the clock itself.
+const NEAR: usize = 7;
+
+/// A vector clock.
+#[derive(Clone, Debug, Default)]
+pub struct Vector {
+    near: [u64; NEAR],
+    /// The entries from [`NEAR`] on.
+    far: Option<Box<Vec<u64>>>,
+}
+
+impl PartialEq for Vector {
+    fn eq(&self, other: &Vector) -> bool {
+        self.includes(other) && other.includes(self)
+    }
+}
+
+impl Eq for Vector {}
 
 impl Vector {
     /// The epoch known of a thread.
     #[inline]
     pub fn get(&self, thread: usize) -> u64 {
-        self.0.get(thread).copied().unwrap_or(0)
+        match thread {
+            0..NEAR => self.near[thread],
+            _ => self.far().get(thread - NEAR).copied().unwrap_or(0),
+        }
     }
 
     /// Sets the epoch known of a thread.
+    #[inline]
     pub fn set(&mut self, thread: usize, epoch: u64) {
-        if self.0.len() <= thread {
-            self.0.resize(thread + 1, 0);
+        match thread {
+            0..NEAR => self.near[thread] = epoch,
+            _ => {
+                let far = self.far.get_or_insert_default();
+                if far.len() <= thread - NEAR {
+                    far.resize(thread - NEAR + 1, 0);
+                }
+                far[thread - NEAR] = epoch;
+            }
         }
-        self.0[thread] = epoch;
+    }
+
+    #[inline]
+    fn far(&self) -> &[u64] {
+        self.far.as_deref().map_or(&[], |far| far)
+    }
+
+    /// Is nothing known?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.near == [0; NEAR] && self.far().iter().all(|&epoch| epoch == 0)
     }
 
     /// Is nothing new in `other`?
     #[inline]
     pub fn includes(&self, other: &Vector) -> bool {
-        other.0.iter().enumerate().all(|(thread, &epoch)| epoch <= self.get(thread))
+        let near = self.near.iter().zip(&other.near).all(|(mine, theirs)| theirs <= mine);
+        let far = |(index, &epoch): (usize, &u64)| epoch <= self.get(NEAR + index);
+        near && other.far().iter().enumerate().all(far)
     }
 
-    /// Learns all that `other` knows. Was there anything new?
+    /// Learns all that `other` knows.
     #[inline]
-    pub fn join(&mut self, other: &[u64]) -> bool {
-        if self.0.len() < other.len() {
-            self.0.resize(other.len(), 0);
+    pub fn join(&mut self, other: &Vector) {
+        for (mine, theirs) in self.near.iter_mut().zip(&other.near) {
+            *mine = (*mine).max(*theirs);
         }
-        let mut news = false;
-        for (mine, &theirs) in self.0.iter_mut().zip(other) {
-            if *mine < theirs {
-                *mine = theirs;
-                news = true;
-            }
+        if other.far.is_some() {
+            self.join_far(other.far());
         }
-        news
+    }
+
+    #[cold]
+    fn join_far(&mut self, other: &[u64]) {
+        let far = self.far.get_or_insert_default();
+        if far.len() < other.len() {
+            far.resize(other.len(), 0);
+        }
+        for (mine, &theirs) in far.iter_mut().zip(other) {
+            *mine = (*mine).max(theirs);
+        }
+    }
+
+    /// Becomes what `other` is.
+    #[inline]
+    pub fn assign(&mut self, other: &Vector) {
+        self.near = other.near;
+        if self.far.is_some() || other.far.is_some() {
+            self.far.clone_from(&other.far);
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Vector::default();
     }
 }
 
@@ -57,29 +116,28 @@ impl Shared {
 /// The arena that shared vector clocks live in.
 #[derive(Clone, Debug)]
 pub struct Vectors {
-    slots: Vec<(u32, Vec<u64>)>,
+    slots: Vec<(u32, Vector)>,
     free: Vec<u32>,
 }
 
 impl Default for Vectors {
     fn default() -> Self {
-        Vectors { slots: vec![(u32::MAX, Vec::new())], free: Vec::new() }
+        Vectors { slots: vec![(u32::MAX, Vector::default())], free: Vec::new() }
     }
 }
 
 impl Vectors {
     /// A shared copy of `clock`.
-    pub fn keep(&mut self, clock: &[u64]) -> Shared {
+    pub fn keep(&mut self, clock: &Vector) -> Shared {
         match self.free.pop() {
             Some(index) => {
                 let (references, kept) = &mut self.slots[index as usize];
                 *references = 1;
-                kept.clear();
-                kept.extend_from_slice(clock);
+                kept.assign(clock);
                 Shared(index)
             }
             None => {
-                self.slots.push((1, clock.to_vec()));
+                self.slots.push((1, clock.clone()));
                 Shared((self.slots.len() - 1) as u32)
             }
         }
@@ -93,9 +151,9 @@ impl Vectors {
         Shared(clock.0)
     }
 
-    /// Its entries.
+    /// The clock itself.
     #[inline]
-    pub fn get(&self, clock: &Shared) -> &[u64] {
+    pub fn get(&self, clock: &Shared) -> &Vector {
         &self.slots[clock.0 as usize].1
     }
 
@@ -108,6 +166,44 @@ impl Vectors {
         slot.0 -= 1;
         if slot.0 == 0 {
             self.free.push(clock.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Catches entries that get lost where a clock goes beyond its cache line.
+    #[test]
+    fn clocks_are_maps_joined_by_maximum() {
+        let mut state = 1u64;
+        let mut below = |bound: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % bound
+        };
+        let mut pool = vec![(Vector::default(), BTreeMap::<usize, u64>::new()); 4];
+        for step in 0..20_000 {
+            let (i, j) = (below(4), below(4));
+            let other = pool[j].clone();
+            let (clock, map) = &mut pool[i];
+            match below(8) {
+                0 => clock.join(&other.0),
+                1 => clock.assign(&other.0),
+                2 if step % 50 == 0 => clock.clear(),
+                _ => clock.set(below(2 * NEAR), step),
+            }
+            for thread in 0..2 * NEAR {
+                let (mine, theirs) = (map.get(&thread).copied(), other.1.get(&thread).copied());
+                let now = clock.get(thread);
+                let allowed = [mine.unwrap_or(0), theirs.unwrap_or(0), step, 0];
+                assert!(allowed.contains(&now), "step {step}");
+                map.insert(thread, now);
+            }
+            assert_eq!(clock.is_empty(), map.values().all(|&epoch| epoch == 0));
+            let includes = map.iter().all(|(thread, &epoch)| epoch >= other.0.get(*thread));
+            assert_eq!(clock.includes(&other.0), includes, "step {step}");
         }
     }
 }

@@ -399,7 +399,11 @@ fn run(seed: u64, family: &Family, steps: usize) -> Result<Counts, String> {
                 }
                 counts.stale += usize::from(expected.is_some());
                 counts.accesses += 1;
-                real.perform(t, loc, order, done, 1);
+                if intent == Intent::Load && real.repeats(t, loc, order) {
+                    counts.repeated += 1;
+                } else {
+                    real.perform(t, loc, order, done, 1);
+                }
                 reference.perform(u, x, order, done);
             }
         }
@@ -412,6 +416,7 @@ struct Counts {
     accesses: usize,
     stale: usize,
     races: usize,
+    repeated: usize,
 }
 
 #[test]
@@ -426,11 +431,13 @@ fn every_answer_is_that_of_the_definition() {
                     sum.accesses += counts.accesses;
                     sum.stale += counts.stale;
                     sum.races += counts.races;
+                    sum.repeated += counts.repeated;
                 }
                 Err(error) => panic!("family {number}, seed {seed}, {error}"),
             }
         }
-        let Counts { accesses, stale, races } = sum;
+        let Counts { accesses, stale, races, repeated } = sum;
+        assert!(repeated > 0, "some loads are repeated");
         println!("family {number}: {accesses} accesses, {stale} may be stale, {races} races");
         assert!(stale * 200 > accesses && stale * 10 < accesses * 9, "both answers are common");
         assert!(races > 0, "some runs have races");

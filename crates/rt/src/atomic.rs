@@ -172,6 +172,15 @@ pub fn access<T: Word>(
     let order = if done == Done::Read { plan.failure } else { plan.order };
     let loc = state.location(at as usize, T::SIZE, found.bits());
     let watched = !state.locations[loc as usize].foreign;
+    if plan.operation == Operation::Load
+        && watched
+        && state.recorder.is_none()
+        && state.analysis.repeats(thread.tid, loc, order)
+    {
+        drop(state);
+        thread.busy = false;
+        return found;
+    }
     let stale = match watched {
         true => state.analysis.arrive(thread.tid, loc, plan.order, plan.intent),
         false => None,

@@ -95,7 +95,7 @@ impl Thread {
     /// Copies the clock that the analysis has for this thread.
     pub fn refresh(&mut self, state: &crate::state::State) {
         let clock = state.analysis.vector(self.tid);
-        self.clock.0.clone_from(&clock.0);
+        self.clock.assign(clock);
         let epoch = Epoch::new(self.tid, clock.get(self.tid as usize));
         if epoch != self.epoch {
             self.epoch = epoch;
