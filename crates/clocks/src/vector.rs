@@ -12,7 +12,7 @@ const NEAR: usize = 7;
 pub struct Vector {
     near: [u64; NEAR],
     /// The entries from [`NEAR`] on.
-    far: Option<Box<Vec<u64>>>,
+    far: Option<Box<[u64]>>,
 }
 
 impl PartialEq for Vector {
@@ -39,18 +39,26 @@ impl Vector {
         match thread {
             0..NEAR => self.near[thread] = epoch,
             _ => {
-                let far = self.far.get_or_insert_default();
-                if far.len() <= thread - NEAR {
-                    far.resize(thread - NEAR + 1, 0);
-                }
-                far[thread - NEAR] = epoch;
+                let index = thread - NEAR;
+                self.widened(index + 1)[index] = epoch;
             }
         }
     }
 
     #[inline]
     fn far(&self) -> &[u64] {
-        self.far.as_deref().map_or(&[], |far| far)
+        self.far.as_deref().unwrap_or(&[])
+    }
+
+    /// Room for so many entries elsewhere.
+    #[cold]
+    fn widened(&mut self, count: usize) -> &mut [u64] {
+        if self.far().len() < count {
+            let mut wider = vec![0; count];
+            wider[..self.far().len()].copy_from_slice(self.far());
+            self.far = Some(wider.into());
+        }
+        self.far.as_deref_mut().unwrap_or_default()
     }
 
     /// Is nothing known?
@@ -80,11 +88,7 @@ impl Vector {
 
     #[cold]
     fn join_far(&mut self, other: &[u64]) {
-        let far = self.far.get_or_insert_default();
-        if far.len() < other.len() {
-            far.resize(other.len(), 0);
-        }
-        for (mine, &theirs) in far.iter_mut().zip(other) {
+        for (mine, &theirs) in self.widened(other.len()).iter_mut().zip(other) {
             *mine = (*mine).max(theirs);
         }
     }
