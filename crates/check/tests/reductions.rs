@@ -46,7 +46,8 @@ fn variants(states: u64) -> Vec<(&'static str, Settings)> {
     variants
 }
 
-/// Compares all variants that end within their limits; says how often `none` did.
+/// Compares the variants that end within their limits where `none`, which comes first, does; says how
+/// often it did.
 fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usize {
     let mut plain = 0;
     for (model, observational) in
@@ -60,9 +61,12 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
                 matches!(verdict, Verdict::Undecided(Why::Limit(_)))
             };
             if outcome.answers.iter().any(limited) {
-                continue; // says nothing
+                if expected.is_none() {
+                    break; // nothing to compare with
+                }
+                continue;
             }
-            plain += usize::from(*variant == "none");
+            plain += usize::from(expected.is_none());
             let found = violations(&outcome);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert_eq!(
@@ -77,11 +81,12 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
     plain
 }
 
-/// Random programs with everything the language has, loops included.
+/// Random programs with everything the language has, loops included. `FENCEPOST_REDUCTION_PROGRAMS`
+/// asks for more of them.
 #[test]
 fn random_programs() {
     let asked = std::env::var("FENCEPOST_REDUCTION_PROGRAMS").ok();
-    let count = asked.and_then(|count| count.parse().ok()).unwrap_or(2000);
+    let count = asked.and_then(|count| count.parse().ok()).unwrap_or(400);
     let allow = Allow { light_fences: false, ..Allow::EVERYTHING };
     std::thread::scope(|scope| {
         for part in 0..2 {
@@ -101,7 +106,7 @@ fn random_programs() {
 fn symmetric_programs() {
     let allow = Allow { light_fences: false, loops: false, ..Allow::EVERYTHING };
     let variants = variants(STATES);
-    for seed in 0..200 {
+    for seed in 0..100 {
         let config = Config { threads: 1..=1, instructions: 2..=4, allow, ..Config::default() };
         let mut program = random::program(seed, &config);
         let Some(thread) = program.threads.pop() else { continue };
@@ -199,6 +204,8 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.expect("a readable corpus").path();
         match path.is_dir() {
             true => find(&path, found),
+            // Libraries are for another question.
+            false if path.components().any(|part| part.as_os_str() == "refine") => {}
             false if path.extension().is_some_and(|e| e == "fp") => found.push(path),
             false => {}
         }

@@ -298,13 +298,8 @@ impl Memory for Rc20 {
     fn arrive(&self, state: &State, tid: Tid, instr: &Instr, action: &Action) -> Option<Violation> {
         let taint = state.taint[tid.index()];
         if !taint.is_empty() && !matches!(instr, Instr::Assign { .. }) {
-            let used = match action {
-                Action::Cas { loc, expected, .. } => {
-                    thread::inputs(instr, state.values[loc.index()] == *expected)
-                }
-                _ => instr.inputs(),
-            };
-            if !used.intersect(taint).is_empty() {
+            // A CAS may succeed whatever the memory holds now, so all its inputs count.
+            if !instr.inputs().intersect(taint).is_empty() {
                 return Some(Violation::Dependency);
             }
         }
