@@ -218,6 +218,9 @@ impl<'a> Explorer<'a> {
         self.cut_by_quick_look = quick.is_some()
             && report.limit == Some(search::Limit::States)
             && report.findings.iter().all(|found| !search::Model::stops(&product, &found.finding));
+        if !self.cut_by_quick_look {
+            self.cost.limit = self.cost.limit.or(report.limit);
+        }
         let cut = if report.exhausted || self.cut_by_quick_look {
             None
         } else if !self.faults.is_empty() {

@@ -171,6 +171,8 @@ pub struct Cost {
     pub searches: u64,
     /// Longest path explored.
     pub depth: u64,
+    /// A limit that cut a search short.
+    pub limit: Option<search::Limit>,
     /// Wall-clock time.
     pub elapsed: Duration,
 }
