@@ -3,7 +3,8 @@
  *
  *   fencepost_wait(&x, v, order)          blocks until x is v: `while (load(&x) != v) ;`
  *   fencepost_bcas(&x, v, w, order)       blocks until x was v and is now w
- *   fencepost_begin(), fencepost_end()    a transaction
+ *   fencepost_begin(), fencepost_end()    a transaction: what is in between should look atomic, which
+ *                                         `fencepost run --record` and `replay --transactions` tell
  *   fencepost_ignore_begin(), _end()      report nothing that this thread does in between
  *
  * A loop written out is recognised as well. A wait says more: what matters is only whether x can be
@@ -26,6 +27,9 @@ void __fencepost_bcas2(void *, unsigned short, unsigned short, int);
 void __fencepost_bcas4(void *, unsigned int, unsigned int, int);
 void __fencepost_bcas8(void *, unsigned long long, unsigned long long, int);
 void __fencepost_ignore(int);
+void __fencepost_transaction(int);
+#define fencepost_begin() __fencepost_transaction(1)
+#define fencepost_end() __fencepost_transaction(0)
 #define fencepost_ignore_begin() __fencepost_ignore(1)
 #define fencepost_ignore_end() __fencepost_ignore(-1)
 #define __fencepost_wait(size, at, value, order)                                                     \
@@ -39,13 +43,11 @@ void __fencepost_ignore(int);
    : (size) == 4 ? __fencepost_bcas4((void *)(at), (unsigned int)(value), (unsigned int)(desired), order) \
                  : __fencepost_bcas8((void *)(at), (unsigned long long)(value), (unsigned long long)(desired), order))
 #else
+#define fencepost_begin() ((void)0)
+#define fencepost_end() ((void)0)
 #define fencepost_ignore_begin() ((void)0)
 #define fencepost_ignore_end() ((void)0)
 #endif
-
-/* Transactions are marked for readers of the source; recordings do not have them yet. */
-#define fencepost_begin() ((void)0)
-#define fencepost_end() ((void)0)
 
 #ifdef __cplusplus
 }

@@ -487,6 +487,38 @@ fn recordings() {
     }
 }
 
+/// Transactions that the program marks, judged by `fencepost serial`.
+#[test]
+fn transactions() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("bank.c") {
+        for (define, serializable) in [("-DWHOLE", true), ("-DSPLIT", false)] {
+            let program = bench.build(compiler, "bank.c", &[level, define], "program");
+            let mut always = true;
+            for seed in 0..20 {
+                let seed = seed.to_string();
+                let options = ["--schedule", "random", "--seed", &seed, "--record", "recording"];
+                assert_eq!(bench.run(&program, &options).code, Some(0), "no race, nothing stale");
+                let run = |arguments: &[&str]| {
+                    bench.fencepost().args(arguments).output().expect("fencepost runs")
+                };
+                let replayed = run(&["replay", "recording", "--transactions", "run.txt"]);
+                assert_eq!(replayed.status.code(), Some(0), "{}", text(&replayed.stderr));
+                let judged = run(&["serial", "run.txt"]);
+                let lines = std::fs::read_to_string(bench.path("run.txt")).expect("a file");
+                assert_eq!(lines.matches(" begin").count(), 2, "{lines}");
+                assert!(lines.contains("@bank.c:"), "{lines}");
+                match judged.status.code() {
+                    Some(0) => {}
+                    Some(1) => always = false,
+                    other => panic!("{other:?}: {}\n{lines}", text(&judged.stderr)),
+                }
+            }
+            assert_eq!(always, serializable, "{compiler} {level} {define}");
+        }
+    }
+}
+
 /// The faces that other commands have, about source files of the program.
 #[test]
 fn reports_in_files() {

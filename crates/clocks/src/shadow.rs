@@ -36,6 +36,9 @@ const SETS: usize = 1 << 20;
 pub struct Epoch(u64);
 
 impl Epoch {
+    /// One that no cell has.
+    pub const NOBODY: Epoch = Epoch((1 << MASK) - 1);
+
     /// A thread's epoch, with no bytes yet.
     pub fn new(thread: u16, epoch: u64) -> Self {
         debug_assert!(thread < 1 << (MASK - THREAD));

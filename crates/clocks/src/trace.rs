@@ -123,6 +123,13 @@ pub enum Event {
         /// So many.
         bytes: u64,
     },
+    /// A transaction begins or ends.
+    Transaction {
+        /// Whose.
+        tid: Tid,
+        /// Does it begin?
+        begins: bool,
+    },
     /// The end.
     End {
         /// The tree of calls: each site's caller and address.
@@ -207,6 +214,9 @@ impl Event {
             }
             Event::Clear { address, bytes } => {
                 put(&[14, *address, *bytes]);
+            }
+            Event::Transaction { tid, begins } => {
+                put(&[16, u64::from(*tid), u64::from(*begins)]);
             }
             Event::End { nodes, maps } => {
                 put(&[15, nodes.len() as u64]);
@@ -338,6 +348,7 @@ impl<'a> Reader<'a> {
                 let mask = u8::try_from(what >> 1).map_err(|_| nonsense)?;
                 Event::Plain { tid, address, mask, is_write: what & 1 == 1, site: self.small()? }
             }
+            16 => Event::Transaction { tid: self.small()?, begins: self.small::<u8>()? == 1 },
             14 => Event::Clear { address: self.number()?, bytes: self.number()? },
             15 => {
                 let count = self.number()?;
@@ -525,7 +536,7 @@ impl Replay {
                     self.cells.remove(&at);
                 }
             }
-            Event::End { .. } => {}
+            Event::Transaction { .. } | Event::End { .. } => {}
         }
         Ok(Vec::new())
     }
@@ -615,9 +626,10 @@ impl Replay {
         let ok = match *event {
             Event::Start { parent } => parent.is_none_or(thread),
             Event::Join { tid, child } => thread(tid) && thread(child),
-            Event::Retire { tid } | Event::Fence { tid, .. } | Event::Plain { tid, .. } => {
-                thread(tid)
-            }
+            Event::Retire { tid }
+            | Event::Fence { tid, .. }
+            | Event::Plain { tid, .. }
+            | Event::Transaction { tid, .. } => thread(tid),
             Event::Reset { loc, .. } | Event::Remove { loc } => self.is_live(loc),
             Event::Atomic { tid, loc, .. } => thread(tid) && self.is_live(loc),
             Event::RemoveObject { object } => self.analysis.has_object(object),

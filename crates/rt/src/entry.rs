@@ -20,6 +20,7 @@ use crate::system;
 use crate::thread;
 use clocks::Order;
 use clocks::analysis::Intent;
+use clocks::trace::Event;
 use libc::{c_char, c_int, c_long, c_uint, c_void, pthread_t, timespec};
 use std::arch::global_asm;
 use std::sync::OnceLock;
@@ -729,6 +730,20 @@ extern "C" fn __fencepost_ignore(change: c_int) {
     if let Some(thread) = thread::current() {
         thread.ignored = thread.ignored.saturating_add_signed(change);
     }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __fencepost_transaction(begins: c_int) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy || state::options().record.is_none() {
+        return;
+    }
+    schedule::point(thread, __fencepost_transaction as *const () as usize);
+    thread.busy = true;
+    if let Some(recorder) = &mut state::lock().recorder {
+        recorder.record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
+    }
+    thread.busy = false;
 }
 
 // Threads

@@ -14,11 +14,11 @@ pub fn access<const WRITE: bool>(address: usize, size: usize, pc: usize) {
     let mask = (((1u32 << size) - 1) << (address & 7)) as u8;
     let cell = memory::cell(address);
     if WRITE {
-        if cell.wrote(thread.epoch, mask) {
+        if cell.wrote(thread.quick, mask) {
             return;
         }
     } else {
-        if cell.accessed(thread.epoch, mask) {
+        if cell.accessed(thread.quick, mask) {
             return;
         }
         let set = cell.reader_set();
@@ -71,7 +71,7 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
         let conflict = cell.read(&me, mask, state::sets());
         sites.read.store(site, relaxed);
         let set = cell.reader_set();
-        if set != 0 && state::sets().contains(set, thread.epoch, mask) {
+        if set != 0 && !recording && state::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
         }
         conflict

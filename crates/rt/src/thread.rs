@@ -22,6 +22,9 @@ pub struct Thread {
     pub tid: Tid,
     /// Its epoch, ready to be compared with those in cells.
     pub epoch: Epoch,
+    /// The same, for plain accesses that need not be looked at twice; nobody's while recording, which
+    /// wants them all.
+    pub quick: Epoch,
     /// Is it inside the runtime? Then signal handlers are not analysed.
     pub busy: bool,
     /// Is it choosing who goes on? What it waits for then is nobody's business.
@@ -67,6 +70,7 @@ pub fn enter(tid: Tid) {
     let thread = Box::new(Thread {
         tid,
         epoch: Epoch::new(tid, 0),
+        quick: Epoch::new(tid, 0),
         busy: true,
         deciding: false,
         ignored: 0,
@@ -99,6 +103,10 @@ impl Thread {
         let epoch = Epoch::new(self.tid, clock.get(self.tid as usize));
         if epoch != self.epoch {
             self.epoch = epoch;
+            self.quick = match crate::state::options().record {
+                None => epoch,
+                Some(_) => Epoch::NOBODY,
+            };
             self.reader_sets = [0; 16];
         }
     }

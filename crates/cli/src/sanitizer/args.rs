@@ -105,6 +105,10 @@ pub struct Replay {
     /// The recording
     #[arg(value_name = "FILE")]
     pub recording: PathBuf,
+    /// Write the accesses, and the transactions between fencepost_begin() and fencepost_end(), to this file
+    /// as `fencepost serial` reads them
+    #[arg(long, value_name = "FILE")]
+    pub transactions: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]

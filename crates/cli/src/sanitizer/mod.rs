@@ -4,7 +4,8 @@
 //! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; [`rust_std`]: what the latter two link.
 //! * [`raw`], [`symbols`], [`finding`], [`text`]: what the runtime wrote, with names for addresses, once
 //!   each, for people.
-//! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`.
+//! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
+//!   [`transactions`]: a recording for `fencepost serial`.
 
 pub mod args;
 mod compiler;
@@ -16,6 +17,7 @@ mod replay;
 mod rust_std;
 mod symbols;
 mod text;
+mod transactions;
 mod unpack;
 
 use crate::terminal;

@@ -5,6 +5,8 @@ use super::filter::Filter;
 use super::finding::Collection;
 use super::launch::{Progress, show};
 use super::raw::{self, Raw};
+use super::symbols::Symbols;
+use super::transactions;
 use super::{FOUND, text};
 use crate::exit::Exit;
 use crate::faces::Faces;
@@ -50,6 +52,17 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let mut raw = Raw::parse(&maps);
     let mappings = Raw::mappings(&maps);
     raw.findings = findings.map(|finding| (finding, mappings.clone())).collect();
+    if let Some(path) = &args.transactions {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let place = |site: u32, symbols: &mut Symbols| {
+            let innermost: Vec<u64> = stack(site).into_iter().take(1).collect();
+            let frames = symbols.stack(&innermost, &mappings);
+            frames.iter().find_map(|frame| Some((frame.file.clone()?, frame.line?)))
+        };
+        let events = Reader::new(&bytes).map_err(unreadable)?.filter_map(Result::ok);
+        let out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+        transactions::write(events, place, out).map_err(failed)?;
+    }
     let mut collection = Collection::new(Filter::new(&args.output)?);
     for index in collection.add(&raw, None) {
         show(&collection, index, &args.output, &Progress::new(1));
