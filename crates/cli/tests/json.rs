@@ -162,20 +162,29 @@ fn exit_codes_of_many_files() {
     assert_eq!(code(&format!("{holds} nowhere.fp {violated}")), Some(2));
 }
 
+/// The validator for a schema in `docs/`.
+fn published(name: &str) -> jsonschema::Validator {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = root.join(format!("docs/{name}.schema.json"));
+    let schema = std::fs::read_to_string(file).expect("a schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    jsonschema::draft202012::new(&schema).expect("a schema")
+}
+
+/// What is wrong with an object, by a schema.
+fn complaints(validator: &jsonschema::Validator, object: &Value) -> Vec<String> {
+    let errors = validator.iter_errors(object);
+    errors.map(|error| format!("{}: {error}", error.instance_path)).collect()
+}
+
 /// What is published about the output is true of it: every model, every kind of answer.
 #[test]
 fn schema() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("docs/finding.schema.json")).expect("a schema");
-    let schema: Value = serde_json::from_str(&text).expect("JSON");
-    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let validator = published("finding");
     let mut seen = std::collections::BTreeSet::new();
     let mut examine = |run: &run::Run| {
         for object in objects(run) {
-            let errors: Vec<String> = validator
-                .iter_errors(&object)
-                .map(|error| format!("{}: {error}", error.instance_path))
-                .collect();
+            let errors = complaints(&validator, &object);
             assert!(errors.is_empty(), "{errors:#?}\n{object:#}");
             seen.insert(object["witness"]["problem"].as_str().unwrap_or("none").to_string());
         }
@@ -214,10 +223,7 @@ fn schema() {
 /// The same schema holds for libraries; what they add is there.
 #[test]
 fn libraries() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("docs/finding.schema.json")).expect("a schema");
-    let schema: Value = serde_json::from_str(&text).expect("JSON");
-    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let validator = published("finding");
     let mut verdicts = Vec::new();
     for arguments in [
         "example-2-1.fp",
@@ -343,4 +349,49 @@ fn runs_and_certificates_agree() {
         compared += 1;
     }
     assert!(compared > 10, "{compared}");
+}
+
+/// Recordings and programs with transactions have a schema of their own.
+#[test]
+fn transactions() {
+    let validator = published("serial");
+    let mut seen = std::collections::BTreeSet::new();
+    let mut examine = |run: &Run| {
+        assert!(!run.stdout.is_empty(), "{run:?}");
+        for line in run.stdout.lines() {
+            let object: Value = serde_json::from_str(line).expect("a line is an object");
+            let errors = complaints(&validator, &object);
+            assert!(errors.is_empty(), "{errors:#?}\n{object:#}");
+            let kind = object["monitor"].as_str().or(object["verdict"].as_str());
+            seen.insert(kind.expect("a kind of answer").to_string());
+        }
+    };
+    let lost = "T1 begin\nT1 rd x @a.c:1\nT2 begin\nT2 rd x\nT1 wr x\n";
+    for end in [
+        "T1 commit x\nT1 end\nT2 wr x\nT2 commit x\nT2 end\n",
+        "T1 end\nT2 wr x\nT2 end\n",
+        "T1 fence\nT1 end\nT2 wr x\nT2 fence\nT2 end\n",
+    ] {
+        examine(&Desk::with(&format!("{lost}{end}")).run("serial --json t.fp"));
+    }
+    examine(&Desk::with("T1 begin a\nT1 rd x\nT1 end\n").run("serial --json t.fp"));
+    for program in ["task-pool-undo-apart", "task-pool-undo-apart-fenced"] {
+        examine(&run_at_root(&format!("serial --json --from corpus/serial/{program}.fp")));
+    }
+    examine(&run_at_root("serial --json --from nowhere.fp"));
+    examine(&run_at_root(
+        "serial --json --limit-states 5 --from corpus/serial/task-pool-undo-apart.fp",
+    ));
+    for kind in [
+        "execution monitor",
+        "trace monitor",
+        "transaction-fenced trace monitor",
+        "holds",
+        "violated",
+        "undecided",
+        "error",
+    ] {
+        assert!(seen.contains(kind), "no example of {kind}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({})), "a schema that refuses nothing");
 }
