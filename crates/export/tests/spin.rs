@@ -139,7 +139,7 @@ fn random_programs() {
     });
     let [seeds, compared, failing] = [seeds, compared, failing].map(AtomicU64::into_inner);
     println!("{compared} programs of {seeds} compared; assertions fail in {failing}");
-    assert!(failing * 10 > compared && failing * 10 < compared * 9, "too few of one kind");
+    assert!(0 < failing && failing < compared, "programs of one kind only");
 }
 
 fn parsed(text: &str) -> Program {
