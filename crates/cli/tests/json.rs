@@ -357,7 +357,7 @@ fn transactions() {
     let validator = published("serial");
     let mut seen = std::collections::BTreeSet::new();
     let mut examine = |run: &Run| {
-        assert!(!run.stdout.is_empty(), "{run:?}");
+        assert!(!run.stdout.is_empty(), "{}", run.stderr);
         for line in run.stdout.lines() {
             let object: Value = serde_json::from_str(line).expect("a line is an object");
             let errors = complaints(&validator, &object);
