@@ -218,6 +218,9 @@ pub struct Outcomes {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
+    /// The language of the program; without it, its content tells
+    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    pub language: Option<InputName>,
     /// The memory model
     #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
     pub model: ModelName,
@@ -247,6 +250,9 @@ pub struct Fix {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
+    /// The language of the program; without it, its content tells
+    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
+    pub language: Option<InputName>,
     /// The machines to be robust against, separated by commas: one placement serves all
     #[arg(long, value_enum, default_value = "tso", value_delimiter = ',', value_name = "MODELS")]
     pub model: Vec<MachineName>,

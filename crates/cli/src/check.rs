@@ -91,7 +91,7 @@ impl Job<'_> {
     }
 
     fn load(&self, file: &Path) -> Result<Source, Unusable> {
-        let mut source = inputs::load(file)?;
+        let mut source = inputs::load_as(file, self.args.input)?;
         if self.args.strict_values {
             source.program.domain.edge = Edge::Fault;
         }

@@ -17,7 +17,7 @@ const FENCE: &str = "fence(seq_cst); ";
 
 /// Runs the command.
 pub fn run(args: &args::Fix) -> io::Result<Exit> {
-    let source = match inputs::load(&args.input) {
+    let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };

@@ -28,7 +28,7 @@ pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
 
 /// The final states on a machine with store buffers.
 fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
-    let source = match inputs::load(&args.input) {
+    let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => {
             if args.json {
@@ -69,7 +69,7 @@ fn print(args: &args::Outcomes, table: &OutcomeTable) -> io::Result<Exit> {
 /// The final states of the execution graphs that a model allows.
 fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
     let mut out = io::stdout().lock();
-    let loaded = inputs::load(&args.input).and_then(|source| {
+    let loaded = inputs::load_as(&args.input, args.language).and_then(|source| {
         match report::unsupported(&source, model, By::Graphs) {
             why if why.is_empty() => Ok(source),
             why => Err(Unusable::new(&args.input, source.text.to_string(), why)),

@@ -272,6 +272,19 @@ end
     assert_eq!((fix.code, fix.stderr.contains("out of range")), (Some(3), true), "{}", fix.all());
 }
 
+/// Every command takes the language that it is told, whatever the content looks like.
+#[test]
+fn the_language_that_is_asked_for() {
+    let automata = "thread t\ninitial a\ntransition a b write 1 0\nend\n";
+    for command in ["check --model tso", "fix", "outcomes --model tso"] {
+        let run = |language| {
+            Desk::new().and("t.txt", automata).run(&format!("{command} --input {language} t.txt"))
+        };
+        assert_eq!(run("trencher").code, Some(0), "{command}: {}", run("trencher").all());
+        assert_eq!(run("fp").code, Some(2), "{command}: {}", run("fp").all());
+    }
+}
+
 /// Trencher takes 0 for a register that nobody writes, so that two names are one address.
 #[test]
 fn automata_registers_that_nobody_writes() {
