@@ -3,6 +3,7 @@
 use crate::options::Options;
 use crate::thread::CallTree;
 use clocks::shadow::Sets;
+use clocks::trace::Event;
 use clocks::{Analysis, Loc, Object, Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
@@ -181,6 +182,9 @@ impl State {
     pub fn remove_object(&mut self, address: usize, role: Role) {
         if let Some(object) = self.objects.remove(&(address, role)) {
             self.analysis.remove_object(object);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.record(&Event::RemoveObject { object });
+            }
         }
     }
 }

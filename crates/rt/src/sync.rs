@@ -104,12 +104,7 @@ pub fn destroy(address: usize) {
     thread.busy = true;
     let mut state = state::lock();
     for role in [Role::Lock, Role::Readers, Role::Barrier(false), Role::Barrier(true)] {
-        if let Some(object) = state.objects.get(&(address, role)).copied() {
-            state.remove_object(address, role);
-            if let Some(recorder) = &mut state.recorder {
-                recorder.record(&Event::RemoveObject { object });
-            }
-        }
+        state.remove_object(address, role);
     }
     drop(state);
     thread.busy = false;
@@ -256,13 +251,7 @@ fn fresh_barrier(address: usize, generation: bool) {
     }
     thread.busy = true;
     let mut state = state::lock();
-    let role = Role::Barrier(generation);
-    if let Some(object) = state.objects.get(&(address, role)).copied() {
-        state.remove_object(address, role);
-        if let Some(recorder) = &mut state.recorder {
-            recorder.record(&Event::RemoveObject { object });
-        }
-    }
+    state.remove_object(address, Role::Barrier(generation));
     drop(state);
     thread.busy = false;
 }

@@ -4,8 +4,9 @@ use super::{Parse, Parser};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
+use crate::source::Span;
 use crate::suggest;
-use crate::syntax::{Constant, Declaration, Hint, Initial, Name, Thread, Unit};
+use crate::syntax::{Block, Constant, Declaration, Hint, Initial, Name, Thread, Unit};
 use model::LocationKind;
 
 const ITEMS: [&str; 8] = ["thread", "fn", "global", "atomic", "na", "const", "max_value", "track"];
@@ -156,17 +157,22 @@ impl<'a> Parser<'a, '_> {
             return self.unexpected(if count.is_some() { &["`{`"] } else { &["`{`", "`[`"] });
         }
         let open = self.advance().span();
+        let (locals, body) = self.locals_and_block(open)?;
+        Ok(Thread { name, count, locals, body })
+    }
+
+    /// What follows an opening brace: declarations of locals, then the rest of the block.
+    pub(super) fn locals_and_block(&mut self, open: Span) -> Parse<(Vec<Name<'a>>, Block<'a>)> {
         let mut locals = Vec::new();
         while self.at_keyword("local") && self.kind_at(1) == Kind::Name {
             if self.locals(&mut locals).is_err() {
                 self.skip_statement();
             }
         }
-        let body = self.block_after(open)?;
-        Ok(Thread { name, count, locals, body })
+        Ok((locals, self.block_after(open)?))
     }
 
-    pub(super) fn locals(&mut self, locals: &mut Vec<Name<'a>>) -> Parse<()> {
+    fn locals(&mut self, locals: &mut Vec<Name<'a>>) -> Parse<()> {
         self.advance();
         loop {
             locals.push(self.new_name("the local's name")?);

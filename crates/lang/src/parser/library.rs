@@ -160,13 +160,7 @@ impl<'a> Parser<'a, '_> {
         }
         self.expect(Kind::CloseParen)?;
         let open = self.expect(Kind::OpenBrace)?;
-        let mut locals = Vec::new();
-        while self.at_keyword("local") && self.kind_at(1) == Kind::Name {
-            if self.locals(&mut locals).is_err() {
-                self.skip_statement();
-            }
-        }
-        let body = self.block_after(open)?;
+        let (locals, body) = self.locals_and_block(open)?;
         Ok(Method { name, parameters, locals, body })
     }
 

@@ -21,18 +21,9 @@ pub(crate) const MAX_NESTING: usize = 200;
 
 /// The syntax tree of the text. Only complete if nothing was reported.
 pub(crate) fn parse<'a>(text: &'a str, tokens: &'a [Token], sink: &mut Sink) -> Unit<'a> {
-    let mut parser = Parser {
-        text,
-        tokens,
-        at: 0,
-        sink,
-        after_expression: None,
-        nesting: 0,
-        gave_up: false,
-        calls: false,
-    };
+    let mut parser = Parser::new(text, tokens, sink, false);
     let mut unit = Unit::default();
-    while parser.kind() != Kind::End && !parser.gave_up && !parser.sink.is_full() {
+    while parser.goes_on() {
         if parser.item(&mut unit).is_err() {
             parser.skip_item();
         }
@@ -46,18 +37,9 @@ pub(crate) fn parse_project<'a>(
     tokens: &'a [Token],
     sink: &mut Sink,
 ) -> Project<'a> {
-    let mut parser = Parser {
-        text,
-        tokens,
-        at: 0,
-        sink,
-        after_expression: None,
-        nesting: 0,
-        gave_up: false,
-        calls: true,
-    };
+    let mut parser = Parser::new(text, tokens, sink, true);
     let mut project = Project::default();
-    while parser.kind() != Kind::End && !parser.gave_up && !parser.sink.is_full() {
+    while parser.goes_on() {
         if parser.project_item(&mut project).is_err() {
             // What follows is likely to be inside the same braces; its messages would be noise.
             break;
@@ -85,7 +67,25 @@ struct Parser<'a, 's> {
     calls: bool,
 }
 
-impl<'a> Parser<'a, '_> {
+impl<'a, 's> Parser<'a, 's> {
+    fn new(text: &'a str, tokens: &'a [Token], sink: &'s mut Sink, calls: bool) -> Self {
+        Parser {
+            text,
+            tokens,
+            at: 0,
+            sink,
+            after_expression: None,
+            nesting: 0,
+            gave_up: false,
+            calls,
+        }
+    }
+
+    /// Is there another item worth reading?
+    fn goes_on(&self) -> bool {
+        self.kind() != Kind::End && !self.gave_up && !self.sink.is_full()
+    }
+
     fn token(&self) -> Token {
         self.tokens[self.at]
     }
