@@ -4,6 +4,7 @@
 //! Compilers that are not installed are skipped, which the output of the tests says. Set
 //! `FENCEPOST_TEST_COMPILERS=all` to make that a failure.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -330,6 +331,25 @@ fn rough_programs_run_as_usual() {
     }
 }
 
+/// A lock of the runtime that is held when it must not be: by a thread that the child of a fork does not have,
+/// by the thread whose signal handler runs, around memory that is given back, in two orders by two threads.
+#[test]
+fn crowds_never_wait_for_the_runtime() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("crowd.c") {
+        let program = bench.build(compiler, "crowd.c", &[level], "program");
+        for options in [&["--runs", "3"][..], &["--record", "recording"]] {
+            let run = bench.run(&program, options);
+            assert_eq!(run.code, Some(0), "{compiler} {level}: {run:#?}");
+            assert_eq!(
+                run.printed.lines().next(),
+                Some("32000 10"),
+                "{compiler} {level}: {run:#?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn libraries_that_are_loaded_later() {
     let bench = Bench::new();
@@ -632,6 +652,18 @@ fn bad_input() {
     let output = none.output().expect("fencepost runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("no compiler found"), "{}", text(&output.stderr));
+    for (name, says, needs) in [
+        ("gcc", "gcc (GCC) 4.8.5 20150623", "is version 4: the sanitizer needs version 9 or newer"),
+        ("clang", "clang version 10.0.1", "is version 10: the sanitizer needs version 11 or newer"),
+    ] {
+        let old = bench.path(name);
+        std::fs::write(&old, format!("#!/bin/sh\necho '{says}'\n")).expect("a file");
+        std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).expect("a script");
+        let output = bench.fencepost().env("CC", &old).args(["cc", "-c", "a.c"]).output();
+        let output = output.expect("fencepost runs");
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(text(&output.stderr).contains(needs), "{}", text(&output.stderr));
+    }
     let output = run(&["cc", "-static", "a.c", "-o", "a"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("-static"));

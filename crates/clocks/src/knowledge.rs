@@ -9,8 +9,11 @@
 //! accesses showed it ([`Seen`]), and the clock's entry is the newest one among those that the clock
 //! includes. The argument needs one exception: a seq_cst write tells all later fences its own number, and
 //! nothing else. These writes are accesses of one more thread, the *order S* of C and C++.
+//!
+//! The *time* of a thread counts what it does that matters to others: writes, fences, locks, and reads that
+//! showed it something new.
 
-use crate::history::Limit;
+use crate::history::{Limit, Ring};
 use crate::vector::Vector;
 
 /// The number of a write to a location: how many came before it in modification order, and how many
@@ -26,6 +29,12 @@ impl Stamp {
     pub const INITIAL: Stamp = Stamp(0);
     /// The last number there is.
     pub const LAST: u32 = u32::MAX;
+
+    /// As a number, different for every write.
+    #[inline]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
 
     /// How many writes came before.
     #[inline]
@@ -46,69 +55,38 @@ impl Stamp {
     }
 }
 
-/// Which thread's accesses: entry 0 of clocks is the order S.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Whose(u32);
-
-impl Whose {
-    /// The order of sequentially consistent accesses and fences.
-    pub const S: Whose = Whose(0);
-
-    /// A thread.
-    #[inline]
-    pub fn thread(tid: u16) -> Whose {
-        Whose(u32::from(tid) + 1)
-    }
-
-    #[inline]
-    fn index(self) -> usize {
-        self.0 as usize
-    }
+/// A location clock: up to which time it includes the accesses of each thread, and up to which number those
+/// of the order S.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Knowledge {
+    /// Of the threads.
+    pub threads: Vector,
+    /// Of the order S.
+    pub order: u64,
 }
 
-/// A location clock.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Knowledge(Vector);
-
 impl Knowledge {
-    /// Up to which access it includes those of a thread.
-    #[inline]
-    pub fn of(&self, whose: Whose) -> u64 {
-        self.0.get(whose.index())
-    }
-
-    /// Includes accesses up to this one.
-    #[inline]
-    pub fn include(&mut self, whose: Whose, access: u64) {
-        self.0.set(whose.index(), access);
-    }
-
     /// Learns all that `other` knows.
-    #[inline]
     pub fn join(&mut self, other: &Knowledge) {
-        self.0.join(&other.0);
+        self.threads.join(&other.threads);
+        self.order = self.order.max(other.order);
     }
 
     /// Becomes what `other` is.
-    #[inline]
     pub fn assign(&mut self, other: &Knowledge) {
-        self.0.assign(&other.0);
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.0.clear();
+        self.threads.assign(&other.threads);
+        self.order = other.order;
     }
 }
 
-/// What accesses of one thread to one location showed it: the number of an access, and the newest write
+/// What accesses of one thread to one location showed it: the time of an access, and the newest write
 /// then. Accesses that showed nothing new are left out, and so are the oldest beyond a limit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen {
-    whose: Whose,
-    /// Oldest first.
-    shown: Vec<(u64, Stamp)>,
+    newest: Stamp,
+    any: bool,
     forgotten: bool,
+    shown: Ring<(u64, Stamp)>,
 }
 
 /// What to make of accesses too old to be remembered.
@@ -121,40 +99,37 @@ pub enum Doubtful {
 }
 
 impl Seen {
-    /// Of a thread.
-    pub fn new(whose: Whose) -> Seen {
-        Seen { whose, shown: Vec::new(), forgotten: false }
+    /// Was this write the newest when the thread looked last?
+    #[inline]
+    pub fn is_newest(&self, stamp: Stamp) -> bool {
+        self.any && self.newest == stamp
     }
 
-    /// Whose accesses.
+    /// The access at this time showed this write.
     #[inline]
-    pub fn whose(&self) -> Whose {
-        self.whose
-    }
-
-    /// The access with this number showed this write.
-    #[inline]
-    pub fn show(&mut self, access: u64, stamp: Stamp, limit: Limit) {
-        if self.shown.last().is_some_and(|&(_, newest)| newest == stamp) {
+    pub fn show(&mut self, time: u64, stamp: Stamp, limit: Limit) {
+        if self.is_newest(stamp) {
             return;
         }
-        if limit.is_reached(self.shown.len()) {
-            self.shown.remove(0);
-            self.forgotten = true;
-        }
-        self.shown.push((access, stamp));
+        self.any = true;
+        self.newest = stamp;
+        let (newest, forgotten) = self.shown.next(limit);
+        *newest = (time, stamp);
+        self.forgotten |= forgotten;
     }
 
-    /// The newest write shown by accesses up to this one.
+    /// The newest write shown by accesses up to this time.
     #[inline]
-    pub fn up_to(&self, access: u64, doubtful: Doubtful) -> Stamp {
-        for &(number, stamp) in self.shown.iter().rev() {
-            if number <= access {
+    pub fn up_to(&self, time: u64, doubtful: Doubtful) -> Stamp {
+        for index in (0..self.shown.len()).rev() {
+            if let Some(&(shown, stamp)) = self.shown.get(index)
+                && shown <= time
+            {
                 return stamp;
             }
         }
-        match (doubtful, self.shown.first()) {
-            (Doubtful::Most, Some(&(_, oldest))) if self.forgotten && access > 0 => oldest,
+        match (doubtful, self.shown.get(0)) {
+            (Doubtful::Most, Some(&(_, oldest))) if self.forgotten && time > 0 => oldest,
             _ => Stamp::INITIAL,
         }
     }

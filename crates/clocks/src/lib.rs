@@ -12,18 +12,32 @@
 //! * [`vector`]: vector clocks.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
+//! * [`access`]: what accesses do, and what may be wrong with them.
+//! * [`thread`], [`location`]: what each thread and each location knows.
 //! * [`analysis`]: all of it put together: accesses in, findings out.
 //! * [`trace`]: the same accesses as bytes, to be analysed later.
 //!
 //! Nothing here knows of addresses, operating system threads or files.
 
+pub mod access;
 pub mod analysis;
 pub mod history;
 pub mod knowledge;
+pub mod location;
 pub mod order;
 pub mod shadow;
+pub mod thread;
 pub mod trace;
 pub mod vector;
 
-pub use analysis::{Analysis, Loc, Object, Site, Stale, Tid};
+pub use analysis::Analysis;
 pub use order::Order;
+
+/// A thread, by number. Numbers of threads that ended are used again by threads that come after their end.
+pub type Tid = u16;
+/// An atomic location, by number, from 1 on.
+pub type Loc = u32;
+/// Something that synchronises without being an atomic location, by number: a mutex, say.
+pub type Object = u32;
+/// A place in the program; what it stands for is the caller's business.
+pub type Site = u32;

@@ -1,10 +1,11 @@
 //! Memory orders of atomic accesses and fences.
 
 /// A memory order, as C and C++ number them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Order {
     /// No order beyond coherence.
+    #[default]
     Relaxed = 0,
     /// Counted as acquire, as compilers do.
     Consume = 1,

@@ -159,6 +159,7 @@ impl Cell {
 }
 
 /// A conflicting earlier access that `me` does not know of. Looks only, for atomic accesses.
+#[inline]
 pub fn peek(cell: &Cell, me: &Me<'_>, mask: u8, is_write: bool, sets: &Sets) -> Option<Conflict> {
     let writers = Epoch(cell.write.load(Ordering::Relaxed));
     if let Some(epoch) = conflict(writers, me, mask, sets) {
@@ -219,11 +220,12 @@ fn merged(old: Epoch, me: &Me<'_>, mask: u8, sets: &Sets, keep: Keep) -> Epoch {
     sets.intern(members).unwrap_or(mine)
 }
 
-#[inline]
+#[inline(always)]
 fn conflict(word: Epoch, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Epoch> {
-    if word.0 == 0 {
-        return None;
-    }
+    if word.0 == 0 { None } else { find_conflict(word, me, mask, sets) }
+}
+
+fn find_conflict(word: Epoch, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Epoch> {
     if !word.is_set() {
         return (word.mask() & mask != 0 && !word.known_to(me)).then_some(word);
     }

@@ -4,9 +4,11 @@
 //! significant first. It ends with [`Event::End`], which has what is needed to name the places; one
 //! without it was cut off.
 
-use crate::analysis::{Analysis, Done, Doubt, Intent, Loc, Object, Site, Stale, Tid};
+use crate::access::{Done, Doubt, Intent, Stale};
+use crate::analysis::Analysis;
 use crate::order::Order;
 use crate::shadow::{self, Cell, Conflict, Epoch, Me, Sets};
+use crate::{Loc, Object, Site, Tid};
 use std::collections::HashMap;
 
 /// How a recording begins.
@@ -625,7 +627,7 @@ impl Replay {
         let thread = |tid: Tid| self.analysis.has_thread(tid);
         let ok = match *event {
             Event::Start { parent } => parent.is_none_or(thread),
-            Event::Join { tid, child } => thread(tid) && thread(child),
+            Event::Join { tid, child } => thread(tid) && thread(child) && tid != child,
             Event::Retire { tid }
             | Event::Fence { tid, .. }
             | Event::Plain { tid, .. }

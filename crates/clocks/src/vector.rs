@@ -1,11 +1,10 @@
 //! Vector clocks: for every thread, up to which of its epochs someone knows of what it did.
 //!
-//! An epoch of a thread ends when it releases. Most programs have few threads at a time, and a clock of
-//! theirs is one cache line; what more threads need is elsewhere. Clocks that locations keep are immutable
-//! and shared ([`Vectors`]).
+//! An epoch of a thread ends when it releases. Most programs have few threads at a time, and their entries
+//! are in the clock itself; what more threads need is elsewhere.
 
 /// How many entries are in the clock itself.
-const NEAR: usize = 7;
+pub(crate) const NEAR: usize = 7;
 
 /// A vector clock.
 #[derive(Clone, Debug, Default)]
@@ -102,75 +101,22 @@ impl Vector {
         }
     }
 
+    /// Learns that the epoch of a thread is at least this one, and says what is known now. `learned` becomes
+    /// true if that was news.
+    #[inline]
+    pub fn raise(&mut self, thread: usize, epoch: u64, learned: &mut bool) -> u64 {
+        let known = self.get(thread);
+        if epoch <= known {
+            return known;
+        }
+        *learned = true;
+        self.set(thread, epoch);
+        epoch
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         *self = Vector::default();
-    }
-}
-
-/// An immutable vector clock in a [`Vectors`]. `clone` is for whoever clones that along with it.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Shared(u32);
-
-impl Shared {
-    /// The clock that knows of nothing.
-    pub const EMPTY: Shared = Shared(0);
-}
-
-/// The arena that shared vector clocks live in.
-#[derive(Clone, Debug)]
-pub struct Vectors {
-    slots: Vec<(u32, Vector)>,
-    free: Vec<u32>,
-}
-
-impl Default for Vectors {
-    fn default() -> Self {
-        Vectors { slots: vec![(u32::MAX, Vector::default())], free: Vec::new() }
-    }
-}
-
-impl Vectors {
-    /// A shared copy of `clock`.
-    pub fn keep(&mut self, clock: &Vector) -> Shared {
-        match self.free.pop() {
-            Some(index) => {
-                let (references, kept) = &mut self.slots[index as usize];
-                *references = 1;
-                kept.assign(clock);
-                Shared(index)
-            }
-            None => {
-                self.slots.push((1, clock.clone()));
-                Shared((self.slots.len() - 1) as u32)
-            }
-        }
-    }
-
-    /// Another handle to the same clock.
-    pub fn share(&mut self, clock: &Shared) -> Shared {
-        if clock.0 != 0 {
-            self.slots[clock.0 as usize].0 += 1;
-        }
-        Shared(clock.0)
-    }
-
-    /// The clock itself.
-    #[inline]
-    pub fn get(&self, clock: &Shared) -> &Vector {
-        &self.slots[clock.0 as usize].1
-    }
-
-    /// Gives a handle back.
-    pub fn give_back(&mut self, clock: Shared) {
-        if clock.0 == 0 {
-            return;
-        }
-        let slot = &mut self.slots[clock.0 as usize];
-        slot.0 -= 1;
-        if slot.0 == 0 {
-            self.free.push(clock.0);
-        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs are tried; a failure prints the seed, the family
 //! and the program.
 
-use clocks::analysis::{Done, FENCE, Intent};
+use clocks::access::{Done, Intent};
 use clocks::shadow::{Cell, Epoch, Me, Sets};
 use clocks::{Analysis, Order};
 use model::graph::{self, Execution, Label, Limits, Next, axioms, monitor};
@@ -174,7 +174,11 @@ fn perform(run: &mut Run, tid: Tid, label: Label, hidden: bool, sets: &Sets) {
         (&mut run.bold.0, &run.bold.1, &mut run.raced),
         (&mut run.careful.0, &run.careful.1, &mut run.raced_here),
     ] {
-        let location = |loc: model::Loc| if hidden { FENCE } else { loc.0 + 1 };
+        if hidden {
+            analysis.exchange(t);
+            continue;
+        }
+        let location = |loc: model::Loc| loc.0 + 1;
         let clock = analysis.vector(t);
         let me = Me { epoch: Epoch::new(t, clock.get(t as usize)), clock };
         match label {

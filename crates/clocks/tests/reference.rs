@@ -7,7 +7,7 @@
 //!
 //! `FENCEPOST_REFERENCE_RUNS` sets how many runs are made; a failure prints the seed and the step.
 
-use clocks::analysis::{Done, Intent};
+use clocks::access::{Done, Intent};
 use clocks::shadow::{Cell, Epoch, Me, Sets};
 use clocks::{Analysis, Loc, Object, Order, Tid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -298,6 +298,7 @@ const FAMILIES: &[Family] = &[
     Family { orders: RELAXED, fences: FENCES, locations: 4, threads: 4, turnover: 2 },
     Family { orders: ALL, fences: FENCES, locations: 3, threads: 4, turnover: 2 },
     Family { orders: WEAK, fences: FENCES, locations: 40, threads: 5, turnover: 10 },
+    Family { orders: ALL, fences: FENCES, locations: 2, threads: 12, turnover: 4 },
 ];
 
 fn run(seed: u64, family: &Family, steps: usize) -> Result<Counts, String> {

@@ -1,14 +1,15 @@
-//! Atomic accesses: performed under the lock, in the order in which the analysis is told.
+//! Atomic accesses: performed under the lock of their location, in the order in which its clocks move.
 
 use crate::findings::{self, Access, Finding, Kind, Operation};
 use crate::memory;
+use crate::place::{self, Held, Place};
 use crate::schedule;
 use crate::spin::{self, Frame, Question};
-use crate::state::{self, LocationInfo, State};
+use crate::state::{self, Guard, State};
 use crate::system;
 use crate::thread::{self, Thread};
-use clocks::analysis::{Done, Intent, Stale};
-use clocks::shadow::{self, Me};
+use clocks::access::{Done, Intent, Stale};
+use clocks::shadow;
 use clocks::trace::Event;
 use clocks::{Loc, Order};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -20,7 +21,7 @@ pub trait Word: Copy + PartialEq {
     /// # Safety
     /// `at` must be valid and aligned; so below.
     unsafe fn load(at: *mut Self) -> Self;
-    /// Stores `new`.
+    /// Stores `new`. Whoever does the next atomic access passes a full barrier before it, see [`access`].
     unsafe fn store(at: *mut Self, new: Self);
     /// Stores `new` if `old` is there. Code that is not instrumented may have changed it.
     unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool;
@@ -40,7 +41,7 @@ macro_rules! word {
             #[inline(always)]
             unsafe fn store(at: *mut Self, new: Self) {
                 // SAFETY: the caller's promise.
-                unsafe { <$atomic>::from_ptr(at) }.store(new, Ordering::SeqCst)
+                unsafe { <$atomic>::from_ptr(at) }.store(new, Ordering::Release)
             }
             #[inline(always)]
             unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
@@ -150,6 +151,10 @@ pub struct Plan<T> {
 }
 
 /// Performs an access. `effect` says what happens to the value found.
+///
+/// Accesses are sequentially consistent whatever the program asks for: each begins by taking a lock, which is
+/// a full barrier, but for loads that are repeated, and these have no store of their thread since the last
+/// that was not.
 #[inline]
 pub fn access<T: Word>(
     at: *mut T,
@@ -161,77 +166,147 @@ pub fn access<T: Word>(
         Some(thread) if !thread.busy => thread,
         // SAFETY: the program accesses it; not analysed, because this is a signal handler that came
         // while the thread was in the runtime, or a thread that is not known.
-        _ => return unsafe { apply(at, effect).0 },
+        _ => {
+            let found = unsafe { apply(at, effect).0 };
+            std::sync::atomic::fence(Ordering::SeqCst);
+            return found;
+        }
     };
     schedule::point(thread, frame.pc as usize);
+    let address = at as usize;
+    if plan.operation == Operation::Load {
+        // SAFETY: the program accesses it.
+        let found = unsafe { T::load(at) };
+        if thread.repeated(address, T::SIZE, plan.order, found.bits()) {
+            return found;
+        }
+    }
     thread.busy = true;
     let site = thread.site(frame.pc as usize);
-    let mut state = state::lock();
+    // SAFETY: the program accesses it.
+    let now = || unsafe { T::load(at) }.bits();
+    let (mut state, mut held) = hold(thread, address, T::SIZE, now);
     // SAFETY: the program accesses it.
     let (found, done) = unsafe { apply(at, effect) };
-    let order = if done == Done::Read { plan.failure } else { plan.order };
-    let loc = state.location(at as usize, T::SIZE, found.bits());
-    let watched = !state.locations[loc as usize].foreign;
-    if plan.operation == Operation::Load
-        && watched
-        && state.recorder.is_none()
-        && state.analysis.repeats(thread.tid, loc, order)
-    {
-        drop(state);
-        thread.busy = false;
-        return found;
+    if plan.order == Order::SeqCst && matches!(done, Done::Store(_)) {
+        // For code that is not instrumented; the next access here would wait for it anyway.
+        std::sync::atomic::fence(Ordering::SeqCst);
     }
+    let order = if done == Done::Read { plan.failure } else { plan.order };
+    let watched = !held.foreign;
+    let writes = done != Done::Read;
+    // Before the clocks move: what this access acquires does not order it itself.
+    let race = against_plain(thread, address, T::SIZE, writes);
+    let mut fences = (plan.order == Order::SeqCst || order == Order::SeqCst).then(place::fences);
     let stale = match watched {
-        true => state.analysis.arrive(thread.tid, loc, plan.order, plan.intent),
+        true => {
+            let fences = fences.as_deref().filter(|_| plan.order == Order::SeqCst);
+            held.location.arrive(&thread.clocks, fences, plan.intent)
+        }
         false => None,
     };
-    state.analysis.perform(thread.tid, loc, order, done, site);
-    if let Some(recorder) = &mut state.recorder {
-        recorder.record(&Event::Atomic {
+    let all = fences.as_deref_mut().filter(|_| order == Order::SeqCst);
+    held.location.perform(&mut thread.clocks, all, order, done, site, state::settings());
+    drop(fences);
+    if writes {
+        held.written();
+    } else if plan.operation == Operation::Load
+        && watched
+        && state.is_none()
+        && held.location.repeats(&thread.clocks, order)
+    {
+        let version = held.location.stamp().bits();
+        thread.remember(held.place(), address, T::SIZE, order, found.bits(), version);
+    }
+    if let Some(state) = &mut state {
+        state.record(&Event::Atomic {
             tid: thread.tid,
-            loc,
+            loc: held.loc(),
             intent: watched.then_some((plan.intent, plan.order)),
             order,
             done: Some(done),
             site,
             operation: plan.operation as u8,
         });
+        if !watched {
+            state.foreign(&mut thread.clocks, address, order, done);
+        }
     }
-    if !watched {
-        state.foreign(thread.tid, at as usize, order, done);
-    }
-    let race = against_plain(thread, at as usize, T::SIZE, !matches!(done, Done::Read));
+    drop(held);
     if order != Order::Relaxed {
-        thread.refresh(&state);
+        thread.refresh();
     }
-    let mut stale = stale;
-    let pair = stale.as_ref().map(|stale| (site, stale.missed.map_or(0, |missed| missed.site)));
-    if state.recorder.is_none() && pair.is_some_and(|pair| state.told.contains(&pair)) {
-        stale = None;
-    }
-    let spins = stale.as_ref().map(|stale| judge(&mut state, at, frame, plan, stale));
-    if let (Some(stale), Some(spins), Some(pair)) = (&stale, &spins, pair)
-        && !stale.is_harmless(spins)
-    {
-        state.told.insert(pair);
-    }
-    drop(state);
-    if let (Some(stale), Some(spins)) = (stale, spins) {
-        report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &spins);
+    if let Some(stale) = stale {
+        suspect(thread, state, at, frame, plan, site, stale);
+    } else {
+        drop(state);
     }
     if let Some(conflict) = race {
-        report_race(
-            thread,
-            at as usize,
-            T::SIZE,
-            !matches!(done, Done::Read),
-            order,
-            site,
-            conflict,
-        );
+        report_race(thread, address, T::SIZE, writes, order, site, conflict);
     }
     thread.busy = false;
     found
+}
+
+/// Holds the location at an address that holds the value `now()`, and the state if everything is recorded or
+/// if somebody writes the location behind our back.
+#[inline]
+fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Option<Guard>, Held) {
+    if !state::recording()
+        && let Some(place) = Place::find(address)
+        && let Some(held) = place.hold(thread, address)
+        && held.size == size
+        && held.location.value() == now()
+        && !held.location.is_worn_out()
+        && !held.foreign
+    {
+        return (None, held);
+    }
+    hold_all(thread, address, size, now)
+}
+
+#[cold]
+#[inline(never)]
+fn hold_all(
+    thread: &Thread,
+    address: usize,
+    size: u8,
+    now: impl Fn() -> u64,
+) -> (Option<Guard>, Held) {
+    let mut state = state::lock();
+    let held = state.hold(thread, address, size, now);
+    if state::recording() || held.foreign { (Some(state), held) } else { (None, held) }
+}
+
+/// An access that may be stale: is it one that only makes the thread try again?
+#[cold]
+#[inline(never)]
+fn suspect<T: Word>(
+    thread: &mut Thread,
+    state: Option<Guard>,
+    at: *mut T,
+    frame: &Frame,
+    plan: &Plan<T>,
+    site: u32,
+    stale: Stale,
+) {
+    let pair = (site, stale.missed.map_or(0, |missed| missed.site));
+    let slot = (pair.0 as usize ^ (pair.1 as usize) << 2) % thread.told.len();
+    if thread.told[slot] == pair && !state::recording() {
+        return;
+    }
+    let mut state = state.unwrap_or_else(state::lock);
+    if state.recorder.is_none() && state.told.contains(&pair) {
+        thread.told[slot] = pair;
+        return;
+    }
+    let spins = judge(&mut state, at, frame, plan, &stale);
+    if stale.is_harmless(&spins) {
+        return;
+    }
+    state.told.insert(pair);
+    drop(state);
+    report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &spins);
 }
 
 /// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
@@ -243,7 +318,7 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
         Some(_) => Intent::BlockingCas(expected.bits()),
         None => Intent::Wait(expected.bits()),
     };
-    arrive(at as usize, T::SIZE, now().bits(), order, intent, pc);
+    arrive(at as usize, T::SIZE, || now().bits(), order, intent, pc);
     loop {
         let Some(thread) = thread::current().filter(|thread| !thread.busy) else {
             // Not analysed: a signal handler in the runtime, or a thread that is not known.
@@ -258,7 +333,7 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
         };
         schedule::point(thread, pc);
         thread.busy = true;
-        let mut state = state::lock();
+        let (mut state, mut held) = hold(thread, at as usize, T::SIZE, || now().bits());
         let done = match desired {
             Some(desired) => {
                 unsafe { T::replace(at, expected, desired) }.then(|| Done::Update(desired.bits()))
@@ -267,18 +342,23 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
         };
         if let Some(done) = done {
             let site = thread.site(pc);
-            let loc = state.location(at as usize, T::SIZE, expected.bits());
-            let tid = thread.tid;
-            state.analysis.perform(tid, loc, order, done, site);
-            if let Some(recorder) = &mut state.recorder {
-                let (intent, operation, done) = (None, Operation::Wait as u8, Some(done));
-                recorder.record(&Event::Atomic { tid, loc, intent, order, done, site, operation });
+            let mut fences = (order == Order::SeqCst).then(place::fences);
+            let (settings, all) = (state::settings(), fences.as_deref_mut());
+            held.location.perform(&mut thread.clocks, all, order, done, site, settings);
+            drop(fences);
+            held.written();
+            if let Some(state) = &mut state {
+                let (tid, loc, intent) = (thread.tid, held.loc(), None);
+                let (operation, done) = (Operation::Wait as u8, Some(done));
+                state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation });
             }
-            thread.refresh(&state);
+            drop(held);
             drop(state);
+            thread.refresh();
             thread.busy = false;
             return;
         }
+        drop(held);
         drop(state);
         thread.busy = false;
         // SAFETY: lets others run.
@@ -287,28 +367,30 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
 }
 
 /// A thread is about to wait for a value: may it end its waiting too early?
-fn arrive(at: usize, size: u8, value: u64, order: Order, intent: Intent, pc: usize) {
+fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Intent, pc: usize) {
     let Some(thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let mut state = state::lock();
-    let loc = state.location(at, size, value);
-    let stale = state.analysis.arrive(thread.tid, loc, order, intent);
+    let (mut state, held) = hold(thread, at, size, now);
+    let fences = (order == Order::SeqCst).then(place::fences);
+    let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
+    drop(fences);
     let operation = match intent {
         Intent::BlockingCas(_) => Operation::Cas,
         _ => Operation::Wait,
     };
-    if let Some(recorder) = &mut state.recorder {
-        let (tid, intent) = (thread.tid, Some((intent, order)));
+    if let Some(state) = &mut state {
+        let (tid, loc, intent) = (thread.tid, held.loc(), Some((intent, order)));
         let operation = operation as u8;
-        recorder.record(&Event::Atomic { tid, loc, intent, order, done: None, site, operation });
+        state.record(&Event::Atomic { tid, loc, intent, order, done: None, site, operation });
         if stale.is_some() {
-            recorder.record(&Event::Judged { spins: Vec::new() });
+            state.record(&Event::Judged { spins: Vec::new() });
         }
     }
+    drop(held);
     drop(state);
     if let Some(stale) = stale {
         report(thread, at, size, operation, order, site, &stale, &[]);
@@ -318,100 +400,93 @@ fn arrive(at: usize, size: u8, value: u64, order: Order, intent: Intent, pc: usi
 
 /// A fence.
 pub fn fence(order: Order, pc: usize) {
-    std::sync::atomic::fence(Ordering::SeqCst);
-    let Some(thread) = thread::current() else { return };
-    if thread.busy || order == Order::Relaxed {
+    let Some(thread) = thread::current().filter(|_| order != Order::Relaxed) else { return };
+    if thread.busy {
         return;
     }
     schedule::point(thread, pc);
     thread.busy = true;
-    let mut state = state::lock();
-    state.analysis.fence(thread.tid, order);
-    if let Some(recorder) = &mut state.recorder {
-        recorder.record(&Event::Fence { tid: thread.tid, order });
+    let mut state = state::recording().then(state::lock);
+    place::alone(thread, |thread| match order {
+        Order::SeqCst => thread.clocks.fence(order, Some(&mut place::fences())),
+        _ => thread.clocks.fence(order, None),
+    });
+    if let Some(state) = &mut state {
+        state.record(&Event::Fence { tid: thread.tid, order });
     }
-    thread.refresh(&state);
     drop(state);
+    thread.refresh();
     thread.busy = false;
 }
 
 impl State {
-    /// The number of the location at an address that holds `value` now.
-    #[inline]
-    pub fn location(&mut self, address: usize, size: u8, value: u64) -> Loc {
-        let first = memory::atomics(address);
-        let mut loc = first.load(Ordering::Relaxed);
-        while loc != 0 && self.locations[loc as usize].address != address {
-            loc = self.locations[loc as usize].next;
+    /// Holds the location at an address that holds the value `now()`.
+    pub fn hold(
+        &mut self,
+        thread: &Thread,
+        address: usize,
+        size: u8,
+        now: impl Fn() -> u64,
+    ) -> Held {
+        loop {
+            let Some(place) = Place::find(address) else {
+                self.new_location(address, size, now());
+                continue;
+            };
+            if let Some(mut held) = place.hold(thread, address) {
+                self.unexpected(&mut held, address, size, now());
+                return held;
+            }
         }
-        if loc == 0 {
-            return self.new_location(address, size, value);
-        }
-        let info = &mut self.locations[loc as usize];
-        let unseen = info.size != size || self.analysis.value(loc) != Some(value);
-        if unseen || self.analysis.is_worn_out(loc) {
-            info.size = size;
-            return self.resynchronise(loc, address, size, value);
-        }
-        loc
     }
 
+    /// A location that nobody knows yet, unless somebody was faster.
     #[cold]
-    fn new_location(&mut self, address: usize, size: u8, value: u64) -> Loc {
+    fn new_location(&mut self, address: usize, size: u8, value: u64) {
+        if Place::find(address).is_some() {
+            return;
+        }
+        let loc = self.location_numbers.take();
+        if loc >= memory::PLACES_MOST {
+            findings::die("there are too many atomic locations");
+        }
+        self.record(&Event::Location { value, address: address as u64, size });
         let first = memory::atomics(address);
-        let loc = self.analysis.location(value);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record(&Event::Location { value, address: address as u64, size });
-        }
-        let index = loc as usize;
-        if self.locations.len() <= index {
-            self.locations.resize(index + 1, LocationInfo::default());
-        }
         let next = first.load(Ordering::Relaxed);
-        self.locations[index] = LocationInfo { address, size, foreign: false, next };
-        first.store(loc, Ordering::Relaxed);
-        loc
+        memory::place(loc).occupy(address, size, value, next, state::settings());
+        first.store(loc, Ordering::Release);
     }
 
     /// Memory changed behind our back, or numbers ran out.
     #[cold]
-    fn resynchronise(&mut self, loc: Loc, address: usize, size: u8, value: u64) -> Loc {
-        if self.analysis.is_worn_out(loc) {
-            self.remove_location(address, loc);
-            return self.new_location(address, size, value);
+    fn unexpected(&mut self, held: &mut Held, address: usize, size: u8, value: u64) {
+        let loc = held.loc();
+        if held.location.is_worn_out() {
+            held.location.clear();
+            held.location.reset(value, state::settings());
+            held.foreign = false;
+            self.record(&Event::Remove { loc });
+            self.record(&Event::Location { value, address: address as u64, size });
+        } else if held.size != size || held.location.value() != value {
+            held.foreign |= held.location.was_written();
+            held.location.reset(value, state::settings());
+            self.record(&Event::Reset { loc, value });
         }
-        self.locations[loc as usize].foreign |= self.analysis.was_written(loc);
-        self.analysis.reset(loc, value);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record(&Event::Reset { loc, value });
-        }
-        loc
-    }
-
-    fn remove_location(&mut self, address: usize, loc: Loc) {
-        let first = memory::atomics(address);
-        let next = self.locations[loc as usize].next;
-        if first.load(Ordering::Relaxed) == loc {
-            first.store(next, Ordering::Relaxed);
-        } else {
-            let mut before = first.load(Ordering::Relaxed);
-            while before != 0 && self.locations[before as usize].next != loc {
-                before = self.locations[before as usize].next;
-            }
-            self.locations[before as usize].next = next;
-        }
-        self.analysis.remove(loc);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record(&Event::Remove { loc });
-        }
+        held.size = size;
+        held.written();
     }
 
     /// The memory is no more: neither are locations in it.
     pub fn remove_locations(&mut self, address: usize) {
-        let mut loc = memory::atomics(address).load(Ordering::Relaxed);
+        let first = memory::atomics(address);
+        let mut loc: Loc = first.swap(0, Ordering::Relaxed);
         while loc != 0 {
-            self.remove_location(address, loc);
-            loc = memory::atomics(address).load(Ordering::Relaxed);
+            let place = memory::place(loc);
+            let next = place.next();
+            place.give_up();
+            self.record(&Event::Remove { loc });
+            self.location_numbers.give_back(loc);
+            loc = next;
         }
     }
 }
@@ -439,9 +514,7 @@ fn judge<T: Word>(
         !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
     let spins: Vec<u64> =
         stale.values.iter().copied().filter(|&value| reads && comes_back(value)).collect();
-    if let Some(recorder) = &mut state.recorder {
-        recorder.record(&Event::Judged { spins: spins.clone() });
-    }
+    state.record(&Event::Judged { spins: spins.clone() });
     spins
 }
 
@@ -489,8 +562,7 @@ fn against_plain(
     is_write: bool,
 ) -> Option<shadow::Conflict> {
     let mask = (((1u32 << size.min(8)) - 1) << (address & 7)) as u8;
-    let me = Me { epoch: thread.epoch, clock: &thread.clock };
-    shadow::peek(memory::cell(address), &me, mask, is_write, state::sets())
+    shadow::peek(memory::cell(address), &thread.me(), mask, is_write, state::sets())
 }
 
 #[cold]
@@ -526,6 +598,6 @@ fn report_race(
         }),
         value: None,
         stale: Vec::new(),
-        doubt: state::lock().analysis.doubt(thread.tid),
+        doubt: thread.clocks.doubt(),
     });
 }

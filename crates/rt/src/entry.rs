@@ -10,6 +10,7 @@ use crate::findings::{self, Operation};
 use crate::heap;
 use crate::memory;
 use crate::options::Options;
+use crate::place;
 use crate::plain;
 use crate::rust_std::{self, Words};
 use crate::schedule;
@@ -19,7 +20,7 @@ use crate::sync;
 use crate::system;
 use crate::thread;
 use clocks::Order;
-use clocks::analysis::Intent;
+use clocks::access::Intent;
 use clocks::trace::Event;
 use libc::{c_char, c_int, c_long, c_uint, c_void, pthread_t, timespec};
 use std::arch::global_asm;
@@ -140,17 +141,17 @@ extern "C" fn crashed(signal: c_int) {
     unsafe { libc::raise(signal) };
 }
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-
 extern "C" fn before_fork() {
     if let Some(thread) = thread::current() {
         thread.busy = true;
     }
-    std::mem::forget(state::lock());
-    HELD.store(1, Ordering::Relaxed);
+    let state = state::lock();
+    place::close(&state, thread::current().map_or(std::ptr::null(), |thread| &raw const *thread));
+    std::mem::forget(state);
 }
 
 extern "C" fn after_fork() {
+    place::open();
     // SAFETY: taken in `before_fork`.
     unsafe { state::unlock() };
     if let Some(thread) = thread::current() {
@@ -164,8 +165,11 @@ extern "C" fn in_child() {
     if let Some(thread) = thread::current() {
         thread.busy = true;
         findings::forked();
-        // The recording goes on in the parent.
-        state::lock().recorder = None;
+        let mut state = state::lock();
+        // The recording goes on in the parent, and so do the other threads.
+        state.recorder = None;
+        state.running = vec![&raw mut *thread];
+        drop(state);
         thread.busy = false;
     }
 }
@@ -740,9 +744,7 @@ extern "C" fn __fencepost_transaction(begins: c_int) {
     }
     schedule::point(thread, __fencepost_transaction as *const () as usize);
     thread.busy = true;
-    if let Some(recorder) = &mut state::lock().recorder {
-        recorder.record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
-    }
+    state::lock().record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
     thread.busy = false;
 }
 

@@ -6,7 +6,7 @@
 //! `fencepost` to be printed.
 
 use crate::state;
-use clocks::analysis::Doubt;
+use clocks::access::Doubt;
 use clocks::trace::{self, Event, Way};
 use clocks::{Order, Site, Tid};
 use std::collections::HashSet;

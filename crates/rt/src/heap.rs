@@ -76,7 +76,7 @@ pub fn fresh(address: usize, bytes: usize) {
     }
     thread.busy = true;
     memory::clear(address, bytes);
-    if state::options().record.is_some() {
+    if state::recording() {
         let mut state = state::lock();
         if let Some(recorder) = &mut state.recorder {
             recorder.record(&Event::Clear { address: address as u64, bytes: bytes as u64 });

@@ -2,13 +2,14 @@
 //!
 //! Compilers know how to instrument every memory access for ThreadSanitizer. A program is compiled
 //! with `-fsanitize=thread` and linked with this library *instead of* ThreadSanitizer's own: the same
-//! entry points, another analysis. Every atomic access is performed under one lock, so that the run is
-//! sequentially consistent and the order of accesses is known, and told to [`clocks::Analysis`]. Plain
+//! entry points, another analysis. Every atomic access is performed under the lock of its location, so that the
+//! run is sequentially consistent and the order of accesses is known, and moves clocks of [`clocks`]. Plain
 //! accesses are checked against shadow memory without a lock.
 //!
 //! * [`memory`]: where the shadow of an address is.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
 //! * [`plain`], [`atomic`]: the accesses.
+//! * [`place`]: atomic locations and their locks; [`state`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
@@ -31,6 +32,7 @@ pub mod findings;
 pub mod heap;
 pub mod memory;
 pub mod options;
+pub mod place;
 pub mod plain;
 pub mod rust_std;
 pub mod schedule;

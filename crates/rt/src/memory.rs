@@ -3,9 +3,13 @@
 //! The low 44 bits of an address tell apart everything a Linux process maps on x86-64 (programs and
 //! heaps below `0x5700_0000_0000`, libraries and stacks above `0x7e00_0000_0000`). Three arrays are
 //! reserved for them, and the system backs only the pages that are touched: the [`Cell`] of every eight
-//! bytes, the sites of its last write and read, and the number of the first atomic location in it.
+//! bytes, the sites of its last write and read, and the number of the first atomic location in it. A fourth
+//! has the locations themselves, by number.
 
+use crate::place::Place;
+use clocks::Loc;
 use clocks::shadow::Cell;
+use libc::c_int;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Bits of an address that matter.
@@ -15,6 +19,10 @@ const GRANULES: usize = 1 << (BITS - 3);
 static CELLS: AtomicUsize = AtomicUsize::new(0);
 static SITES: AtomicUsize = AtomicUsize::new(0);
 static ATOMICS: AtomicUsize = AtomicUsize::new(0);
+static PLACES: AtomicUsize = AtomicUsize::new(0);
+
+/// How many atomic locations there may be at a time.
+pub const PLACES_MOST: u32 = 1 << 28;
 
 /// The sites of the last write and the last read of a cell.
 #[repr(C)]
@@ -27,7 +35,7 @@ pub struct Sites {
 
 /// Reserves shadow memory.
 pub fn reserve() {
-    let map = |bytes: usize| {
+    let map = |bytes: usize, advice: c_int| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address of the system's choice.
@@ -37,14 +45,16 @@ pub fn reserve() {
                 "cannot reserve shadow memory: is address space limited (ulimit -v)?",
             );
         }
-        // Shadow memory is touched here and there; huge pages would be mostly empty.
         // SAFETY: the mapping just made.
-        unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+        unsafe { libc::madvise(at, bytes, advice) };
         at as usize
     };
-    CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);
-    SITES.store(map(GRANULES * size_of::<Sites>()), Ordering::Relaxed);
-    ATOMICS.store(map(GRANULES * 4), Ordering::Relaxed);
+    // Shadow memory is touched here and there, and huge pages would be mostly empty; numbers are dense.
+    let (sparse, dense) = (libc::MADV_NOHUGEPAGE, libc::MADV_HUGEPAGE);
+    CELLS.store(map(GRANULES * size_of::<Cell>(), sparse), Ordering::Relaxed);
+    SITES.store(map(GRANULES * size_of::<Sites>(), sparse), Ordering::Relaxed);
+    ATOMICS.store(map(GRANULES * 4, sparse), Ordering::Relaxed);
+    PLACES.store(map(PLACES_MOST as usize * size_of::<Place>(), dense), Ordering::Relaxed);
 }
 
 #[inline(always)]
@@ -74,6 +84,21 @@ pub fn atomics(address: usize) -> &'static AtomicU32 {
     let base = ATOMICS.load(Ordering::Relaxed) as *const AtomicU32;
     // SAFETY: as above.
     unsafe { &*base.add(granule(address)) }
+}
+
+/// The location with this number: zeroed memory until it was made.
+#[inline(always)]
+pub fn place(loc: Loc) -> &'static Place {
+    let base = PLACES.load(Ordering::Relaxed) as *const Place;
+    // SAFETY: numbers are below the reservation's size.
+    unsafe { &*base.add(loc as usize) }
+}
+
+/// The number of a location.
+#[inline(always)]
+pub fn number(place: &'static Place) -> Loc {
+    let offset = place as *const Place as usize - PLACES.load(Ordering::Relaxed);
+    (offset / size_of::<Place>()) as Loc
 }
 
 /// Forgets all plain accesses to `bytes` bytes from `address` on.

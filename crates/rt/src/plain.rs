@@ -4,7 +4,7 @@ use crate::findings::{self, Access, Kind, Operation};
 use crate::memory;
 use crate::state;
 use crate::thread::{self, Thread};
-use clocks::shadow::{Conflict, Me};
+use clocks::shadow::Conflict;
 use clocks::trace::Event;
 
 /// A plain access of at most eight bytes that does not cross a multiple of eight.
@@ -47,7 +47,7 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let recording = state::options().record.is_some();
+    let recording = state::recording();
     let mut guard = recording.then(state::lock);
     if let Some(recorder) = guard.as_mut().and_then(|state| state.recorder.as_mut()) {
         recorder.record(&Event::Plain {
@@ -60,7 +60,7 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     }
     let cell = memory::cell(address);
     let sites = memory::sites(address);
-    let me = Me { epoch: thread.epoch, clock: &thread.clock };
+    let me = thread.me();
     let relaxed = std::sync::atomic::Ordering::Relaxed;
     let (last_write, last_read) = (sites.write.load(relaxed), sites.read.load(relaxed));
     let conflict = if WRITE {
@@ -95,20 +95,22 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
 /// Bytes that are also accessed atomically.
 #[cold]
 fn against_atomics<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, site: u32) {
-    let state = state::lock();
-    let mut loc = memory::atomics(address).load(std::sync::atomic::Ordering::Relaxed);
+    let mut loc = memory::atomics(address).load(std::sync::atomic::Ordering::Acquire);
     let mut found = None;
-    while loc != 0 {
-        let info = state.locations[loc as usize];
-        let bytes = (((1u32 << info.size.min(8)) - 1) << (info.address & 7)) as u8;
-        if bytes & mask != 0 {
-            found = found
-                .or(state.analysis.atomic_race(thread.tid, loc, WRITE).map(|race| (race, loc)));
+    while loc != 0 && found.is_none() {
+        let place = memory::place(loc);
+        let at = place.address();
+        if at & !7 == address & !7
+            && let Some(held) = place.hold(thread, at)
+        {
+            let bytes = (((1u32 << held.size.min(8)) - 1) << (at & 7)) as u8;
+            if bytes & mask != 0 {
+                found = held.location.race(&thread.clocks, WRITE);
+            }
         }
-        loc = info.next;
+        loc = place.next();
     }
-    let Some(((other, wrote, other_site), _)) = found else { return };
-    drop(state);
+    let Some((other, wrote, other_site)) = found else { return };
     let other = Access {
         thread: other,
         operation: if wrote { Operation::AtomicWrite } else { Operation::AtomicRead },
@@ -122,7 +124,7 @@ fn report(thread: &Thread, address: usize, mask: u8, is_write: bool, site: u32, 
     if thread.ignored > 0 || !state::options().races {
         return;
     }
-    let doubt = state::lock().analysis.doubt(thread.tid);
+    let doubt = thread.clocks.doubt();
     findings::report(&findings::Finding {
         kind: Kind::Race,
         address: (address & !7) + mask.trailing_zeros() as usize,

@@ -15,10 +15,11 @@
 //!
 //! That never invents a race or a stale value. It may order more than the program does.
 
-use crate::state::{self, Role, State};
-use crate::thread;
-use crate::{schedule, sync};
-use clocks::analysis::Done;
+use crate::place;
+use crate::schedule;
+use crate::state::{self, Edge, Role, State};
+use crate::thread::{self, Thread};
+use clocks::access::Done;
 use clocks::trace::Event;
 use clocks::{Order, Tid};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -47,111 +48,136 @@ impl Words {
 
 /// The calling thread is about to access these words out of sight.
 pub fn announce(words: Words) {
-    watch(|state, tid| {
+    watch(|state, thread| {
         for address in words.addresses() {
             // SAFETY: the words that the standard library is about to access atomically.
-            let value = unsafe {
+            let now = || unsafe {
                 match words.size {
                     4 => u64::from((*(address as *const AtomicU32)).load(Ordering::SeqCst)),
                     _ => (*(address as *const AtomicU64)).load(Ordering::SeqCst),
                 }
             };
-            let loc = state.location(address, words.size as u8, value);
-            if state.locations[loc as usize].foreign {
+            let mut held = state.hold(thread, address, words.size as u8, now);
+            if held.foreign {
                 continue;
             }
             // What was published so far went to the location alone.
-            state.analysis.perform(tid, loc, Order::Acquire, Done::Read, 0);
-            if let Some(recorder) = &mut state.recorder {
-                let (intent, order, done) = (None, Order::Acquire, Some(Done::Read));
-                recorder.record(&Event::Atomic {
-                    tid,
-                    loc,
-                    intent,
-                    order,
-                    done,
-                    site: 0,
-                    operation: 0,
-                });
-            }
-            state.release(tid, address);
-            state.locations[loc as usize].foreign = true;
+            let (order, done, site) = (Order::Acquire, Done::Read, 0);
+            let clocks = &mut thread.clocks;
+            held.location.perform(clocks, None, order, done, site, state::settings());
+            let (tid, loc, intent, done) = (thread.tid, held.loc(), None, Some(done));
+            state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation: 0 });
+            held.foreign = true;
+            state.release(&mut thread.clocks, address);
         }
     });
 }
 
 /// The words were given: what the thread did so far comes before what others do that take them.
 pub fn give(words: Words) {
-    watch(|state, tid| words.addresses().for_each(|address| state.release(tid, address)));
+    watch(|state, thread| {
+        words.addresses().for_each(|address| state.release(&mut thread.clocks, address));
+    });
 }
 
 /// The words were taken.
 pub fn take(words: Words) {
-    watch(|state, tid| words.addresses().for_each(|address| state.acquire(tid, address)));
+    watch(|state, thread| {
+        words.addresses().for_each(|address| state.acquire(&mut thread.clocks, address));
+    });
 }
 
 /// The thread begins something that others may see complete before it returns.
 pub fn begin(address: usize) {
-    watch(|state, tid| {
-        state.unfinished.retain(|&(other, by)| (other, by) != (address, tid));
-        state.unfinished.push((address, tid));
+    watch(|state, thread| {
+        state.unfinished.retain(|&one| one != (address, thread.tid));
+        state.unfinished.push((address, thread.tid));
     });
 }
 
 /// It is back.
 pub fn end(address: usize) {
-    watch(|state, tid| {
-        state.release(tid, address);
-        state.unfinished.retain(|&(other, by)| (other, by) != (address, tid));
+    watch(|state, thread| {
+        state.release(&mut thread.clocks, address);
+        state.unfinished.retain(|&one| one != (address, thread.tid));
     });
 }
 
 /// Somebody woke the thread; nobody knows who.
 pub fn woken() {
-    watch(|state, tid| {
-        let everybody: Vec<Tid> = state.analysis.living().filter(|&other| other != tid).collect();
-        for other in everybody {
-            state.release(other, 0);
-        }
-        state.acquire(tid, 0);
+    watch(|state, thread| {
+        let me: *mut Thread = thread;
+        place::exclusively(state, |state| {
+            for other in state.running.clone().into_iter().filter(|&other| other != me) {
+                // SAFETY: nobody moves clocks but the caller, and the thread is still in the list.
+                state.release(unsafe { &mut (*other).clocks }, 0);
+            }
+            let mut threads = std::mem::take(&mut state.threads);
+            for ended in threads.values_mut().filter_map(|created| created.ended.as_mut()) {
+                state.release(ended, 0);
+            }
+            state.threads = threads;
+        });
+        state.acquire(&mut thread.clocks, 0);
     });
 }
 
-fn watch(tell: impl FnOnce(&mut State, Tid)) {
+fn watch(tell: impl FnOnce(&mut State, &mut Thread)) {
     let Some(thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
     thread.busy = true;
     let mut state = state::lock();
-    tell(&mut state, thread.tid);
-    thread.refresh(&state);
+    tell(&mut state, thread);
     drop(state);
+    thread.refresh();
     thread.busy = false;
 }
 
 impl State {
     /// An instrumented access to a foreign word.
     #[cold]
-    pub fn foreign(&mut self, tid: Tid, address: usize, order: Order, done: Done) {
+    pub fn foreign(
+        &mut self,
+        thread: &mut clocks::thread::Thread,
+        address: usize,
+        order: Order,
+        done: Done,
+    ) {
         let unfinished = self.unfinished.iter().filter(|&&(other, _)| other == address);
         for by in unfinished.map(|&(_, by)| by).collect::<Vec<Tid>>() {
-            self.release(by, address);
+            self.release_for(by, thread, address);
         }
         if order.acquires() && !matches!(done, Done::Store(_)) {
-            self.acquire(tid, address);
+            self.acquire(thread, address);
         }
         if order.releases() && !matches!(done, Done::Read) {
-            self.release(tid, address);
+            self.release(thread, address);
         }
     }
 
-    fn release(&mut self, tid: Tid, address: usize) {
-        self.edge(tid, address, Role::Lock, sync::Edge::Release);
+    /// Releases what another thread did so far.
+    fn release_for(&mut self, by: Tid, thread: &mut clocks::thread::Thread, address: usize) {
+        if by == thread.tid() {
+            return self.release(thread, address);
+        }
+        place::exclusively(self, |state| {
+            // SAFETY: the thread is in the list, so it is still there.
+            let other = state.running.iter().copied().find(|&other| unsafe { (*other).tid } == by);
+            if let Some(other) = other {
+                // SAFETY: nobody moves clocks but the caller.
+                state.release(unsafe { &mut (*other).clocks }, address);
+            }
+        });
     }
 
-    fn acquire(&mut self, tid: Tid, address: usize) {
-        self.edge(tid, address, Role::Lock, sync::Edge::Acquire);
+    fn release(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
+        self.edge(thread, address, Role::Lock, Edge::Release);
+    }
+
+    fn acquire(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
+        self.edge(thread, address, Role::Lock, Edge::Acquire);
     }
 }
 

@@ -1,46 +1,40 @@
-//! The one shared state, and the lock around it.
+//! What is shared and has no lock of its own: threads, mutexes and the like, and what is told to others.
 
 use crate::options::Options;
-use crate::thread::CallTree;
+use crate::place::{self, Lock};
+use crate::thread::{CallTree, Thread};
+use clocks::analysis::Numbers;
+use clocks::history::Limit;
+use clocks::location::Settings;
 use clocks::shadow::Sets;
+use clocks::thread::{Population, Synchroniser};
 use clocks::trace::Event;
-use clocks::{Analysis, Loc, Object, Site, Tid};
+use clocks::{Object, Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Everything that is shared.
+/// Everything that is shared and has no lock of its own.
 pub struct State {
-    /// The clocks.
-    pub analysis: Analysis,
-    /// What each atomic location is, by number.
-    pub locations: Vec<LocationInfo>,
-    /// Mutexes and the like, by address and role.
-    pub objects: HashMap<(usize, Role), Object>,
+    /// Threads that ended.
+    pub population: Population,
+    /// Threads that run.
+    pub running: Vec<*mut Thread>,
     /// Threads that were created and not yet joined, by handle.
     pub threads: HashMap<libc::pthread_t, Created>,
+    /// The numbers of atomic locations.
+    pub location_numbers: Numbers,
+    /// Mutexes and the like, by address and role.
+    objects: HashMap<(usize, Role), (Object, Synchroniser)>,
+    object_numbers: Numbers,
     /// Pairs of sites that are known to go wrong: asking again is not worth the time.
     pub told: HashSet<(Site, Site)>,
     /// Words whose new value may be seen before the function that writes it returns, and by whom.
     pub unfinished: Vec<(usize, Tid)>,
     /// Events go here as well.
     pub recorder: Option<crate::findings::Recorder>,
-}
-
-/// An atomic location.
-#[derive(Clone, Copy, Default)]
-pub struct LocationInfo {
-    /// Where it is.
-    pub address: usize,
-    /// How many bytes it had when it was last accessed.
-    pub size: u8,
-    /// Does code that is not instrumented write it as well? Then nobody can tell what is stale, and it
-    /// has the clock of a lock, see [`crate::rust_std`].
-    pub foreign: bool,
-    /// The next location in the same eight bytes.
-    pub next: Loc,
 }
 
 /// What an object at some address is for.
@@ -55,30 +49,31 @@ pub enum Role {
 }
 
 /// A thread as its creator knows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Created {
     /// Its number.
     pub tid: Tid,
-    /// Has it ended?
-    pub ended: bool,
+    /// What it knew at its end.
+    pub ended: Option<clocks::thread::Thread>,
     /// Will nobody wait for it?
     pub detached: bool,
 }
 
-/// A lock that spins a little and then lets others run. Unlike those of the standard library it can be
-/// taken in one process and given back in its child.
-pub struct Lock {
-    taken: AtomicBool,
+/// The state behind its lock.
+struct Shared {
+    lock: Lock,
     state: UnsafeCell<Option<State>>,
 }
 
 // SAFETY: the state is reached through a guard only.
-unsafe impl Sync for Lock {}
+unsafe impl Sync for Shared {}
 
 /// The state, locked.
 pub struct Guard(());
 
-static LOCK: Lock = Lock { taken: AtomicBool::new(false), state: UnsafeCell::new(None) };
+static STATE: Shared = Shared { lock: Lock::new(), state: UnsafeCell::new(None) };
+static RECORDING: AtomicBool = AtomicBool::new(false);
+static HISTORY: AtomicUsize = AtomicUsize::new(0);
 static SETS: OnceLock<Sets> = OnceLock::new();
 static TREE: OnceLock<CallTree> = OnceLock::new();
 static OPTIONS: OnceLock<Options> = OnceLock::new();
@@ -86,23 +81,14 @@ static OPTIONS: OnceLock<Options> = OnceLock::new();
 /// Locks the state. The caller must be marked busy, so that a signal handler does not try again.
 #[inline]
 pub fn lock() -> Guard {
-    let mut tries = 0u32;
-    while LOCK
-        .taken
-        .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
-        while LOCK.taken.load(Ordering::Relaxed) {
-            tries += 1;
-            if tries < 200 {
-                std::hint::spin_loop();
-            } else {
-                // SAFETY: a system call without arguments.
-                unsafe { libc::sched_yield() };
-            }
-        }
-    }
+    STATE.lock.take(|| false);
     Guard(())
+}
+
+/// Is everything recorded? Then everything is told under this lock, in one order.
+#[inline(always)]
+pub fn recording() -> bool {
+    RECORDING.load(Ordering::Relaxed)
 }
 
 impl Deref for Guard {
@@ -110,7 +96,7 @@ impl Deref for Guard {
     #[inline]
     fn deref(&self) -> &State {
         // SAFETY: the lock is held, and the state was made before anyone could take it.
-        unsafe { (*LOCK.state.get()).as_ref().unwrap_unchecked() }
+        unsafe { (*STATE.state.get()).as_ref().unwrap_unchecked() }
     }
 }
 
@@ -118,14 +104,14 @@ impl DerefMut for Guard {
     #[inline]
     fn deref_mut(&mut self) -> &mut State {
         // SAFETY: as above.
-        unsafe { (*LOCK.state.get()).as_mut().unwrap_unchecked() }
+        unsafe { (*STATE.state.get()).as_mut().unwrap_unchecked() }
     }
 }
 
 impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
-        LOCK.taken.store(false, Ordering::Release);
+        STATE.lock.give_back();
     }
 }
 
@@ -134,25 +120,36 @@ impl Drop for Guard {
 /// # Safety
 /// The lock must be held, and nobody must have a guard.
 pub unsafe fn unlock() {
-    LOCK.taken.store(false, Ordering::Release);
+    STATE.lock.give_back();
 }
 
 /// Makes the state. Called once, before there is a second thread.
 pub fn create(options: Options) {
     let state = State {
-        analysis: Analysis::new(options.history_size),
-        locations: vec![LocationInfo::default()],
-        objects: HashMap::new(),
+        population: Population::default(),
+        running: Vec::new(),
         threads: HashMap::new(),
+        location_numbers: Numbers::from(1),
+        objects: HashMap::new(),
+        object_numbers: Numbers::default(),
         told: HashSet::new(),
         unfinished: Vec::new(),
         recorder: None,
     };
+    HISTORY.store(options.history_size, Ordering::Relaxed);
+    RECORDING.store(options.record.is_some(), Ordering::Relaxed);
     let _ = OPTIONS.set(options);
     let _ = SETS.set(Sets::default());
     let _ = TREE.set(CallTree::default());
+    place::create();
     // SAFETY: there is one thread.
-    unsafe { *LOCK.state.get() = Some(state) };
+    unsafe { *STATE.state.get() = Some(state) };
+}
+
+/// What is the same for all locations.
+#[inline(always)]
+pub fn settings() -> Settings {
+    Settings { limit: Limit(HISTORY.load(Ordering::Relaxed)), predict: true }
 }
 
 /// Interned sets of epochs.
@@ -172,19 +169,63 @@ pub fn options() -> &'static Options {
 }
 
 impl State {
-    /// The object at an address.
-    pub fn object(&mut self, address: usize, role: Role) -> Object {
-        let analysis = &mut self.analysis;
-        *self.objects.entry((address, role)).or_insert_with(|| analysis.object())
+    /// Records an event, if events are recorded.
+    #[inline]
+    pub fn record(&mut self, event: &Event) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(event);
+        }
+    }
+
+    /// A thread ended and nobody waits for it.
+    pub fn retire(&mut self, thread: clocks::thread::Thread) {
+        self.record(&Event::Retire { tid: thread.tid() });
+        self.population.end(thread);
+    }
+
+    /// Orders a thread and the object at an address.
+    pub fn edge(
+        &mut self,
+        thread: &mut clocks::thread::Thread,
+        address: usize,
+        role: Role,
+        edge: Edge,
+    ) {
+        let State { objects, object_numbers, recorder, .. } = self;
+        let (object, synchroniser) = objects.entry((address, role)).or_insert_with(|| {
+            if let Some(recorder) = recorder {
+                recorder.record(&Event::Object);
+            }
+            (object_numbers.take(), Synchroniser::default())
+        });
+        let (tid, object) = (thread.tid(), *object);
+        let event = match edge {
+            Edge::Release => {
+                thread.release(synchroniser);
+                Event::Release { tid, object }
+            }
+            Edge::Acquire => {
+                thread.acquire(synchroniser);
+                Event::Acquire { tid, object }
+            }
+        };
+        self.record(&event);
     }
 
     /// The object at an address is no more.
     pub fn remove_object(&mut self, address: usize, role: Role) {
-        if let Some(object) = self.objects.remove(&(address, role)) {
-            self.analysis.remove_object(object);
-            if let Some(recorder) = &mut self.recorder {
-                recorder.record(&Event::RemoveObject { object });
-            }
+        if let Some((object, _)) = self.objects.remove(&(address, role)) {
+            self.object_numbers.give_back(object);
+            self.record(&Event::RemoveObject { object });
         }
     }
+}
+
+/// How a thread and an object are ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// What the thread did comes before what the object is acquired for.
+    Release,
+    /// The other way round.
+    Acquire,
 }

@@ -8,9 +8,8 @@ use crate::findings;
 use crate::heap;
 use crate::memory;
 use crate::schedule;
-use crate::state::{self, Created, Role, State};
+use crate::state::{self, Created, Edge, Role};
 use crate::thread;
-use clocks::Tid;
 use clocks::trace::Event;
 use libc::{c_int, c_void, pthread_t};
 use std::collections::HashMap;
@@ -52,47 +51,15 @@ pub fn acquire(address: usize, role: Role) {
     edge(address, role, Edge::Acquire);
 }
 
-/// How a thread and an object are ordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Edge {
-    /// What the thread did comes before what the object is acquired for.
-    Release,
-    /// The other way round.
-    Acquire,
-}
-
 fn edge(address: usize, role: Role, edge: Edge) {
     let Some(thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
-    state.edge(thread.tid, address, role, edge);
-    thread.refresh(&state);
-    drop(state);
+    state::lock().edge(&mut thread.clocks, address, role, edge);
+    thread.refresh();
     thread.busy = false;
-}
-
-impl State {
-    /// Orders a thread and the object at an address.
-    pub fn edge(&mut self, tid: Tid, address: usize, role: Role, edge: Edge) {
-        let known = self.objects.contains_key(&(address, role));
-        let object = self.object(address, role);
-        match edge {
-            Edge::Release => self.analysis.release(tid, object),
-            Edge::Acquire => self.analysis.acquire(tid, object),
-        }
-        if let Some(recorder) = &mut self.recorder {
-            if !known {
-                recorder.record(&Event::Object);
-            }
-            recorder.record(&match edge {
-                Edge::Release => Event::Release { tid, object },
-                Edge::Acquire => Event::Acquire { tid, object },
-            });
-        }
-    }
 }
 
 /// The object is destroyed.
@@ -265,7 +232,7 @@ type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 pub struct Task {
     start: Start,
     argument: *mut c_void,
-    tid: Tid,
+    clocks: clocks::thread::Thread,
     registered: AtomicU32,
 }
 
@@ -280,16 +247,14 @@ pub fn begin() {
     }
     KEY.store(key, Ordering::Relaxed);
     let mut state = state::lock();
-    let tid = state.analysis.start(None);
-    if let Some(recorder) = &mut state.recorder {
-        recorder.record(&Event::Start { parent: None });
-    }
-    thread::enter(tid);
+    let clocks = state.population.start(None);
+    state.record(&Event::Start { parent: None });
+    let tid = clocks.tid();
+    state.running.push(thread::enter(clocks));
+    drop(state);
     if let Some(thread) = thread::current() {
-        thread.refresh(&state);
         thread.busy = false;
     }
-    drop(state);
     schedule::begin(tid);
 }
 
@@ -310,37 +275,32 @@ pub unsafe fn create(
     }
     point(start as usize);
     thread.busy = true;
-    let tid = {
+    let clocks = {
         let mut state = state::lock();
-        let tid = state.analysis.start(Some(thread.tid));
-        if let Some(recorder) = &mut state.recorder {
-            recorder.record(&Event::Start { parent: Some(thread.tid) });
-        }
-        thread.refresh(&state);
-        tid
+        let clocks = state.population.start(Some(&mut thread.clocks));
+        state.record(&Event::Start { parent: Some(thread.tid) });
+        clocks
     };
+    thread.refresh();
+    let tid = clocks.tid();
     if tid >= 1 << 12 {
         findings::die("there are more than 4096 threads at a time");
     }
-    let task = Box::new(Task { start, argument, tid, registered: AtomicU32::new(0) });
+    let task = Box::new(Task { start, argument, clocks, registered: AtomicU32::new(0) });
     let task = Box::into_raw(task);
     schedule::started(tid);
     let (result, handle) = make(entry, task.cast());
     if result == 0 {
         let mut state = state::lock();
-        state.threads.insert(handle, Created { tid, ended: false, detached });
+        state.threads.insert(handle, Created { tid, ended: None, detached });
         drop(state);
         // SAFETY: the new thread waits for this before it frees the task.
         unsafe { (*task).registered.store(1, Ordering::Release) };
     } else {
         schedule::ended(tid, 0);
-        let mut state = state::lock();
-        state.analysis.retire(tid);
-        if let Some(recorder) = &mut state.recorder {
-            recorder.record(&Event::Retire { tid });
-        }
         // SAFETY: no thread has it.
-        drop(unsafe { Box::from_raw(task) });
+        let task = unsafe { Box::from_raw(task) };
+        state::lock().retire(task.clocks);
     }
     thread.busy = false;
     result
@@ -358,15 +318,13 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
         }
         let task = Box::from_raw(task);
         *out = (task.start, task.argument);
-        thread::enter(task.tid);
-        let thread = thread::current();
-        if let Some(thread) = thread {
-            thread.refresh(&state::lock());
-            thread.busy = false;
-        }
+        let tid = task.clocks.tid();
+        let thread = thread::enter(task.clocks);
+        state::lock().running.push(thread);
+        (*thread).busy = false;
         // The last rounds of destructors may still run code of the program.
         libc::pthread_setspecific(KEY.load(Ordering::Relaxed), 4 as *mut c_void);
-        schedule::arrived(task.tid);
+        schedule::arrived(tid);
     }
 }
 
@@ -388,22 +346,19 @@ fn thread_ends() {
     let tid = thread.tid;
     // SAFETY: the calling thread.
     let me = unsafe { libc::pthread_self() };
+    forget_stack();
     {
         let mut state = state::lock();
-        let mut retire = false;
-        if let Some(created) = state.threads.get_mut(&me) {
-            created.ended = true;
-            retire = created.detached;
-        }
-        if retire {
+        let me_running: *mut thread::Thread = thread;
+        state.running.retain(|&running| running != me_running);
+        let clocks = std::mem::take(&mut thread.clocks);
+        if state.threads.get(&me).is_some_and(|created| created.detached) {
             state.threads.remove(&me);
-            state.analysis.retire(tid);
-            if let Some(recorder) = &mut state.recorder {
-                recorder.record(&Event::Retire { tid });
-            }
+            state.retire(clocks);
+        } else if let Some(created) = state.threads.get_mut(&me) {
+            created.ended = Some(clocks);
         }
     }
-    forget_stack();
     schedule::ended(tid, me as usize);
     thread::leave();
 }
@@ -435,14 +390,15 @@ pub fn joined(handle: pthread_t) {
     }
     thread.busy = true;
     let mut state = state::lock();
-    if let Some(created) = state.threads.remove(&handle) {
-        state.analysis.join(thread.tid, created.tid);
-        if let Some(recorder) = &mut state.recorder {
-            recorder.record(&Event::Join { tid: thread.tid, child: created.tid });
-        }
+    if let Some(created) = state.threads.remove(&handle)
+        && let Some(ended) = created.ended
+    {
+        thread.clocks.join(&ended);
+        state.population.end(ended);
+        state.record(&Event::Join { tid: thread.tid, child: created.tid });
     }
-    thread.refresh(&state);
     drop(state);
+    thread.refresh();
     thread.busy = false;
 }
 
@@ -450,7 +406,7 @@ pub fn joined(handle: pthread_t) {
 pub fn join(handle: pthread_t, block: impl FnOnce() -> c_int) -> c_int {
     if schedule::active() {
         point(handle as usize);
-        while state::lock().threads.get(&handle).is_some_and(|created| !created.ended) {
+        while state::lock().threads.get(&handle).is_some_and(|created| created.ended.is_none()) {
             schedule::block(handle as usize, true);
         }
     }
@@ -471,13 +427,10 @@ pub fn detach(handle: pthread_t) {
     let mut state = state::lock();
     let ended = state.threads.get_mut(&handle).is_some_and(|created| {
         created.detached = true;
-        created.ended
+        created.ended.is_some()
     });
-    if ended && let Some(created) = state.threads.remove(&handle) {
-        state.analysis.retire(created.tid);
-        if let Some(recorder) = &mut state.recorder {
-            recorder.record(&Event::Retire { tid: created.tid });
-        }
+    if ended && let Some(clocks) = state.threads.remove(&handle).and_then(|created| created.ended) {
+        state.retire(clocks);
     }
     drop(state);
     thread.busy = false;

@@ -5,21 +5,29 @@
 //! [`Site`]. Frames left by `longjmp` or `pthread_exit` are recognised by their stack pointer and
 //! dropped at the next call.
 
-use clocks::shadow::Epoch;
-use clocks::vector::Vector;
+use crate::place::Place;
+use clocks::Order;
+use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 10;
+/// How many loads are remembered that could be repeated.
+const LOADS: usize = 8;
 
 /// A thread.
 pub struct Thread {
     /// Its number.
     pub tid: Tid,
+    /// Is it moving clocks? Nobody else touches its own then.
+    pub inside: AtomicBool,
+    /// Its clocks.
+    pub clocks: clocks::thread::Thread,
     /// Its epoch, ready to be compared with those in cells.
     pub epoch: Epoch,
     /// The same, for plain accesses that need not be looked at twice; nobody's while recording, which
@@ -31,8 +39,10 @@ pub struct Thread {
     pub deciding: bool,
     /// How many `fencepost_ignore_begin` are open.
     pub ignored: u32,
-    /// Its own copy of its vector clock, read without the lock.
-    pub clock: Vector,
+    /// Loads that could as well not happen again.
+    loads: [Load; LOADS],
+    /// Pairs of sites that were told.
+    pub told: [(Site, Site); 16],
     /// Sets of readers that are known to have this thread in its current epoch.
     pub reader_sets: [u64; 16],
     /// How often its last load was repeated, for schedules.
@@ -43,7 +53,26 @@ pub struct Thread {
     pub write_locked: Vec<usize>,
     frames: Vec<Frame>,
     depth: usize,
-    cache: Vec<(Site, usize, Site)>,
+    cache: Box<[(Site, usize, Site); CACHE]>,
+}
+
+/// A load after which the thread did nothing that matters.
+#[derive(Clone, Copy)]
+struct Load {
+    address: usize,
+    place: Option<&'static Place>,
+    /// The thread's time.
+    time: u64,
+    /// The number of the write that it read.
+    version: u64,
+    value: u64,
+    size: u8,
+    acquired: bool,
+}
+
+impl Load {
+    const NONE: Load =
+        Load { address: 0, place: None, time: 0, version: 0, value: 0, size: 0, acquired: false };
 }
 
 #[derive(Clone, Copy)]
@@ -65,25 +94,33 @@ pub fn current() -> Option<&'static mut Thread> {
     unsafe { thread.as_mut() }
 }
 
-/// Makes a thread known, as number `tid`.
-pub fn enter(tid: Tid) {
+/// Makes a thread known. The caller enters it into the list of those that run.
+pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
+    let tid = clocks.tid();
     let thread = Box::new(Thread {
         tid,
+        inside: AtomicBool::new(false),
+        clocks,
         epoch: Epoch::new(tid, 0),
         quick: Epoch::new(tid, 0),
         busy: true,
         deciding: false,
         ignored: 0,
-        clock: Vector::default(),
+        loads: [Load::NONE; LOADS],
+        told: [(0, 0); 16],
         reader_sets: [0; 16],
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
         frames: Vec::with_capacity(64),
         depth: 0,
-        cache: Vec::new(),
+        cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
     });
-    CURRENT.set(Box::into_raw(thread));
+    let thread = Box::into_raw(thread);
+    CURRENT.set(thread);
+    // SAFETY: made just now.
+    unsafe { (*thread).refresh() };
+    thread
 }
 
 /// The thread ends.
@@ -96,11 +133,52 @@ pub fn leave() {
 }
 
 impl Thread {
-    /// Copies the clock that the analysis has for this thread.
-    pub fn refresh(&mut self, state: &crate::state::State) {
-        let clock = state.analysis.vector(self.tid);
-        self.clock.assign(clock);
-        let epoch = Epoch::new(self.tid, clock.get(self.tid as usize));
+    /// The thread as shadow memory wants to know it.
+    #[inline]
+    pub fn me(&self) -> Me<'_> {
+        Me { epoch: self.epoch, clock: self.clocks.vector() }
+    }
+
+    /// What a load would find, if it could as well not happen.
+    #[inline(always)]
+    pub fn repeated(&self, address: usize, size: u8, order: Order, value: u64) -> bool {
+        let load = &self.loads[(address >> 2) % LOADS];
+        load.address == address
+            && load.time == self.clocks.time()
+            && load.value == value
+            && load.size == size
+            && (load.acquired || !order.acquires())
+            && load.place.is_some_and(|place| {
+                place.settled() == Some(load.version) && place.address() == address
+            })
+    }
+
+    /// A load could as well not happen again.
+    #[inline]
+    pub fn remember(
+        &mut self,
+        place: &'static Place,
+        address: usize,
+        size: u8,
+        order: Order,
+        value: u64,
+        version: u64,
+    ) {
+        self.loads[(address >> 2) % LOADS] = Load {
+            address,
+            place: Some(place),
+            time: self.clocks.time(),
+            version,
+            value,
+            size,
+            acquired: order.acquires(),
+        };
+    }
+
+    /// Looks at its clocks again.
+    #[inline]
+    pub fn refresh(&mut self) {
+        let epoch = self.clocks.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
             self.quick = match crate::state::options().record {
@@ -135,29 +213,40 @@ impl Thread {
     }
 
     /// The number of the place `pc` with the calls that led to it.
+    #[inline]
     pub fn site(&mut self, pc: usize) -> Site {
+        let node = match self.depth.checked_sub(1).map(|top| self.frames[top].node) {
+            Some(0) => self.name_frames(),
+            node => node.unwrap_or(0),
+        };
+        let (parent, at, site) = self.cache[slot(node, pc)];
+        if parent == node && at == pc { site } else { self.child(node, pc) }
+    }
+
+    /// Gives the frames numbers that have none yet; that of the innermost.
+    #[cold]
+    fn name_frames(&mut self) -> Site {
         let known = self.frames[..self.depth].iter().rposition(|frame| frame.node != 0);
         let mut node = known.map_or(0, |index| self.frames[index].node);
         for index in known.map_or(0, |index| index + 1)..self.depth {
             node = self.child(node, self.frames[index].caller);
             self.frames[index].node = node;
         }
-        self.child(node, pc)
-    }
-
-    fn child(&mut self, parent: Site, pc: usize) -> Site {
-        if self.cache.is_empty() {
-            self.cache = vec![(0, 0, 0); CACHE];
-        }
-        let slot = (pc ^ (pc >> 10) ^ (parent as usize).wrapping_mul(0x9e37_79b1)) % CACHE;
-        let (cached_parent, cached_pc, cached) = self.cache[slot];
-        if cached != 0 && cached_parent == parent && cached_pc == pc {
-            return cached;
-        }
-        let node = crate::state::tree().child(parent, pc);
-        self.cache[slot] = (parent, pc, node);
         node
     }
+
+    #[cold]
+    fn child(&mut self, parent: Site, pc: usize) -> Site {
+        let node = crate::state::tree().child(parent, pc);
+        self.cache[slot(parent, pc)] = (parent, pc, node);
+        node
+    }
+}
+
+/// Where the number of a place is cached.
+#[inline(always)]
+fn slot(parent: Site, pc: usize) -> usize {
+    (pc ^ (pc >> 10) ^ (parent as usize).wrapping_mul(0x9e37_79b1)) % CACHE
 }
 
 /// All call stacks seen.

@@ -6,7 +6,7 @@
 //! stores, and giving back a lock.
 
 use super::symbols::Symbols;
-use clocks::analysis::Done;
+use clocks::access::Done;
 use clocks::trace::Event;
 use clocks::{Loc, Order};
 use serial::write::Recorder;

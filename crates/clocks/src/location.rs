@@ -1,0 +1,464 @@
+//! What an atomic location knows, and what an access to it may do wrong, shows and tells.
+//!
+//! Per location: `written`, `accessed` (`W_SC`, `M_SC`) and `view` (`W`), as columns of its [`Rows`]; the
+//! last writes; and per thread, what its accesses showed it. A violation: the thread's `current` is behind
+//! its `sc` at the location that it is about to access. It need not happen in this run: the clocks of a
+//! thread are not moved by what others do later, so one run stands for many.
+//!
+//! [`Location::arrive`] and [`Location::perform`] touch the location, the thread that accesses it and, for
+//! seq_cst accesses, [`Fences`]; nothing else. Whoever calls them for one location at a time, in the order
+//! in which its accesses happened, and for one thread at a time, in program order, gets what one analysis of
+//! all accesses in *any* order with these two properties says: steps that share neither thread nor location
+//! commute. That is why a runtime needs a lock per location only.
+//!
+//! Most accesses teach nobody anything. Three of them are recognised: a load that is *repeated*
+//! ([`Location::repeats`]) need not be told at all; a load of what the thread saw last, or a write by who
+//! wrote last, when the thread has learned nothing from others in between, changes nothing but the
+//! thread's own row.
+
+use crate::access::{Done, Doubt, Intent, Missed, Stale};
+use crate::history::{History, Limit, Published, Write};
+use crate::knowledge::{Doubtful, Seen, Stamp};
+use crate::order::Order;
+use crate::thread::{Fences, Row, Rows, Thread};
+use crate::{Site, Tid};
+
+/// What is the same for all locations.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many writes each location remembers.
+    pub limit: Limit,
+    /// Does a load that might have read an older write with the same value not synchronise?
+    pub predict: bool,
+}
+
+/// An atomic location.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub struct Location {
+    stamp: Stamp,
+    /// What the newest write wrote.
+    value: u64,
+    /// Who wrote last, if nobody else accessed the location since.
+    last: Option<Last>,
+    /// Writes up to this one are as good as initial: everybody knows them.
+    base: Stamp,
+    rows: Rows,
+    history: History,
+    visitors: Vec<Visitor>,
+    /// What seq_cst writes showed to the order S.
+    order: Option<Box<Seen>>,
+}
+
+/// A write after which the rows are those of its thread, which had last learned something then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Last {
+    learned: u64,
+    tid: Tid,
+    order: Order,
+    is_update: bool,
+}
+
+/// A thread that accessed the location.
+#[derive(Clone, Debug, Default)]
+struct Visitor {
+    tid: Tid,
+    /// Had it acquired all that there was to acquire after its last access?
+    acquired: bool,
+    /// Its time then.
+    time: u64,
+    touched: Touched,
+    seen: Seen,
+}
+
+/// The epochs and sites of a thread's last read and write.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    read: u64,
+    written: u64,
+    read_at: Site,
+    written_at: Site,
+}
+
+impl Location {
+    /// A location that holds this value.
+    pub fn new(value: u64, settings: Settings) -> Location {
+        let mut location = Location::default();
+        location.reset(value, settings);
+        location
+    }
+
+    /// It came to hold `value` by means nobody saw. All that was known of it is forgotten.
+    pub fn reset(&mut self, value: u64, settings: Settings) {
+        self.forget();
+        (self.base, self.value) = (self.stamp, value);
+        *self.history.next(settings.limit) = Write { stamp: self.stamp, value, ..Write::default() };
+    }
+
+    /// It is no more.
+    pub fn clear(&mut self) {
+        *self = Location::default();
+    }
+
+    fn forget(&mut self) {
+        self.last = None;
+        self.rows = Rows::default();
+        self.history.clear();
+        self.visitors.clear();
+        self.order = None;
+    }
+
+    /// The value it is believed to hold.
+    #[inline]
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// Changes with every write.
+    #[inline]
+    pub fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Did anyone write it since it is known, or since its last reset?
+    pub fn was_written(&self) -> bool {
+        self.stamp > self.base
+    }
+
+    /// Has it run out of numbers for its writes?
+    #[inline]
+    pub fn is_worn_out(&self) -> bool {
+        self.stamp.position() == Stamp::LAST
+    }
+
+    #[inline]
+    fn visitor(&self, tid: Tid) -> Option<&Visitor> {
+        self.visitors.iter().find(|visitor| visitor.tid == tid)
+    }
+
+    /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses.
+    #[inline]
+    pub fn arrive(
+        &self,
+        thread: &Thread,
+        fences: Option<&Fences>,
+        intent: Intent,
+    ) -> Option<Stale> {
+        if self.visitor(thread.tid).is_some_and(|visitor| visitor.seen.is_newest(self.stamp)) {
+            return None;
+        }
+        let (known, required) = self.window(thread, fences);
+        let behind = match intent {
+            Intent::Write => known.stores() < required.stores(),
+            _ => known.position() < required.position(),
+        };
+        if behind { self.stale(known, required, intent) } else { None }
+    }
+
+    /// The last write that the thread knows of and the last that it must have come after.
+    fn window(&self, thread: &Thread, fences: Option<&Fences>) -> (Stamp, Stamp) {
+        let (mut known, mut required) = (self.base, self.base);
+        for Visitor { tid, seen, .. } in &self.visitors {
+            let mut included = thread.current.threads.get(*tid as usize);
+            if let Some(fences) = fences {
+                included = included.max(fences.rows.view(*tid));
+            }
+            known = known.max(seen.up_to(included, Doubtful::Most));
+            required = required.max(seen.up_to(thread.sc.get(*tid as usize), Doubtful::Least));
+        }
+        if let Some(seen) = &self.order {
+            let included = if fences.is_some() { u64::MAX } else { thread.current.order };
+            known = known.max(seen.up_to(included, Doubtful::Most));
+        }
+        (known, required)
+    }
+
+    #[cold]
+    fn stale(&self, known: Stamp, required: Stamp, intent: Intent) -> Option<Stale> {
+        let (known, required) = (known.position(), required.position());
+        let missed = self.history.at(required).map(|write| Missed {
+            site: write.site,
+            thread: write.thread,
+            value: write.value,
+            order: write.order,
+            is_update: write.is_update,
+        });
+        let forgotten = !self.history.reaches(known);
+        let mut stale = Stale { missed, values: Vec::new(), overtakes: false, forgotten };
+        for (write, next) in self.history.between(known, required) {
+            let readable = match intent {
+                Intent::Load | Intent::WeakCas(_) => true,
+                Intent::Wait(value) => write.value == value,
+                Intent::StrongCas(value) => write.value != value,
+                Intent::Write | Intent::BlockingCas(_) => false,
+            };
+            if readable && !stale.values.contains(&write.value) {
+                stale.values.insert(0, write.value);
+            }
+            let replaced = match intent {
+                Intent::WeakCas(value) | Intent::StrongCas(value) | Intent::BlockingCas(value) => {
+                    write.value == value
+                }
+                Intent::Write => true,
+                Intent::Load | Intent::Wait(_) => false,
+            };
+            stale.overtakes |= replaced && !next.is_update;
+        }
+        let certain = !stale.values.is_empty() || stale.overtakes;
+        let possible = match intent {
+            Intent::Wait(_) | Intent::BlockingCas(_) => certain,
+            _ => certain || forgotten,
+        };
+        possible.then_some(stale)
+    }
+
+    /// Would a load show the thread nothing, and tell others nothing? Then there is nothing to ask, and it is
+    /// done. That is so as long as the location's [`stamp`](Location::stamp) and the thread's
+    /// [`time`](Thread::time) stay what they are.
+    #[inline]
+    pub fn repeats(&self, thread: &Thread, order: Order) -> bool {
+        self.visitor(thread.tid).is_some_and(|visitor| {
+            visitor.time == thread.time
+                && visitor.seen.is_newest(self.stamp)
+                && (visitor.acquired || !order.acquires())
+        })
+    }
+
+    /// The thread accessed the location. `fences` is for seq_cst accesses.
+    pub fn perform(
+        &mut self,
+        thread: &mut Thread,
+        fences: Option<&mut Fences>,
+        order: Order,
+        done: Done,
+        site: Site,
+        settings: Settings,
+    ) {
+        let found = self.visitors.iter().position(|visitor| visitor.tid == thread.tid);
+        let me = found.unwrap_or_else(|| {
+            self.visitors.reserve_exact(usize::from(self.visitors.len() < 4));
+            self.visitors.push(Visitor { tid: thread.tid, ..Visitor::default() });
+            self.visitors.len() - 1
+        });
+        match done {
+            Done::Read => self.read(thread, fences.as_deref(), order, site, me, settings),
+            Done::Store(value) => {
+                self.write(thread, fences, order, site, me, settings, value, false);
+            }
+            Done::Update(value) => {
+                self.write(thread, fences, order, site, me, settings, value, true);
+            }
+        }
+        self.visitors[me].time = thread.time;
+    }
+
+    fn read(
+        &mut self,
+        thread: &mut Thread,
+        fences: Option<&Fences>,
+        order: Order,
+        site: Site,
+        me: usize,
+        settings: Settings,
+    ) {
+        if self.last.is_some_and(|last| last.tid != thread.tid) {
+            self.last = None;
+        }
+        let visitor = &mut self.visitors[me];
+        let epoch = thread.vector.get(thread.index());
+        let up_to_date = visitor.seen.is_newest(self.stamp);
+        if up_to_date && visitor.time >= thread.learned && (visitor.acquired || !order.acquires()) {
+            (visitor.touched.read, visitor.touched.read_at) = (epoch, site);
+            self.rows.row(thread.index()).accessed = thread.time;
+            return;
+        }
+        let doubt = match settings.predict && order.acquires() && !up_to_date {
+            true => self.unsynchronised(thread, fences, site),
+            false => None,
+        };
+        if !up_to_date {
+            thread.step();
+        }
+        let mut learned = false;
+        for index in 0..self.rows.meet(thread) {
+            let row = self.rows.row(index);
+            let sc = thread.sc.raise(index, row.written, &mut learned);
+            thread.acquire.threads.raise(index, row.view, &mut learned);
+            if order.acquires() {
+                thread.current.threads.raise(index, row.view, &mut learned);
+                if doubt.is_none() {
+                    thread.vector.raise(index, row.published, &mut learned);
+                }
+            } else {
+                thread.vector_acquire.raise(index, row.published, &mut learned);
+            }
+            if row.accessed < sc {
+                row.accessed = sc;
+            }
+        }
+        self.learn_order(thread, order, &mut learned);
+        let visitor = &mut self.visitors[me];
+        visitor.acquired = order.acquires() && doubt.is_none();
+        if let Some((published, doubt)) = doubt {
+            published.join_into(&mut thread.vector);
+            thread.doubt = Some(doubt);
+            learned = true;
+        }
+        if learned && up_to_date {
+            // Who writes next comes after what was learned just now.
+            self.rows.row(thread.index()).accessed = thread.step();
+        }
+        thread.learn(learned);
+        visitor.seen.show(thread.time, self.stamp, settings.limit);
+        (visitor.touched.read, visitor.touched.read_at) = (epoch, site);
+    }
+
+    #[inline]
+    fn learn_order(&self, thread: &mut Thread, order: Order, learned: &mut bool) {
+        if self.rows.order > thread.acquire.order {
+            *learned = true;
+            thread.acquire.order = self.rows.order;
+        }
+        if order.acquires() && self.rows.order > thread.current.order {
+            *learned = true;
+            thread.current.order = self.rows.order;
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn write(
+        &mut self,
+        thread: &mut Thread,
+        fences: Option<&mut Fences>,
+        order: Order,
+        site: Site,
+        me: usize,
+        settings: Settings,
+        value: u64,
+        is_update: bool,
+    ) {
+        self.stamp = self.stamp.next(is_update);
+        self.value = value;
+        thread.step();
+        let last = Last { learned: thread.learned, tid: thread.tid, order, is_update };
+        let repeated = self.last == Some(last)
+            || is_update && self.last == Some(Last { is_update: false, ..last });
+        if repeated {
+            self.rewrite(thread, order, is_update);
+        } else {
+            self.meet(thread, order, is_update);
+        }
+        self.last = Some(Last { learned: thread.learned, ..last });
+        let visitor = &mut self.visitors[me];
+        visitor.acquired = order.acquires() || !is_update;
+        visitor.seen.show(thread.time, self.stamp, settings.limit);
+        let epoch = thread.vector.get(thread.index());
+        (visitor.touched.written, visitor.touched.written_at) = (epoch, site);
+        if let Some(fences) = fences {
+            fences.writes += 1;
+            let seen = self.order.get_or_insert_default();
+            seen.show(fences.writes, self.stamp, settings.limit);
+        }
+        let write = self.history.next(settings.limit);
+        (write.stamp, write.value, write.site) = (self.stamp, value, site);
+        (write.thread, write.order, write.is_update) = (thread.tid, order, is_update);
+        self.rows.publish(&mut write.published);
+        if order.releases() {
+            thread.next_epoch();
+        }
+    }
+
+    /// The rows after a write by a thread that wrote last and has learned nothing since: but for its own,
+    /// they are what they were.
+    #[inline]
+    fn rewrite(&mut self, thread: &Thread, order: Order, is_update: bool) {
+        let index = thread.index();
+        let (view, published) = if order.releases() {
+            (thread.time, thread.vector.get(index))
+        } else {
+            (thread.release.threads.get(index), thread.vector_release.get(index))
+        };
+        let row = self.rows.row(index);
+        (row.written, row.accessed) = (thread.time, thread.time);
+        if !is_update || view > row.view {
+            row.view = view;
+        }
+        if !is_update || published > row.published {
+            row.published = published;
+        }
+    }
+
+    /// The rows after any write, and what the thread learns from it.
+    fn meet(&mut self, thread: &mut Thread, order: Order, is_update: bool) {
+        let mut learned = false;
+        if is_update {
+            self.learn_order(thread, order, &mut learned);
+        }
+        for index in 0..self.rows.meet(thread) {
+            let row = self.rows.row(index);
+            let before = *row;
+            let sc = thread.sc.raise(index, row.accessed, &mut learned);
+            if is_update {
+                thread.acquire.threads.raise(index, row.view, &mut learned);
+                if order.acquires() {
+                    thread.current.threads.raise(index, row.view, &mut learned);
+                    thread.vector.raise(index, row.published, &mut learned);
+                } else {
+                    thread.vector_acquire.raise(index, row.published, &mut learned);
+                }
+            }
+            let (mut view, mut published) = if order.releases() {
+                (thread.current.threads.get(index), thread.vector.get(index))
+            } else {
+                (thread.release.threads.get(index), thread.vector_release.get(index))
+            };
+            if is_update {
+                view = view.max(before.view);
+                published = published.max(before.published);
+            }
+            let after = Row { written: sc, accessed: sc, view, published };
+            if after != before {
+                *row = after;
+            }
+        }
+        let told = if order.releases() { thread.current.order } else { thread.release.order };
+        self.rows.order = if is_update { told.max(self.rows.order) } else { told };
+        thread.learn(learned);
+    }
+
+    /// What an older write with the newest value published, if the thread may read it instead.
+    fn unsynchronised(
+        &self,
+        thread: &Thread,
+        fences: Option<&Fences>,
+        site: Site,
+    ) -> Option<(Published, Doubt)> {
+        let (known, required) = self.window(thread, fences);
+        if known.position() >= required.position() {
+            return None;
+        }
+        let older = self
+            .history
+            .between(known.position(), required.position())
+            .map(|(write, _)| write)
+            .find(|write| write.value == self.value)?;
+        let doubt = Doubt { site, older: (older.site != 0).then_some(older.site) };
+        Some((older.published.clone(), doubt))
+    }
+
+    /// Another thread's access to the location that races with a plain one by this thread: by whom, does
+    /// it write, and where.
+    pub fn race(&self, thread: &Thread, is_write: bool) -> Option<(Tid, bool, Site)> {
+        let others = self.visitors.iter().filter(|visitor| visitor.tid != thread.tid);
+        others.into_iter().find_map(|visitor| {
+            let (known, touched) = (thread.vector.get(visitor.tid as usize), &visitor.touched);
+            if touched.written > known {
+                Some((visitor.tid, true, touched.written_at))
+            } else if is_write && touched.read > known {
+                Some((visitor.tid, false, touched.read_at))
+            } else {
+                None
+            }
+        })
+    }
+}

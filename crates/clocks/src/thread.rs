@@ -1,0 +1,358 @@
+//! What a thread knows, and how it learns other than by accessing a location: fences, locks, creation.
+//!
+//! Per thread: `sc`, the last write of each location that it comes after in every interleaving (`T_SC`),
+//! and `current`, `acquire`, `release`, what it knows by happens-before now, after an acquire fence, and
+//! at its last release fence (`T_c`, `T_a`, `T_r`). The vector clocks of races are three of the same kind.
+//!
+//! Nobody but the thread itself touches its [`Thread`], so a runtime keeps it where the thread runs and
+//! needs no lock for it. What a location or a lock knows is a row per thread ([`Rows`]), so that learning
+//! from it is one pass, and what two threads tell each other through it is one cache line.
+
+use crate::Tid;
+use crate::access::Doubt;
+use crate::history::Published;
+use crate::knowledge::Knowledge;
+use crate::order::Order;
+use crate::shadow::Epoch;
+use crate::vector::{NEAR, Vector};
+
+/// With so many threads, those that ended give their numbers to whoever comes.
+const CROWD: usize = 1 << 10;
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub(crate) tid: Tid,
+    /// How often it did something that matters to others.
+    pub(crate) time: u64,
+    /// When it last learned something from others, or what its writes publish changed by more than its own
+    /// entry.
+    pub(crate) learned: u64,
+    /// Has an acquire fence nothing to do: do `current` and `vector` know all that it would tell them?
+    acquired: bool,
+    /// Has a release fence nothing to do, but for the thread's own entries?
+    released: bool,
+    /// All clocks are zero from this thread on.
+    pub(crate) width: usize,
+    pub(crate) sc: Vector,
+    pub(crate) current: Knowledge,
+    pub(crate) acquire: Knowledge,
+    pub(crate) release: Knowledge,
+    pub(crate) vector: Vector,
+    pub(crate) vector_acquire: Vector,
+    pub(crate) vector_release: Vector,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// What a location, a lock or the fences know of one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Row {
+    /// Of the order of interleavings, as of the last write (`W_SC`).
+    pub written: u64,
+    /// The same, of all accesses (`M_SC`).
+    pub accessed: u64,
+    /// By happens-before, for whoever acquires (`W`).
+    pub view: u64,
+    /// The same for races: the thread's epoch.
+    pub published: u64,
+}
+
+/// What is known of every thread, and of the order S. With eight bytes before it, a pair of rows does not
+/// straddle cache lines.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Rows {
+    /// Of the order S.
+    pub order: u64,
+    /// Rows from here on are zero.
+    width: usize,
+    /// A thin pointer: most locations have none.
+    #[allow(clippy::box_collection)]
+    far: Option<Box<Vec<Row>>>,
+    near: [Row; NEAR],
+}
+
+impl Rows {
+    /// Makes room for as much as the thread knows, and in its clocks for as much as is known here.
+    #[inline]
+    pub fn meet(&mut self, thread: &mut Thread) -> usize {
+        if self.width != thread.width {
+            self.widen(thread);
+        }
+        self.width
+    }
+
+    #[cold]
+    fn widen(&mut self, thread: &mut Thread) {
+        let width = self.width.max(thread.width);
+        (self.width, thread.width) = (width, width);
+        if width > NEAR {
+            self.far.get_or_insert_default().resize(width - NEAR, Row::default());
+        }
+    }
+
+    /// The row of a thread below the width.
+    #[inline]
+    pub fn row(&mut self, index: usize) -> &mut Row {
+        if index < NEAR { &mut self.near[index] } else { self.far_row(index) }
+    }
+
+    #[cold]
+    fn far_row(&mut self, index: usize) -> &mut Row {
+        &mut self.far.get_or_insert_default()[index - NEAR]
+    }
+
+    /// Writes down what is published of all threads.
+    #[inline]
+    pub fn publish(&self, out: &mut Published) {
+        let near = self.near.map(|row| row.published);
+        match &self.far {
+            None => out.assign(&near[..self.width.min(NEAR)]),
+            Some(far) => {
+                let far = far.iter().map(|row| row.published);
+                out.assign(&near.into_iter().chain(far).collect::<Vec<u64>>());
+            }
+        }
+    }
+
+    /// What is known of a thread by happens-before.
+    #[inline]
+    pub fn view(&self, tid: Tid) -> u64 {
+        let index = tid as usize;
+        if index < NEAR {
+            return self.near[index].view;
+        }
+        self.far.as_ref().and_then(|far| far.get(index - NEAR)).map_or(0, |row| row.view)
+    }
+}
+
+/// Something that synchronises without being an atomic location: a mutex, say.
+#[derive(Clone, Debug, Default)]
+pub struct Synchroniser(Rows);
+
+/// What sequentially consistent fences update, and where the order S is counted.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub struct Fences {
+    pub(crate) rows: Rows,
+    /// How many seq_cst writes there were.
+    pub(crate) writes: u64,
+}
+
+impl Thread {
+    /// Its number.
+    #[inline]
+    pub fn tid(&self) -> Tid {
+        self.tid
+    }
+
+    /// Changes with everything it does, but for loads that could as well not have happened.
+    #[inline]
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Its vector clock.
+    #[inline]
+    pub fn vector(&self) -> &Vector {
+        &self.vector
+    }
+
+    /// Its epoch, to be compared with those in shadow memory.
+    #[inline]
+    pub fn epoch(&self) -> Epoch {
+        Epoch::new(self.tid, self.vector.get(self.tid as usize))
+    }
+
+    /// The last load, if any, that might not have synchronised.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> usize {
+        self.tid as usize
+    }
+
+    #[inline]
+    pub(crate) fn next_epoch(&mut self) {
+        let index = self.index();
+        self.vector.set(index, self.vector.get(index) + 1);
+    }
+
+    /// Something happens that matters to others.
+    #[inline]
+    pub(crate) fn step(&mut self) -> u64 {
+        self.time += 1;
+        let (index, time) = (self.index(), self.time);
+        for clock in [&mut self.sc, &mut self.current.threads, &mut self.acquire.threads] {
+            clock.set(index, time);
+        }
+        time
+    }
+
+    /// Passes a fence; a seq_cst one needs all [`Fences`].
+    pub fn fence(&mut self, order: Order, fences: Option<&mut Fences>) {
+        self.step();
+        if order.acquires() && !self.acquired {
+            self.current.assign(&self.acquire);
+            self.vector.join(&self.vector_acquire);
+            self.learn(true);
+        }
+        if let Some(fences) = fences {
+            self.exchange(fences);
+        }
+        self.acquired |= order.acquires();
+        if order.releases() {
+            if self.released {
+                let index = self.index();
+                self.release.threads.set(index, self.time);
+                self.vector_release.set(index, self.vector.get(index));
+            } else {
+                self.learned = self.time;
+                self.release.assign(&self.current);
+                self.vector_release.assign(&self.vector);
+                self.released = true;
+            }
+            self.next_epoch();
+        }
+    }
+
+    /// A read-modify-write of what all seq_cst fences update, in both directions.
+    pub fn exchange(&mut self, fences: &mut Fences) {
+        self.step();
+        let mut learned = false;
+        for index in 0..fences.rows.meet(self) {
+            let row = fences.rows.row(index);
+            let sc = self.sc.raise(index, row.written, &mut learned);
+            self.acquire.threads.raise(index, row.view, &mut learned);
+            let current = self.current.threads.raise(index, row.view, &mut learned);
+            let vector = self.vector.raise(index, row.published, &mut learned);
+            if (row.written, row.view, row.published) != (sc, current, vector) {
+                *row = Row { written: sc, accessed: 0, view: current, published: vector };
+            }
+        }
+        learned |= self.current.order != fences.writes;
+        self.current.order = fences.writes;
+        self.acquire.order = fences.writes;
+        self.learn(learned);
+        self.next_epoch();
+    }
+
+    /// Notes that something was learned from others, at a time that is no other event's.
+    #[inline]
+    pub(crate) fn learn(&mut self, learned: bool) {
+        if learned {
+            self.learned = self.time;
+            self.acquired = false;
+            self.released = false;
+        }
+    }
+
+    /// What the thread did so far comes before whatever another does after it acquires the object.
+    pub fn release(&mut self, object: &mut Synchroniser) {
+        self.step();
+        for index in 0..object.0.meet(self) {
+            let row = object.0.row(index);
+            row.written = row.written.max(self.sc.get(index));
+            row.view = row.view.max(self.current.threads.get(index));
+            row.published = row.published.max(self.vector.get(index));
+        }
+        object.0.order = object.0.order.max(self.current.order);
+        self.next_epoch();
+    }
+
+    /// What the thread does from now on comes after whatever was released to the object.
+    pub fn acquire(&mut self, object: &mut Synchroniser) {
+        self.step();
+        let mut learned = false;
+        for index in 0..object.0.meet(self) {
+            let row = object.0.row(index);
+            self.sc.raise(index, row.written, &mut learned);
+            self.current.threads.raise(index, row.view, &mut learned);
+            self.acquire.threads.raise(index, row.view, &mut learned);
+            self.vector.raise(index, row.published, &mut learned);
+        }
+        learned |= object.0.order > self.current.order;
+        self.current.order = self.current.order.max(object.0.order);
+        self.acquire.order = self.acquire.order.max(object.0.order);
+        self.learn(learned);
+    }
+
+    /// Has waited for the end of another thread.
+    pub fn join(&mut self, ended: &Thread) {
+        self.step();
+        self.width = self.width.max(ended.width);
+        self.sc.join(&ended.sc);
+        self.current.join(&ended.current);
+        self.acquire.join(&ended.current);
+        self.vector.join(&ended.vector);
+        self.learn(true);
+    }
+
+    fn child(&mut self) -> Thread {
+        self.step();
+        let child = Thread {
+            width: self.width,
+            sc: self.sc.clone(),
+            current: self.current.clone(),
+            vector: self.vector.clone(),
+            ..Thread::default()
+        };
+        self.next_epoch();
+        child
+    }
+}
+
+/// The threads' numbers, and what those knew that ended.
+#[derive(Clone, Debug, Default)]
+pub struct Population {
+    count: usize,
+    ended: Vec<Thread>,
+}
+
+impl Population {
+    /// A new thread, started by `parent`.
+    pub fn start(&mut self, parent: Option<&mut Thread>) -> Thread {
+        let mut child = parent.map_or_else(Thread::default, Thread::child);
+        match self.reusable(&child.vector) {
+            Some(index) => {
+                let old = self.ended.swap_remove(index);
+                if !child.vector.includes(&old.vector) {
+                    // Too many threads: this one is taken to know of all that the old one came after.
+                    child.vector.join(&old.vector);
+                    child.sc.join(&old.sc);
+                    child.current.join(&old.current);
+                    child.current.threads.join(&old.sc);
+                }
+                child.width = child.width.max(old.width);
+                // Time goes on, so that locations do not take the new thread for the old one.
+                (child.tid, child.time) = (old.tid, old.time);
+            }
+            None => {
+                child.tid = self.count as Tid;
+                self.count += 1;
+            }
+        }
+        child.width = child.width.max(child.index() + 1);
+        child.acquire = child.current.clone();
+        child.step();
+        child.learn(true);
+        child.next_epoch();
+        child
+    }
+
+    /// Which of the free numbers a thread that knows this much may take: that of a thread whose end it
+    /// comes after, so that what is true of the old thread's past is true of the new one's.
+    fn reusable(&self, known: &Vector) -> Option<usize> {
+        let follows = |old: &Thread| known.get(old.index()) >= old.vector.get(old.index());
+        let crowded = self.count >= CROWD && !self.ended.is_empty();
+        self.ended.iter().rposition(follows).or(crowded.then_some(0))
+    }
+
+    /// The thread has ended; its number may be used again.
+    pub fn end(&mut self, thread: Thread) {
+        self.ended.push(thread);
+    }
+}

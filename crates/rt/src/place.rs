@@ -1,0 +1,365 @@
+//! Atomic locations, each with a lock of its own, and the few moments when nobody may hold one.
+//!
+//! An atomic access holds the lock of its location while it happens and while the analysis is told, so the
+//! order of accesses to a location is the order in which its clocks move. A thread's clocks are moved by
+//! that thread alone, in program order. Nothing else is shared but what seq_cst fences update, which has a
+//! lock of its own, and locks and threads of the program, which are told under the lock of
+//! [`crate::state`]. Steps that have neither thread nor location in common commute ([`clocks::location`]), so
+//! what is found is what one analysis would find that was told everything in some order that agrees with
+//! these; the accesses themselves happen in this order too. Locks are taken in the order state, location,
+//! fences.
+//!
+//! Three rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
+//! somebody else holds would stay held in the child forever; a thread that was woken and comes after
+//! everybody; and words that the standard library is still busy with. They are done *exclusively*
+//! ([`exclusively`]): a flag is raised, and no thread is between [`enter`] and [`leave`] any more. A thread
+//! says that it enters, takes a lock, which on this machine is a full barrier, and then looks at the
+//! flag; who raises the flag looks at the threads afterwards. One of the two sees the other.
+
+use crate::memory;
+use crate::state;
+use crate::thread::Thread;
+use clocks::Loc;
+use clocks::location::{Location, Settings};
+use clocks::thread::Fences;
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// A location and its lock.
+#[repr(C, align(64))]
+pub struct Place {
+    lock: Lock,
+    next: AtomicU32,
+    address: AtomicUsize,
+    /// The number of its last write, for those who look without the lock.
+    version: AtomicU64,
+    contents: UnsafeCell<Contents>,
+}
+
+/// What the lock protects.
+#[repr(C)]
+pub struct Contents {
+    /// How many bytes it had when it was last accessed.
+    pub size: u8,
+    /// Does code that is not instrumented write it as well? Then nobody can tell what is stale, and it
+    /// has the clock of a lock, see [`crate::rust_std`].
+    pub foreign: bool,
+    /// Its clocks.
+    pub location: Location,
+}
+
+/// No write has this number.
+const GONE: u64 = u64::MAX;
+
+// SAFETY: the contents are reached through the lock only.
+unsafe impl Sync for Place {}
+
+/// A lock that spins a little and then lets others run. Unlike those of the standard library it can be
+/// taken in one process and given back in its child.
+pub struct Lock(AtomicU32);
+
+impl Lock {
+    /// Nobody holds it.
+    pub const fn new() -> Lock {
+        Lock(AtomicU32::new(0))
+    }
+
+    /// Takes it, unless `stop` says not to wait.
+    #[inline(always)]
+    pub fn take(&self, stop: impl Fn() -> bool) -> bool {
+        self.0.swap(1, Ordering::AcqRel) == 0 || self.wait(stop)
+    }
+
+    #[cold]
+    fn wait(&self, stop: impl Fn() -> bool) -> bool {
+        let mut tries = 0u32;
+        loop {
+            while self.0.load(Ordering::Relaxed) != 0 {
+                if stop() {
+                    return false;
+                }
+                tries += 1;
+                if tries < 200 {
+                    std::hint::spin_loop();
+                } else {
+                    // SAFETY: a system call without arguments.
+                    unsafe { libc::sched_yield() };
+                }
+            }
+            if self.0.swap(1, Ordering::AcqRel) == 0 {
+                return true;
+            }
+        }
+    }
+
+    /// Does somebody hold it?
+    #[inline(always)]
+    pub fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Acquire) != 0
+    }
+
+    /// Gives it back.
+    #[inline(always)]
+    pub fn give_back(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Lock::new()
+    }
+}
+
+static EXCLUSIVE: AtomicBool = AtomicBool::new(false);
+
+/// The thread will move its clocks, or a location's. Its next atomic operation must be a full barrier, and
+/// then it must look whether it [`may_stay`].
+#[inline(always)]
+fn enter(thread: &Thread) {
+    thread.inside.store(true, Ordering::Relaxed);
+}
+
+#[inline(always)]
+fn may_stay() -> bool {
+    !EXCLUSIVE.load(Ordering::Relaxed)
+}
+
+#[inline(always)]
+fn leave(thread: &Thread) {
+    thread.inside.store(false, Ordering::Release);
+}
+
+/// Leaves until nobody is alone any more.
+#[cold]
+fn step_aside(thread: &Thread) {
+    leave(thread);
+    while EXCLUSIVE.load(Ordering::Relaxed) {
+        // SAFETY: a system call without arguments.
+        unsafe { libc::sched_yield() };
+    }
+}
+
+/// Nobody else is inside from now on, until [`open`]. The caller holds the lock of the state.
+pub fn close(state: &state::State, me: *const Thread) {
+    EXCLUSIVE.store(true, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
+        // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
+        while unsafe { (*other).inside.load(Ordering::Acquire) } {
+            // SAFETY: a system call without arguments.
+            unsafe { libc::sched_yield() };
+        }
+    }
+}
+
+/// Others may go on.
+pub fn open() {
+    EXCLUSIVE.store(false, Ordering::Release);
+}
+
+/// Does something to the clocks of other threads. The caller holds the lock of the state.
+#[cold]
+pub fn exclusively<R>(state: &mut state::State, f: impl FnOnce(&mut state::State) -> R) -> R {
+    let me = crate::thread::current().map_or(std::ptr::null(), |thread| &raw const *thread);
+    close(state, me);
+    let result = f(state);
+    open();
+    result
+}
+
+/// A thread moves its own clocks and nothing else. Everything before is before it in memory, too.
+#[inline]
+pub fn alone<R>(thread: &mut Thread, f: impl FnOnce(&mut Thread) -> R) -> R {
+    loop {
+        enter(thread);
+        fence(Ordering::SeqCst);
+        if may_stay() {
+            break;
+        }
+        step_aside(thread);
+    }
+    let result = f(thread);
+    leave(thread);
+    result
+}
+
+/// A location, held by a thread.
+pub struct Held {
+    place: &'static Place,
+    inside: *const AtomicBool,
+}
+
+impl Held {
+    /// Its number.
+    pub fn loc(&self) -> Loc {
+        memory::number(self.place)
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> &'static Place {
+        self.place
+    }
+
+    /// Tells those who look without the lock that it was written.
+    #[inline(always)]
+    pub fn written(&self) {
+        self.place.version.store(self.location.stamp().bits(), Ordering::Relaxed);
+    }
+}
+
+impl Deref for Held {
+    type Target = Contents;
+    #[inline(always)]
+    fn deref(&self) -> &Contents {
+        // SAFETY: the lock is held.
+        unsafe { &*self.place.contents.get() }
+    }
+}
+
+impl DerefMut for Held {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Contents {
+        // SAFETY: the lock is held.
+        unsafe { &mut *self.place.contents.get() }
+    }
+}
+
+impl Drop for Held {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.place.lock.give_back();
+        // SAFETY: the thread that holds it is the one that runs.
+        unsafe { (*self.inside).store(false, Ordering::Release) };
+    }
+}
+
+impl Place {
+    /// The location at an address, if it is known. It may be gone by the time it is held.
+    #[inline(always)]
+    pub fn find(address: usize) -> Option<&'static Place> {
+        let mut loc = memory::atomics(address).load(Ordering::Acquire);
+        while loc != 0 {
+            let place = memory::place(loc);
+            if place.address.load(Ordering::Relaxed) == address {
+                return Some(place);
+            }
+            loc = place.next.load(Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// The next location in the same eight bytes.
+    pub fn next(&self) -> Loc {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Its address; 0 if it is no more.
+    pub fn address(&self) -> usize {
+        self.address.load(Ordering::Relaxed)
+    }
+
+    /// The number of its last write, unless somebody is writing it.
+    #[inline(always)]
+    pub fn settled(&self) -> Option<u64> {
+        if self.lock.is_taken() { None } else { Some(self.version.load(Ordering::Acquire)) }
+    }
+
+    /// Holds it, if it is still the location at this address.
+    #[inline(always)]
+    pub fn hold(&'static self, thread: &Thread, address: usize) -> Option<Held> {
+        enter(thread);
+        if !self.lock.take(|| !may_stay()) {
+            step_aside(thread);
+            return None;
+        }
+        let held = Held { place: self, inside: &raw const thread.inside };
+        if !may_stay() {
+            drop(held);
+            step_aside(thread);
+            return None;
+        }
+        if self.address.load(Ordering::Relaxed) != address {
+            return None;
+        }
+        Some(held)
+    }
+
+    /// Makes it the location of an address. The caller holds the lock of the state, and nobody knows the place
+    /// yet: its memory is fresh, or was [given up](Place::give_up).
+    pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
+        // Somebody may still look at what was here before.
+        self.lock.take(|| false);
+        let contents = Contents { size, foreign: false, location: Location::new(value, of) };
+        // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
+        unsafe { self.contents.get().write(contents) };
+        self.version.store(0, Ordering::Relaxed);
+        self.next.store(next, Ordering::Relaxed);
+        self.address.store(address, Ordering::Relaxed);
+        self.lock.give_back();
+    }
+
+    /// It is no more. The caller holds the lock of the state.
+    pub fn give_up(&'static self) {
+        self.lock.take(|| false);
+        self.address.store(0, Ordering::Relaxed);
+        self.version.store(GONE, Ordering::Relaxed);
+        // SAFETY: the lock is held.
+        unsafe { (*self.contents.get()).location.clear() };
+        self.lock.give_back();
+    }
+}
+
+// The fences
+
+#[repr(align(64))]
+struct Shared {
+    lock: Lock,
+    fences: UnsafeCell<Option<Fences>>,
+}
+
+// SAFETY: reached through the lock only.
+unsafe impl Sync for Shared {}
+
+static FENCES: Shared = Shared { lock: Lock::new(), fences: UnsafeCell::new(None) };
+
+/// What seq_cst fences update, locked.
+pub struct HeldFences(());
+
+/// Locks what seq_cst fences update. The caller is inside.
+#[inline]
+pub fn fences() -> HeldFences {
+    FENCES.lock.take(|| false);
+    HeldFences(())
+}
+
+impl Deref for HeldFences {
+    type Target = Fences;
+    #[inline]
+    fn deref(&self) -> &Fences {
+        // SAFETY: the lock is held, and the fences were made before there was a second thread.
+        unsafe { (*FENCES.fences.get()).as_ref().unwrap_unchecked() }
+    }
+}
+
+impl DerefMut for HeldFences {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Fences {
+        // SAFETY: as above.
+        unsafe { (*FENCES.fences.get()).as_mut().unwrap_unchecked() }
+    }
+}
+
+impl Drop for HeldFences {
+    #[inline]
+    fn drop(&mut self) {
+        FENCES.lock.give_back();
+    }
+}
+
+/// Makes the fences. Called once, before there is a second thread.
+pub fn create() {
+    // SAFETY: there is one thread.
+    unsafe { *FENCES.fences.get() = Some(Fences::default()) };
+}
