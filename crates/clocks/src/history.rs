@@ -16,10 +16,16 @@ use crate::vector::Vector;
 pub struct Limit(pub usize);
 
 impl Limit {
-    /// Is there no room for more than so many? There is always room for two.
+    /// How many are remembered: two at least, and not more than 16 bits can count.
+    #[inline]
+    pub fn most(self) -> usize {
+        self.0.clamp(2, usize::from(u16::MAX))
+    }
+
+    /// Is there no room for more than so many?
     #[inline]
     pub fn is_reached(self, count: usize) -> bool {
-        count >= self.0.max(2)
+        count >= self.most()
     }
 }
 
@@ -58,20 +64,6 @@ impl Default for Published {
 }
 
 impl Published {
-    /// Becomes these entries.
-    #[inline]
-    pub fn assign(&mut self, entries: &[u64]) {
-        match self {
-            Published::Far(far) if far.len() == entries.len() => far.copy_from_slice(entries),
-            _ if entries.len() > 4 => *self = Published::Far(entries.into()),
-            _ => {
-                let mut near = [0; 4];
-                near[..entries.len()].copy_from_slice(entries);
-                *self = Published::Near(near);
-            }
-        }
-    }
-
     /// Tells `clock` all it knows.
     pub fn join_into(&self, clock: &mut Vector) {
         let entries = match self {
@@ -84,56 +76,74 @@ impl Published {
     }
 }
 
-/// The last things of a kind, as many as the limit allows.
+/// The last things of a kind, as many as the limit allows, in little room: a location's are looked at with
+/// every access.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    items: Vec<T>,
+    items: Box<[T]>,
+    /// How many there are.
+    count: u16,
     /// Where the oldest is.
-    start: usize,
+    start: u16,
+    /// Was the oldest ever written over?
+    forgot: bool,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { items: Vec::new(), start: 0 }
+        Ring { items: Box::default(), count: 0, start: 0, forgot: false }
     }
 }
 
 impl<T: Default> Ring<T> {
-    /// Where the newest is to be written, over the oldest if there is no room for more; and was that one
-    /// forgotten?
+    /// Where the newest is to be written, over the oldest if there is no room for more.
     #[inline]
-    pub fn next(&mut self, limit: Limit) -> (&mut T, bool) {
-        if limit.is_reached(self.items.len()) {
-            let at = self.start;
-            self.start = if at + 1 == self.items.len() { 0 } else { at + 1 };
-            return (&mut self.items[at], true);
+    pub fn next(&mut self, limit: Limit) -> &mut T {
+        let count = usize::from(self.count);
+        if limit.is_reached(count) {
+            let at = usize::from(self.start);
+            self.start = if at + 1 == count { 0 } else { self.start + 1 };
+            self.forgot = true;
+            return &mut self.items[at];
         }
-        if self.items.capacity() == 0 {
-            self.items.reserve_exact(2);
+        if count == self.items.len() {
+            self.grow(limit);
         }
-        self.items.push(T::default());
-        let last = self.items.len() - 1;
-        (&mut self.items[last], false)
+        self.count += 1;
+        &mut self.items[count]
+    }
+
+    #[cold]
+    fn grow(&mut self, limit: Limit) {
+        let room = (2 * self.items.len()).max(4).min(limit.most());
+        let mut items = std::mem::take(&mut self.items).into_vec();
+        items.reserve_exact(room - items.len());
+        items.resize_with(room, T::default);
+        self.items = items.into();
+    }
+
+    /// Was anything forgotten?
+    pub fn forgot(&self) -> bool {
+        self.forgot
     }
 
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.items.len()
+        usize::from(self.count)
     }
 
     /// By age, the oldest first.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        let at = self.start + index;
-        let wrapped = if at >= self.items.len() { at - self.items.len() } else { at };
-        if index < self.items.len() { self.items.get(wrapped) } else { None }
+        let at = usize::from(self.start) + index;
+        let wrapped = if at >= self.len() { at - self.len() } else { at };
+        if index < self.len() { self.items.get(wrapped) } else { None }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.items = Vec::new();
-        self.start = 0;
+        *self = Ring::default();
     }
 }
 
@@ -145,7 +155,7 @@ impl History {
     /// Where the newest write is to be written. The oldest beyond `limit` is forgotten.
     #[inline]
     pub fn next(&mut self, limit: Limit) -> &mut Write {
-        self.0.next(limit).0
+        self.0.next(limit)
     }
 
     /// Forgets everything.

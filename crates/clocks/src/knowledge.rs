@@ -13,6 +13,7 @@
 //! The *time* of a thread counts what it does that matters to others: writes, fences, locks, and reads that
 //! showed it something new.
 
+use crate::Tid;
 use crate::history::{Limit, Ring};
 use crate::vector::Vector;
 
@@ -28,7 +29,9 @@ impl Stamp {
     /// The initial value's.
     pub const INITIAL: Stamp = Stamp(0);
     /// The last number there is.
-    pub const LAST: u32 = u32::MAX;
+    pub const LAST: u32 = u32::MAX - 1;
+    /// No write's position.
+    const NOWHERE: u32 = u32::MAX;
 
     /// As a number, different for every write.
     #[inline]
@@ -81,12 +84,15 @@ impl Knowledge {
 
 /// What accesses of one thread to one location showed it: the time of an access, and the newest write
 /// then. Accesses that showed nothing new are left out, and so are the oldest beyond a limit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Seen {
-    newest: Stamp,
-    any: bool,
-    forgotten: bool,
     shown: Ring<(u64, Stamp)>,
+    /// The position of the newest write that was shown.
+    newest: u32,
+    /// Whose accesses.
+    pub whose: Tid,
+    /// Had the thread acquired all that there was to acquire when it looked last?
+    pub acquired: bool,
 }
 
 /// What to make of accesses too old to be remembered.
@@ -99,10 +105,15 @@ pub enum Doubtful {
 }
 
 impl Seen {
+    /// Nothing yet.
+    pub fn new(whose: Tid) -> Seen {
+        Seen { shown: Ring::default(), newest: Stamp::NOWHERE, whose, acquired: false }
+    }
+
     /// Was this write the newest when the thread looked last?
     #[inline]
     pub fn is_newest(&self, stamp: Stamp) -> bool {
-        self.any && self.newest == stamp
+        self.newest == stamp.position()
     }
 
     /// The access at this time showed this write.
@@ -111,11 +122,8 @@ impl Seen {
         if self.is_newest(stamp) {
             return;
         }
-        self.any = true;
-        self.newest = stamp;
-        let (newest, forgotten) = self.shown.next(limit);
-        *newest = (time, stamp);
-        self.forgotten |= forgotten;
+        self.newest = stamp.position();
+        *self.shown.next(limit) = (time, stamp);
     }
 
     /// The newest write shown by accesses up to this time.
@@ -129,7 +137,7 @@ impl Seen {
             }
         }
         match (doubtful, self.shown.get(0)) {
-            (Doubtful::Most, Some(&(_, oldest))) if self.forgotten && time > 0 => oldest,
+            (Doubtful::Most, Some(&(_, oldest))) if self.shown.forgot() && time > 0 => oldest,
             _ => Stamp::INITIAL,
         }
     }

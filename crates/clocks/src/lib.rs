@@ -15,7 +15,7 @@
 //! * [`access`]: what accesses do, and what may be wrong with them.
 //! * [`thread`], [`location`]: what each thread and each location knows.
 //! * [`analysis`]: all of it put together: accesses in, findings out.
-//! * [`trace`]: the same accesses as bytes, to be analysed later.
+//! * [`trace`]: the same accesses as bytes; [`replay`]: their analysis later.
 //!
 //! Nothing here knows of addresses, operating system threads or files.
 
@@ -25,10 +25,12 @@ pub mod history;
 pub mod knowledge;
 pub mod location;
 pub mod order;
+pub mod replay;
 pub mod shadow;
 pub mod thread;
 pub mod trace;
 pub mod vector;
+mod visitors;
 
 pub use analysis::Analysis;
 pub use order::Order;

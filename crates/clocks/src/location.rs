@@ -21,6 +21,7 @@ use crate::history::{History, Limit, Published, Write};
 use crate::knowledge::{Doubtful, Seen, Stamp};
 use crate::order::Order;
 use crate::thread::{Fences, Row, Rows, Thread};
+use crate::visitors::{Visitor, Visitors};
 use crate::{Site, Tid};
 
 /// What is the same for all locations.
@@ -39,45 +40,26 @@ pub struct Location {
     stamp: Stamp,
     /// What the newest write wrote.
     value: u64,
-    /// Who wrote last, if nobody else accessed the location since.
-    last: Option<Last>,
+    /// Who wrote last.
+    last: Last,
     /// Writes up to this one are as good as initial: everybody knows them.
     base: Stamp,
     rows: Rows,
     history: History,
-    visitors: Vec<Visitor>,
     /// What seq_cst writes showed to the order S.
     order: Option<Box<Seen>>,
+    visitors: Visitors,
 }
 
-/// A write after which the rows are those of its thread, which had last learned something then.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The last write. After it, the rows are those of its thread, which had last learned something then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Last {
     learned: u64,
     tid: Tid,
     order: Order,
     is_update: bool,
-}
-
-/// A thread that accessed the location.
-#[derive(Clone, Debug, Default)]
-struct Visitor {
-    tid: Tid,
-    /// Had it acquired all that there was to acquire after its last access?
-    acquired: bool,
-    /// Its time then.
-    time: u64,
-    touched: Touched,
-    seen: Seen,
-}
-
-/// The epochs and sites of a thread's last read and write.
-#[derive(Clone, Copy, Debug, Default)]
-struct Touched {
-    read: u64,
-    written: u64,
-    read_at: Site,
-    written_at: Site,
+    /// Did nobody else access the location since?
+    untouched: bool,
 }
 
 impl Location {
@@ -101,10 +83,10 @@ impl Location {
     }
 
     fn forget(&mut self) {
-        self.last = None;
+        self.last = Last::default();
         self.rows = Rows::default();
         self.history.clear();
-        self.visitors.clear();
+        self.visitors = Visitors::default();
         self.order = None;
     }
 
@@ -131,11 +113,6 @@ impl Location {
         self.stamp.position() == Stamp::LAST
     }
 
-    #[inline]
-    fn visitor(&self, tid: Tid) -> Option<&Visitor> {
-        self.visitors.iter().find(|visitor| visitor.tid == tid)
-    }
-
     /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses.
     #[inline]
     pub fn arrive(
@@ -144,7 +121,7 @@ impl Location {
         fences: Option<&Fences>,
         intent: Intent,
     ) -> Option<Stale> {
-        if self.visitor(thread.tid).is_some_and(|visitor| visitor.seen.is_newest(self.stamp)) {
+        if self.is_newest_known(thread) || thread.knows_what_it_must() {
             return None;
         }
         let (known, required) = self.window(thread, fences);
@@ -155,16 +132,23 @@ impl Location {
         if behind { self.stale(known, required, intent) } else { None }
     }
 
+    /// Does the thread know of the newest write, because it knows who made it up to then?
+    #[inline]
+    fn is_newest_known(&self, thread: &Thread) -> bool {
+        thread.current.threads.get(self.last.tid as usize) >= self.rows.written(self.last.tid)
+    }
+
     /// The last write that the thread knows of and the last that it must have come after.
     fn window(&self, thread: &Thread, fences: Option<&Fences>) -> (Stamp, Stamp) {
         let (mut known, mut required) = (self.base, self.base);
-        for Visitor { tid, seen, .. } in &self.visitors {
-            let mut included = thread.current.threads.get(*tid as usize);
+        for Visitor { seen, .. } in self.visitors.iter() {
+            let index = seen.whose as usize;
+            let mut included = thread.current.threads.get(index);
             if let Some(fences) = fences {
-                included = included.max(fences.rows.view(*tid));
+                included = included.max(fences.rows.view(seen.whose));
             }
             known = known.max(seen.up_to(included, Doubtful::Most));
-            required = required.max(seen.up_to(thread.sc.get(*tid as usize), Doubtful::Least));
+            required = required.max(seen.up_to(thread.sc.get(index), Doubtful::Least));
         }
         if let Some(seen) = &self.order {
             let included = if fences.is_some() { u64::MAX } else { thread.current.order };
@@ -217,14 +201,16 @@ impl Location {
     /// [`time`](Thread::time) stay what they are.
     #[inline]
     pub fn repeats(&self, thread: &Thread, order: Order) -> bool {
-        self.visitor(thread.tid).is_some_and(|visitor| {
+        self.visitors.of(thread.tid).is_some_and(|visitor| {
             visitor.time == thread.time
                 && visitor.seen.is_newest(self.stamp)
-                && (visitor.acquired || !order.acquires())
+                && (visitor.seen.acquired || !order.acquires())
         })
     }
 
-    /// The thread accessed the location. `fences` is for seq_cst accesses.
+    /// The thread accessed the location. `fences` is for seq_cst accesses. A load that follows
+    /// [`repeats`](Location::repeats); says whether one that acquires does, too.
+    #[inline]
     pub fn perform(
         &mut self,
         thread: &mut Thread,
@@ -233,13 +219,11 @@ impl Location {
         done: Done,
         site: Site,
         settings: Settings,
-    ) {
-        let found = self.visitors.iter().position(|visitor| visitor.tid == thread.tid);
-        let me = found.unwrap_or_else(|| {
-            self.visitors.reserve_exact(usize::from(self.visitors.len() < 4));
-            self.visitors.push(Visitor { tid: thread.tid, ..Visitor::default() });
-            self.visitors.len() - 1
-        });
+    ) -> bool {
+        if done == Done::Read && self.reread(thread, order, site) {
+            return self.visitors.of(thread.tid).is_some_and(|visitor| visitor.seen.acquired);
+        }
+        let me = self.visitors.number(thread.tid);
         match done {
             Done::Read => self.read(thread, fences.as_deref(), order, site, me, settings),
             Done::Store(value) => {
@@ -249,7 +233,31 @@ impl Location {
                 self.write(thread, fences, order, site, me, settings, value, true);
             }
         }
-        self.visitors[me].time = thread.time;
+        let visitor = self.visitors.at(me);
+        visitor.time = thread.time;
+        visitor.seen.acquired
+    }
+
+    /// Performs a load of what the thread saw last, if it learned nothing from others in between. All that
+    /// changes is its own row. Nothing can be wrong with it.
+    #[inline]
+    pub fn reread(&mut self, thread: &Thread, order: Order, site: Site) -> bool {
+        let me = self.visitors.number(thread.tid);
+        let visitor = self.visitors.at(me);
+        if !visitor.seen.is_newest(self.stamp)
+            || visitor.time < thread.learned
+            || order.acquires() && !visitor.seen.acquired
+        {
+            return false;
+        }
+        visitor.touched.read = thread.vector.get(thread.index());
+        visitor.touched.read_at = site;
+        visitor.time = thread.time;
+        self.rows.row(thread.index()).accessed = thread.time;
+        if self.last.untouched && self.last.tid != thread.tid {
+            self.last.untouched = false;
+        }
+        true
     }
 
     fn read(
@@ -261,18 +269,14 @@ impl Location {
         me: usize,
         settings: Settings,
     ) {
-        if self.last.is_some_and(|last| last.tid != thread.tid) {
-            self.last = None;
+        if self.last.untouched && self.last.tid != thread.tid {
+            self.last.untouched = false;
         }
-        let visitor = &mut self.visitors[me];
+        let visitor = self.visitors.at(me);
         let epoch = thread.vector.get(thread.index());
         let up_to_date = visitor.seen.is_newest(self.stamp);
-        if up_to_date && visitor.time >= thread.learned && (visitor.acquired || !order.acquires()) {
-            (visitor.touched.read, visitor.touched.read_at) = (epoch, site);
-            self.rows.row(thread.index()).accessed = thread.time;
-            return;
-        }
-        let doubt = match settings.predict && order.acquires() && !up_to_date {
+        let doubtful = settings.predict && order.acquires() && !up_to_date;
+        let doubt = match doubtful && !self.is_newest_known(thread) {
             true => self.unsynchronised(thread, fences, site),
             false => None,
         };
@@ -297,8 +301,8 @@ impl Location {
             }
         }
         self.learn_order(thread, order, &mut learned);
-        let visitor = &mut self.visitors[me];
-        visitor.acquired = order.acquires() && doubt.is_none();
+        let visitor = self.visitors.at(me);
+        visitor.seen.acquired = order.acquires() && doubt.is_none();
         if let Some((published, doubt)) = doubt {
             published.join_into(&mut thread.vector);
             thread.doubt = Some(doubt);
@@ -340,23 +344,24 @@ impl Location {
         self.stamp = self.stamp.next(is_update);
         self.value = value;
         thread.step();
-        let last = Last { learned: thread.learned, tid: thread.tid, order, is_update };
-        let repeated = self.last == Some(last)
-            || is_update && self.last == Some(Last { is_update: false, ..last });
+        let (learned, tid) = (thread.learned, thread.tid);
+        let last = Last { learned, tid, order, is_update, untouched: true };
+        let repeated =
+            self.last == last || is_update && self.last == Last { is_update: false, ..last };
         if repeated {
             self.rewrite(thread, order, is_update);
         } else {
             self.meet(thread, order, is_update);
         }
-        self.last = Some(Last { learned: thread.learned, ..last });
-        let visitor = &mut self.visitors[me];
-        visitor.acquired = order.acquires() || !is_update;
+        self.last = Last { learned: thread.learned, ..last };
+        let visitor = self.visitors.at(me);
+        visitor.seen.acquired = order.acquires() || !is_update;
         visitor.seen.show(thread.time, self.stamp, settings.limit);
         let epoch = thread.vector.get(thread.index());
         (visitor.touched.written, visitor.touched.written_at) = (epoch, site);
         if let Some(fences) = fences {
             fences.writes += 1;
-            let seen = self.order.get_or_insert_default();
+            let seen = self.order.get_or_insert_with(|| Box::new(Seen::new(0)));
             seen.show(fences.writes, self.stamp, settings.limit);
         }
         let write = self.history.next(settings.limit);
@@ -422,7 +427,10 @@ impl Location {
             }
         }
         let told = if order.releases() { thread.current.order } else { thread.release.order };
-        self.rows.order = if is_update { told.max(self.rows.order) } else { told };
+        let told = if is_update { told.max(self.rows.order) } else { told };
+        if self.rows.order != told {
+            self.rows.order = told;
+        }
         thread.learn(learned);
     }
 
@@ -433,6 +441,9 @@ impl Location {
         fences: Option<&Fences>,
         site: Site,
     ) -> Option<(Published, Doubt)> {
+        if thread.knows_what_it_must() {
+            return None;
+        }
         let (known, required) = self.window(thread, fences);
         if known.position() >= required.position() {
             return None;
@@ -449,13 +460,13 @@ impl Location {
     /// Another thread's access to the location that races with a plain one by this thread: by whom, does
     /// it write, and where.
     pub fn race(&self, thread: &Thread, is_write: bool) -> Option<(Tid, bool, Site)> {
-        let others = self.visitors.iter().filter(|visitor| visitor.tid != thread.tid);
-        others.into_iter().find_map(|visitor| {
-            let (known, touched) = (thread.vector.get(visitor.tid as usize), &visitor.touched);
+        let others = self.visitors.iter().filter(|visitor| visitor.seen.whose != thread.tid);
+        others.into_iter().find_map(|Visitor { seen, touched, .. }| {
+            let known = thread.vector.get(seen.whose as usize);
             if touched.written > known {
-                Some((visitor.tid, true, touched.written_at))
+                Some((seen.whose, true, touched.written_at))
             } else if is_write && touched.read > known {
-                Some((visitor.tid, false, touched.read_at))
+                Some((seen.whose, false, touched.read_at))
             } else {
                 None
             }

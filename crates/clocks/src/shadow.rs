@@ -288,6 +288,11 @@ impl Sets {
             && self.find(word, |epoch| epoch.who() == me.0 && epoch.mask() & mask == mask).is_some()
     }
 
+    /// Keeps others from looking or adding, as long as what is returned lives.
+    pub fn hold(&self) -> impl Sized + '_ {
+        self.locked()
+    }
+
     fn locked(&self) -> std::sync::MutexGuard<'_, Interned> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

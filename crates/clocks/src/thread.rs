@@ -44,6 +44,14 @@ pub struct Thread {
     pub(crate) doubt: Option<Doubt>,
 }
 
+impl Fences {
+    /// Before the first.
+    pub const fn new() -> Fences {
+        let row = Row { written: 0, accessed: 0, view: 0, published: 0 };
+        Fences { rows: Rows { order: 0, width: 0, far: None, near: [row; NEAR] }, writes: 0 }
+    }
+}
+
 /// What a location, a lock or the fences know of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -106,14 +114,32 @@ impl Rows {
     /// Writes down what is published of all threads.
     #[inline]
     pub fn publish(&self, out: &mut Published) {
-        let near = self.near.map(|row| row.published);
-        match &self.far {
-            None => out.assign(&near[..self.width.min(NEAR)]),
-            Some(far) => {
-                let far = far.iter().map(|row| row.published);
-                out.assign(&near.into_iter().chain(far).collect::<Vec<u64>>());
-            }
+        if self.width <= 4 {
+            *out = Published::Near([0, 1, 2, 3].map(|index| self.near[index].published));
+        } else {
+            self.publish_far(out);
         }
+    }
+
+    fn publish_far(&self, out: &mut Published) {
+        let rows = self.near.iter().chain(self.far.iter().flat_map(|far| far.iter()));
+        let entries = rows.take(self.width).map(|row| row.published);
+        match out {
+            Published::Far(far) if far.len() == self.width => {
+                far.iter_mut().zip(entries).for_each(|(out, entry)| *out = entry);
+            }
+            _ => *out = Published::Far(entries.collect()),
+        }
+    }
+
+    /// When a thread did the last of what the last write comes after; for the writer, that is the write.
+    #[inline]
+    pub fn written(&self, tid: Tid) -> u64 {
+        let index = tid as usize;
+        if index < NEAR {
+            return self.near[index].written;
+        }
+        self.far.as_ref().and_then(|far| far.get(index - NEAR)).map_or(0, |row| row.written)
     }
 
     /// What is known of a thread by happens-before.
@@ -179,6 +205,12 @@ impl Thread {
     pub(crate) fn next_epoch(&mut self) {
         let index = self.index();
         self.vector.set(index, self.vector.get(index) + 1);
+    }
+
+    /// Does it know all that it comes after in every interleaving? Then nothing it does can be stale.
+    #[inline]
+    pub(crate) fn knows_what_it_must(&self) -> bool {
+        (0..self.width).all(|index| self.current.threads.get(index) >= self.sc.get(index))
     }
 
     /// Something happens that matters to others.

@@ -423,7 +423,7 @@ struct Counts {
 #[test]
 fn every_answer_is_that_of_the_definition() {
     let asked = std::env::var("FENCEPOST_REFERENCE_RUNS").ok();
-    let runs = asked.and_then(|count| count.parse().ok()).unwrap_or(100);
+    let runs = asked.and_then(|count| count.parse().ok()).unwrap_or(200);
     for (number, family) in FAMILIES.iter().enumerate() {
         let mut sum = Counts::default();
         for seed in 0..runs {

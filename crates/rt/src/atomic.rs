@@ -8,131 +8,12 @@ use crate::spin::{self, Frame, Question};
 use crate::state::{self, Guard, State};
 use crate::system;
 use crate::thread::{self, Thread};
+use crate::word::{Effect, Word, apply};
 use clocks::access::{Done, Intent, Stale};
 use clocks::shadow;
 use clocks::trace::Event;
 use clocks::{Loc, Order};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-
-/// A number that can be accessed atomically.
-pub trait Word: Copy + PartialEq {
-    /// How many bytes.
-    const SIZE: u8;
-    /// # Safety
-    /// `at` must be valid and aligned; so below.
-    unsafe fn load(at: *mut Self) -> Self;
-    /// Stores `new`. Whoever does the next atomic access passes a full barrier before it, see [`access`].
-    unsafe fn store(at: *mut Self, new: Self);
-    /// Stores `new` if `old` is there. Code that is not instrumented may have changed it.
-    unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool;
-    /// As the analysis sees it.
-    fn bits(self) -> u64;
-}
-
-macro_rules! word {
-    ($type:ty, $atomic:ty) => {
-        impl Word for $type {
-            const SIZE: u8 = size_of::<$type>() as u8;
-            #[inline(always)]
-            unsafe fn load(at: *mut Self) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
-            }
-            #[inline(always)]
-            unsafe fn store(at: *mut Self, new: Self) {
-                // SAFETY: the caller's promise.
-                unsafe { <$atomic>::from_ptr(at) }.store(new, Ordering::Release)
-            }
-            #[inline(always)]
-            unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
-                // SAFETY: the caller's promise.
-                let word = unsafe { <$atomic>::from_ptr(at) };
-                word.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-            }
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                u64::from(self)
-            }
-        }
-    };
-}
-
-word!(u8, AtomicU8);
-word!(u16, AtomicU16);
-word!(u32, AtomicU32);
-word!(u64, AtomicU64);
-
-impl Word for u128 {
-    const SIZE: u8 = 16;
-    unsafe fn load(at: *mut Self) -> Self {
-        // SAFETY: the caller's promise; so below.
-        unsafe { exchange_16(at, 0, 0) }
-    }
-    unsafe fn store(at: *mut Self, new: Self) {
-        unsafe {
-            let mut old = Self::load(at);
-            while !Self::replace(at, old, new) {
-                old = Self::load(at);
-            }
-        }
-    }
-    unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
-        unsafe { exchange_16(at, old, new) == old }
-    }
-    fn bits(self) -> u64 {
-        self as u64 ^ ((self >> 64) as u64).rotate_left(32)
-    }
-}
-
-/// Stores `new` if `old` is there, and returns what was there.
-unsafe fn exchange_16(at: *mut u128, old: u128, new: u128) -> u128 {
-    let (mut low, mut high) = (old as u64, (old >> 64) as u64);
-    // SAFETY: the caller's promise. The compiler keeps rbx for itself.
-    unsafe {
-        std::arch::asm!(
-            "xchg {new_low}, rbx",
-            "lock cmpxchg16b [rdi]",
-            "mov rbx, {new_low}",
-            new_low = inout(reg) new as u64 => _,
-            in("rcx") (new >> 64) as u64,
-            in("rdi") at,
-            inlateout("rax") low,
-            inlateout("rdx") high,
-        );
-    }
-    u128::from(high) << 64 | u128::from(low)
-}
-
-/// Does to memory what an access is to do: what it found, and what it did.
-unsafe fn apply<T: Word>(at: *mut T, effect: impl Fn(T) -> Effect<T>) -> (T, Done) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        loop {
-            let found = T::load(at);
-            match effect(found) {
-                Effect::Keep => return (found, Done::Read),
-                Effect::Store(new) => {
-                    T::store(at, new);
-                    return (found, Done::Store(new.bits()));
-                }
-                Effect::Update(new) if T::replace(at, found, new) => {
-                    return (found, Done::Update(new.bits()));
-                }
-                Effect::Update(_) => {}
-            }
-        }
-    }
-}
-
-/// What an access does to the value it finds.
-pub enum Effect<T> {
-    /// Nothing.
-    Keep,
-    /// A store.
-    Store(T),
-    /// A read-modify-write.
-    Update(T),
-}
+use std::sync::atomic::Ordering;
 
 /// An access: what it is about to do, and how.
 pub struct Plan<T> {
@@ -197,6 +78,17 @@ pub fn access<T: Word>(
     let writes = done != Done::Read;
     // Before the clocks move: what this access acquires does not order it itself.
     let race = against_plain(thread, address, T::SIZE, writes);
+    if plan.operation == Operation::Load
+        && watched
+        && state.is_none()
+        && race.is_none()
+        && held.location.reread(&thread.clocks, order, site)
+    {
+        thread.remember(&held, address, T::SIZE, order.acquires());
+        drop(held);
+        thread.busy = false;
+        return found;
+    }
     let mut fences = (plan.order == Order::SeqCst || order == Order::SeqCst).then(place::fences);
     let stale = match watched {
         true => {
@@ -206,17 +98,14 @@ pub fn access<T: Word>(
         false => None,
     };
     let all = fences.as_deref_mut().filter(|_| order == Order::SeqCst);
-    held.location.perform(&mut thread.clocks, all, order, done, site, state::settings());
+    let acquired =
+        held.location.perform(&mut thread.clocks, all, order, done, site, state::settings());
     drop(fences);
     if writes {
         held.written();
-    } else if plan.operation == Operation::Load
-        && watched
-        && state.is_none()
-        && held.location.repeats(&thread.clocks, order)
-    {
-        let version = held.location.stamp().bits();
-        thread.remember(held.place(), address, T::SIZE, order, found.bits(), version);
+    }
+    if state.is_none() {
+        thread.remember(&held, address, T::SIZE, acquired);
     }
     if let Some(state) = &mut state {
         state.record(&Event::Atomic {

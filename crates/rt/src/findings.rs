@@ -7,7 +7,8 @@
 
 use crate::state;
 use clocks::access::Doubt;
-use clocks::trace::{self, Event, Way};
+use clocks::replay::Way;
+use clocks::trace::{self, Event};
 use clocks::{Order, Site, Tid};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -288,6 +289,12 @@ pub fn finish() {
             recorder.end(&nodes, &trailer);
         }
     }
+}
+
+/// Keeps others from telling, as long as what is returned lives.
+pub fn hold() -> impl Sized {
+    let seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    (seen, BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// A child process starts with no findings of its own.

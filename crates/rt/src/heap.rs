@@ -102,9 +102,24 @@ pub fn gone(address: usize, bytes: usize) {
     }
 }
 
+/// Calls the C library's allocator, which has locks of its own: a signal handler that comes meanwhile is not
+/// analysed, because that could allocate.
+#[inline]
+fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
+    match thread::current() {
+        Some(thread) if !thread.busy => {
+            thread.busy = true;
+            let result = f();
+            thread.busy = false;
+            result
+        }
+        _ => f(),
+    }
+}
+
 /// `malloc`
 pub unsafe fn malloc(size: usize) -> *mut u8 {
-    let block = unsafe { __libc_malloc(size) };
+    let block = undisturbed(|| unsafe { __libc_malloc(size) });
     if !block.is_null() {
         fresh(block as usize, size);
     }
@@ -113,7 +128,7 @@ pub unsafe fn malloc(size: usize) -> *mut u8 {
 
 /// `calloc`
 pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
-    let block = unsafe { __libc_calloc(count, size) };
+    let block = undisturbed(|| unsafe { __libc_calloc(count, size) });
     if !block.is_null() {
         fresh(block as usize, count.saturating_mul(size));
     }
@@ -122,7 +137,7 @@ pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
 
 /// `aligned_alloc` and its like.
 pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
-    let block = unsafe { __libc_memalign(alignment, size) };
+    let block = undisturbed(|| unsafe { __libc_memalign(alignment, size) });
     if !block.is_null() {
         fresh(block as usize, size);
     }
@@ -137,7 +152,7 @@ pub unsafe fn free(block: *mut u8) {
     if READY.load(Ordering::Relaxed) {
         gone(block as usize, unsafe { malloc_usable_size(block) });
     }
-    unsafe { __libc_free(block) }
+    undisturbed(|| unsafe { __libc_free(block) })
 }
 
 /// `realloc`
@@ -148,7 +163,7 @@ pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
     if READY.load(Ordering::Relaxed) {
         gone(block as usize, unsafe { malloc_usable_size(block) });
     }
-    let new = unsafe { __libc_realloc(block, size) };
+    let new = undisturbed(|| unsafe { __libc_realloc(block, size) });
     if !new.is_null() {
         fresh(new as usize, size);
     }

@@ -8,7 +8,7 @@
 //!
 //! * [`memory`]: where the shadow of an address is.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
-//! * [`plain`], [`atomic`]: the accesses.
+//! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
 //! * [`place`]: atomic locations and their locks; [`state`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
@@ -41,6 +41,7 @@ pub mod state;
 pub mod sync;
 pub mod system;
 pub mod thread;
+pub mod word;
 
 /// What the entry point at this address does, as far as loops are concerned.
 #[cfg(feature = "export")]

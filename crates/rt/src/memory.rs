@@ -9,7 +9,6 @@
 use crate::place::Place;
 use clocks::Loc;
 use clocks::shadow::Cell;
-use libc::c_int;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Bits of an address that matter.
@@ -20,6 +19,9 @@ static CELLS: AtomicUsize = AtomicUsize::new(0);
 static SITES: AtomicUsize = AtomicUsize::new(0);
 static ATOMICS: AtomicUsize = AtomicUsize::new(0);
 static PLACES: AtomicUsize = AtomicUsize::new(0);
+
+/// How many bytes of locations are worth no huge pages.
+const FEW: usize = 1 << 21;
 
 /// How many atomic locations there may be at a time.
 pub const PLACES_MOST: u32 = 1 << 28;
@@ -35,7 +37,7 @@ pub struct Sites {
 
 /// Reserves shadow memory.
 pub fn reserve() {
-    let map = |bytes: usize, advice: c_int| {
+    let map = |bytes: usize| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address of the system's choice.
@@ -45,16 +47,20 @@ pub fn reserve() {
                 "cannot reserve shadow memory: is address space limited (ulimit -v)?",
             );
         }
+        // Shadow memory is touched here and there; huge pages would be mostly empty.
         // SAFETY: the mapping just made.
-        unsafe { libc::madvise(at, bytes, advice) };
+        unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
         at as usize
     };
-    // Shadow memory is touched here and there, and huge pages would be mostly empty; numbers are dense.
-    let (sparse, dense) = (libc::MADV_NOHUGEPAGE, libc::MADV_HUGEPAGE);
-    CELLS.store(map(GRANULES * size_of::<Cell>(), sparse), Ordering::Relaxed);
-    SITES.store(map(GRANULES * size_of::<Sites>(), sparse), Ordering::Relaxed);
-    ATOMICS.store(map(GRANULES * 4, sparse), Ordering::Relaxed);
-    PLACES.store(map(PLACES_MOST as usize * size_of::<Place>(), dense), Ordering::Relaxed);
+    CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);
+    SITES.store(map(GRANULES * size_of::<Sites>()), Ordering::Relaxed);
+    ATOMICS.store(map(GRANULES * 4), Ordering::Relaxed);
+    let bytes = PLACES_MOST as usize * size_of::<Place>();
+    let places = map(bytes);
+    PLACES.store(places, Ordering::Relaxed);
+    // Numbers are dense, and who has many locations uses them all.
+    // SAFETY: the end of the mapping just made.
+    unsafe { libc::madvise((places + FEW) as *mut _, bytes - FEW, libc::MADV_HUGEPAGE) };
 }
 
 #[inline(always)]
@@ -99,6 +105,20 @@ pub fn place(loc: Loc) -> &'static Place {
 pub fn number(place: &'static Place) -> Loc {
     let offset = place as *const Place as usize - PLACES.load(Ordering::Relaxed);
     (offset / size_of::<Place>()) as Loc
+}
+
+/// Forgets everything.
+pub fn forget() {
+    let shadows = [
+        (&CELLS, GRANULES * size_of::<Cell>()),
+        (&ATOMICS, GRANULES * 4),
+        (&PLACES, PLACES_MOST as usize * size_of::<Place>()),
+    ];
+    for (shadow, bytes) in shadows {
+        let at = shadow.load(Ordering::Relaxed) as *mut libc::c_void;
+        // SAFETY: whole reservations; they read as zero afterwards.
+        unsafe { libc::madvise(at, bytes, libc::MADV_DONTNEED) };
+    }
 }
 
 /// Forgets all plain accesses to `bytes` bytes from `address` on.

@@ -18,6 +18,7 @@
 
 use crate::memory;
 use crate::state;
+use crate::system;
 use crate::thread::Thread;
 use clocks::Loc;
 use clocks::location::{Location, Settings};
@@ -48,6 +49,10 @@ pub struct Contents {
     /// Its clocks.
     pub location: Location,
 }
+
+// What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
+// of two visitors. Without padding before the rows and the visitors, that is where they are.
+const _: () = assert!(size_of::<Place>() == 8 * 64);
 
 /// No write has this number.
 const GONE: u64 = u64::MAX;
@@ -84,7 +89,7 @@ impl Lock {
                     std::hint::spin_loop();
                 } else {
                     // SAFETY: a system call without arguments.
-                    unsafe { libc::sched_yield() };
+                    unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
                 }
             }
             if self.0.swap(1, Ordering::AcqRel) == 0 {
@@ -137,7 +142,7 @@ fn step_aside(thread: &Thread) {
     leave(thread);
     while EXCLUSIVE.load(Ordering::Relaxed) {
         // SAFETY: a system call without arguments.
-        unsafe { libc::sched_yield() };
+        unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
     }
 }
 
@@ -149,7 +154,7 @@ pub fn close(state: &state::State, me: *const Thread) {
         // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
         while unsafe { (*other).inside.load(Ordering::Acquire) } {
             // SAFETY: a system call without arguments.
-            unsafe { libc::sched_yield() };
+            unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
         }
     }
 }
@@ -313,16 +318,16 @@ impl Place {
 
 // The fences
 
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Shared {
     lock: Lock,
-    fences: UnsafeCell<Option<Fences>>,
+    fences: UnsafeCell<Fences>,
 }
 
 // SAFETY: reached through the lock only.
 unsafe impl Sync for Shared {}
 
-static FENCES: Shared = Shared { lock: Lock::new(), fences: UnsafeCell::new(None) };
+static FENCES: Shared = Shared { lock: Lock::new(), fences: UnsafeCell::new(Fences::new()) };
 
 /// What seq_cst fences update, locked.
 pub struct HeldFences(());
@@ -338,8 +343,8 @@ impl Deref for HeldFences {
     type Target = Fences;
     #[inline]
     fn deref(&self) -> &Fences {
-        // SAFETY: the lock is held, and the fences were made before there was a second thread.
-        unsafe { (*FENCES.fences.get()).as_ref().unwrap_unchecked() }
+        // SAFETY: the lock is held.
+        unsafe { &*FENCES.fences.get() }
     }
 }
 
@@ -347,7 +352,7 @@ impl DerefMut for HeldFences {
     #[inline]
     fn deref_mut(&mut self) -> &mut Fences {
         // SAFETY: as above.
-        unsafe { (*FENCES.fences.get()).as_mut().unwrap_unchecked() }
+        unsafe { &mut *FENCES.fences.get() }
     }
 }
 
@@ -356,10 +361,4 @@ impl Drop for HeldFences {
     fn drop(&mut self) {
         FENCES.lock.give_back();
     }
-}
-
-/// Makes the fences. Called once, before there is a second thread.
-pub fn create() {
-    // SAFETY: there is one thread.
-    unsafe { *FENCES.fences.get() = Some(Fences::default()) };
 }

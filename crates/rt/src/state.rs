@@ -1,7 +1,7 @@
 //! What is shared and has no lock of its own: threads, mutexes and the like, and what is told to others.
 
 use crate::options::Options;
-use crate::place::{self, Lock};
+use crate::place::Lock;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;
@@ -141,7 +141,6 @@ pub fn create(options: Options) {
     let _ = OPTIONS.set(options);
     let _ = SETS.set(Sets::default());
     let _ = TREE.set(CallTree::default());
-    place::create();
     // SAFETY: there is one thread.
     unsafe { *STATE.state.get() = Some(state) };
 }

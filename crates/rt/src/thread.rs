@@ -5,7 +5,7 @@
 //! [`Site`]. Frames left by `longjmp` or `pthread_exit` are recognised by their stack pointer and
 //! dropped at the next call.
 
-use crate::place::Place;
+use crate::place::{Held, Place};
 use clocks::Order;
 use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
@@ -56,7 +56,7 @@ pub struct Thread {
     cache: Box<[(Site, usize, Site); CACHE]>,
 }
 
-/// A load after which the thread did nothing that matters.
+/// An access after which the thread did nothing that matters.
 #[derive(Clone, Copy)]
 struct Load {
     address: usize,
@@ -79,6 +79,9 @@ impl Load {
 struct Frame {
     caller: usize,
     stack: usize,
+    /// The number of the frame before, if it was known when the call was made.
+    parent: Site,
+    /// Its own, once it is known.
     node: Site,
 }
 
@@ -153,25 +156,17 @@ impl Thread {
             })
     }
 
-    /// A load could as well not happen again.
+    /// A load from this location could as well not happen.
     #[inline]
-    pub fn remember(
-        &mut self,
-        place: &'static Place,
-        address: usize,
-        size: u8,
-        order: Order,
-        value: u64,
-        version: u64,
-    ) {
+    pub fn remember(&mut self, held: &Held, address: usize, size: u8, acquired: bool) {
         self.loads[(address >> 2) % LOADS] = Load {
             address,
-            place: Some(place),
+            place: Some(held.place()),
             time: self.clocks.time(),
-            version,
-            value,
+            version: held.location.stamp().bits(),
+            value: held.location.value(),
             size,
-            acquired: order.acquires(),
+            acquired,
         };
     }
 
@@ -181,10 +176,7 @@ impl Thread {
         let epoch = self.clocks.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
-            self.quick = match crate::state::options().record {
-                None => epoch,
-                Some(_) => Epoch::NOBODY,
-            };
+            self.quick = if crate::state::recording() { Epoch::NOBODY } else { epoch };
             self.reader_sets = [0; 16];
         }
     }
@@ -195,13 +187,14 @@ impl Thread {
         while self.depth > 0 && self.frames[self.depth - 1].stack <= stack {
             self.depth -= 1;
         }
-        let frame = Frame { caller, stack, node: 0 };
-        if self.depth < self.frames.len() {
-            self.frames[self.depth] = frame;
-        } else if self.depth < FRAMES {
-            self.frames.push(frame);
-        } else {
-            return;
+        let parent = self.depth.checked_sub(1).map_or(0, |top| self.frames[top].node);
+        let known = parent != 0 || self.depth == 0;
+        match self.frames.get_mut(self.depth) {
+            // The same call once more, as in a loop: its number is known.
+            Some(old) if known && old.caller == caller && old.parent == parent => old.stack = stack,
+            Some(old) => *old = Frame { caller, stack, parent, node: 0 },
+            None if self.depth == FRAMES => return,
+            None => self.frames.push(Frame { caller, stack, parent, node: 0 }),
         }
         self.depth += 1;
     }
@@ -219,16 +212,28 @@ impl Thread {
             Some(0) => self.name_frames(),
             node => node.unwrap_or(0),
         };
-        let (parent, at, site) = self.cache[slot(node, pc)];
-        if parent == node && at == pc { site } else { self.child(node, pc) }
+        self.child(node, pc)
+    }
+
+    #[inline]
+    fn child(&mut self, node: Site, pc: usize) -> Site {
+        let slot = slot(node, pc);
+        for slot in [slot, slot ^ 1] {
+            let (parent, at, site) = self.cache[slot];
+            if parent == node && at == pc {
+                return site;
+            }
+        }
+        self.new_child(node, pc)
     }
 
     /// Gives the frames numbers that have none yet; that of the innermost.
-    #[cold]
+    #[inline(never)]
     fn name_frames(&mut self) -> Site {
         let known = self.frames[..self.depth].iter().rposition(|frame| frame.node != 0);
         let mut node = known.map_or(0, |index| self.frames[index].node);
         for index in known.map_or(0, |index| index + 1)..self.depth {
+            self.frames[index].parent = node;
             node = self.child(node, self.frames[index].caller);
             self.frames[index].node = node;
         }
@@ -236,9 +241,11 @@ impl Thread {
     }
 
     #[cold]
-    fn child(&mut self, parent: Site, pc: usize) -> Site {
+    fn new_child(&mut self, parent: Site, pc: usize) -> Site {
         let node = crate::state::tree().child(parent, pc);
-        self.cache[slot(parent, pc)] = (parent, pc, node);
+        let slot = slot(parent, pc);
+        self.cache[slot ^ 1] = self.cache[slot];
+        self.cache[slot] = (parent, pc, node);
         node
     }
 }
@@ -246,7 +253,8 @@ impl Thread {
 /// Where the number of a place is cached.
 #[inline(always)]
 fn slot(parent: Site, pc: usize) -> usize {
-    (pc ^ (pc >> 10) ^ (parent as usize).wrapping_mul(0x9e37_79b1)) % CACHE
+    let mixed = (pc ^ (parent as usize) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed >> (usize::BITS - CACHE.ilog2())
 }
 
 /// All call stacks seen.
@@ -270,6 +278,11 @@ impl CallTree {
         let node = tree.nodes.len() as Site;
         tree.children.insert((parent, pc), node);
         node
+    }
+
+    /// Keeps others from looking or adding, as long as what is returned lives.
+    pub fn hold(&self) -> impl Sized + '_ {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// The program counters of a site, innermost first.

@@ -11,7 +11,8 @@ use super::{FOUND, text};
 use crate::exit::Exit;
 use crate::faces::Faces;
 use crate::terminal;
-use clocks::trace::{Event, Reader, Shown, Unreadable};
+use clocks::replay::Shown;
+use clocks::trace::{Event, Reader, Unreadable};
 use rt::findings::Operation;
 use std::process::ExitCode;
 
@@ -23,7 +24,7 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let bytes = std::fs::read(&args.recording)
         .map_err(|error| format!("{name}: cannot read the file: {error}"))?;
     let unreadable = |why: Unreadable| format!("{name}: {why}");
-    let mut replay = clocks::trace::Replay::new(rt::options::Options::default().history_size);
+    let mut replay = clocks::replay::Replay::new(rt::options::Options::default().history_size);
     let mut shown = Vec::new();
     let mut end = None;
     for event in Reader::new(&bytes).map_err(unreadable)? {

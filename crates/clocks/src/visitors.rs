@@ -1,0 +1,89 @@
+//! The threads that accessed a location, and what each of them saw there.
+//!
+//! Most locations are shared by two threads. They have a cache line each in the location itself; others are
+//! elsewhere.
+
+use crate::knowledge::Seen;
+use crate::{Site, Tid};
+
+/// How many are in the location itself.
+const NEAR: usize = 2;
+
+/// A thread that accessed a location. It writes no cache line but its own here.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    pub seen: Seen,
+    /// Its time after its last access.
+    pub time: u64,
+    pub touched: Touched,
+}
+
+const _: () = assert!(size_of::<Visitor>() == 64, "one cache line");
+
+/// The epochs and sites of a thread's last read and write.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Touched {
+    pub read: u64,
+    pub written: u64,
+    pub read_at: Site,
+    pub written_at: Site,
+}
+
+impl Visitor {
+    fn new(tid: Tid) -> Visitor {
+        Visitor { seen: Seen::new(tid), time: 0, touched: Touched::default() }
+    }
+}
+
+/// All of a location's.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Visitors {
+    far: Vec<Visitor>,
+    near_count: usize,
+    near: [Visitor; NEAR],
+}
+
+impl Default for Visitors {
+    fn default() -> Self {
+        Visitors { far: Vec::new(), near_count: 0, near: [0, 0].map(Visitor::new) }
+    }
+}
+
+impl Visitors {
+    /// All of them.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &Visitor> {
+        self.near[..self.near_count].iter().chain(&self.far)
+    }
+
+    /// A thread's.
+    #[inline]
+    pub fn of(&self, tid: Tid) -> Option<&Visitor> {
+        self.iter().find(|visitor| visitor.seen.whose == tid)
+    }
+
+    /// A thread's, by a number for [`Visitors::at`]. It is new if the thread never came.
+    #[inline]
+    pub fn number(&mut self, tid: Tid) -> usize {
+        let found = self.iter().position(|visitor| visitor.seen.whose == tid);
+        found.unwrap_or_else(|| self.add(tid))
+    }
+
+    #[cold]
+    fn add(&mut self, tid: Tid) -> usize {
+        if self.near_count < NEAR {
+            self.near[self.near_count] = Visitor::new(tid);
+            self.near_count += 1;
+            return self.near_count - 1;
+        }
+        self.far.push(Visitor::new(tid));
+        NEAR + self.far.len() - 1
+    }
+
+    /// The one with this number.
+    #[inline]
+    pub fn at(&mut self, number: usize) -> &mut Visitor {
+        if number < NEAR { &mut self.near[number] } else { &mut self.far[number - NEAR] }
+    }
+}

@@ -1,0 +1,343 @@
+//! Atomic accesses and fences, and what `fencepost.h` declares.
+
+use crate::atomic::{self, Plan};
+use crate::findings::Operation;
+use crate::schedule;
+use crate::spin::{Entry, Frame};
+use crate::state;
+use crate::thread;
+use crate::word::{Effect, Word};
+use clocks::Order;
+use clocks::access::Intent;
+use clocks::trace::Event;
+use libc::c_int;
+use std::arch::global_asm;
+
+fn order(number: c_int) -> Order {
+    Order::from_number(number as u32)
+}
+
+/// The order of the read of a failed compare-and-swap.
+fn failed(number: c_int) -> Order {
+    match order(number) {
+        Order::Release => Order::Relaxed,
+        Order::AcqRel => Order::Acquire,
+        order => order,
+    }
+}
+
+#[inline(always)]
+fn load<T: Word>(at: *mut T, mode: c_int, frame: &Frame) -> T {
+    let order = order(mode);
+    let plan = Plan {
+        intent: Intent::Load,
+        order,
+        failure: order,
+        operation: Operation::Load,
+        expected: None,
+        returns_value: true,
+    };
+    atomic::access(at, frame, &plan, |_| Effect::Keep)
+}
+
+#[inline(always)]
+fn store<T: Word>(at: *mut T, value: T, mode: c_int, frame: &Frame) {
+    let order = order(mode);
+    let plan = Plan {
+        intent: Intent::Write,
+        order,
+        failure: order,
+        operation: Operation::Store,
+        expected: None,
+        returns_value: false,
+    };
+    atomic::access(at, frame, &plan, |_| Effect::Store(value));
+}
+
+#[inline(always)]
+fn update<T: Word>(
+    at: *mut T,
+    mode: c_int,
+    frame: &Frame,
+    operation: Operation,
+    change: impl Fn(T) -> T,
+) -> T {
+    let order = order(mode);
+    let plan = Plan {
+        intent: Intent::Write,
+        order,
+        failure: order,
+        operation,
+        expected: None,
+        returns_value: true,
+    };
+    atomic::access(at, frame, &plan, |old| Effect::Update(change(old)))
+}
+
+#[allow(clippy::too_many_arguments)]
+#[inline(always)]
+fn cas<T: Word>(
+    at: *mut T,
+    expected: T,
+    desired: T,
+    success: c_int,
+    failure: c_int,
+    frame: &Frame,
+    place: Option<*mut T>,
+    weak: bool,
+) -> T {
+    let value = expected.bits();
+    let plan = Plan {
+        intent: if weak { Intent::WeakCas(value) } else { Intent::StrongCas(value) },
+        order: order(success),
+        failure: failed(failure),
+        operation: Operation::Cas,
+        expected: place,
+        returns_value: place.is_none(),
+    };
+    let effect = |old| if old == expected { Effect::Update(desired) } else { Effect::Keep };
+    atomic::access(at, frame, &plan, effect)
+}
+
+macro_rules! atomics {
+    ($type:ty, $module:ident: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident
+     $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $val:ident) => {
+        mod $module {
+            use super::*;
+            type T = $type;
+            extern "C" fn load(at: *mut T, mode: c_int, frame: &Frame) -> T {
+                super::load(at, mode, frame)
+            }
+            extern "C" fn store(at: *mut T, value: T, mode: c_int, frame: &Frame) {
+                super::store(at, value, mode, frame);
+            }
+            extern "C" fn exchange(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Exchange, |_| value)
+            }
+            extern "C" fn add(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| old.wrapping_add(value))
+            }
+            extern "C" fn sub(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| old.wrapping_sub(value))
+            }
+            extern "C" fn and(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| old & value)
+            }
+            extern "C" fn or(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| old | value)
+            }
+            extern "C" fn xor(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| old ^ value)
+            }
+            extern "C" fn nand(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                update(at, mode, frame, Operation::Fetch, |old| !(old & value))
+            }
+            unsafe extern "C" fn strong(
+                at: *mut T, expected: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame,
+            ) -> c_int {
+                compare(at, expected, desired, s, f, frame, false)
+            }
+            unsafe extern "C" fn weak(
+                at: *mut T, expected: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame,
+            ) -> c_int {
+                compare(at, expected, desired, s, f, frame, true)
+            }
+            fn compare(
+                at: *mut T, place: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame, weak: bool,
+            ) -> c_int {
+                // SAFETY: the program keeps the expected value there.
+                let expected = unsafe { *place };
+                let found = cas(at, expected, desired, s, f, frame, Some(place), weak);
+                if found != expected {
+                    // SAFETY: as above.
+                    unsafe { *place = found };
+                }
+                c_int::from(found == expected)
+            }
+            extern "C" fn val(
+                at: *mut T, expected: T, desired: T, s: c_int, f: c_int, frame: &Frame,
+            ) -> T {
+                cas(at, expected, desired, s, f, frame, None, false)
+            }
+            saving!($load "rdx" load);
+            saving!($store "rcx" store);
+            saving!($exchange "rcx" exchange);
+            saving!($add "rcx" add);
+            saving!($sub "rcx" sub);
+            saving!($and "rcx" and);
+            saving!($or "rcx" or);
+            saving!($xor "rcx" xor);
+            saving!($nand "rcx" nand);
+            saving!($strong "r9" strong);
+            saving!($weak "r9" weak);
+            saving!($val "r9" val);
+            pub fn entries() -> Vec<(u64, Entry)> {
+                let size = size_of::<T>() as u8;
+                vec![
+                    ($load as *const () as u64, Entry::Load(size)),
+                    ($strong as *const () as u64, Entry::Cas),
+                    ($weak as *const () as u64, Entry::Cas),
+                    ($val as *const () as u64, Entry::Cas),
+                ]
+            }
+        }
+    };
+}
+
+atomics!(u8, atomic8: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange
+    __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and
+    __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand
+    __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak
+    __tsan_atomic8_compare_exchange_val);
+atomics!(u16, atomic16: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange
+    __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and
+    __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand
+    __tsan_atomic16_compare_exchange_strong __tsan_atomic16_compare_exchange_weak
+    __tsan_atomic16_compare_exchange_val);
+atomics!(u32, atomic32: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange
+    __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and
+    __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand
+    __tsan_atomic32_compare_exchange_strong __tsan_atomic32_compare_exchange_weak
+    __tsan_atomic32_compare_exchange_val);
+atomics!(u64, atomic64: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange
+    __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and
+    __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand
+    __tsan_atomic64_compare_exchange_strong __tsan_atomic64_compare_exchange_weak
+    __tsan_atomic64_compare_exchange_val);
+
+/// Sixteen bytes take two registers, and there is none left for a frame: loops over them are not
+/// recognised, and reports name the caller's caller.
+mod atomic128 {
+    use super::*;
+    type T = u128;
+    #[unsafe(no_mangle)]
+    extern "C" fn __tsan_atomic128_load(at: *mut T, mode: c_int) -> T {
+        load(at, mode, &Frame::default())
+    }
+    #[unsafe(no_mangle)]
+    extern "C" fn __tsan_atomic128_store(at: *mut T, value: T, mode: c_int) {
+        store(at, value, mode, &Frame::default());
+    }
+    macro_rules! updates {
+        ($($name:ident $operation:ident |$old:ident, $value:ident| $new:expr;)*) => {$(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name(at: *mut T, $value: T, mode: c_int) -> T {
+                update(at, mode, &Frame::default(), Operation::$operation, |$old| $new)
+            }
+        )*};
+    }
+    updates! {
+        __tsan_atomic128_exchange Exchange |_old, value| value;
+        __tsan_atomic128_fetch_add Fetch |old, value| old.wrapping_add(value);
+        __tsan_atomic128_fetch_sub Fetch |old, value| old.wrapping_sub(value);
+        __tsan_atomic128_fetch_and Fetch |old, value| old & value;
+        __tsan_atomic128_fetch_or Fetch |old, value| old | value;
+        __tsan_atomic128_fetch_xor Fetch |old, value| old ^ value;
+        __tsan_atomic128_fetch_nand Fetch |old, value| !(old & value);
+    }
+    #[unsafe(no_mangle)]
+    extern "C" fn __tsan_atomic128_compare_exchange_val(
+        at: *mut T,
+        expected: T,
+        desired: T,
+        s: c_int,
+        f: c_int,
+    ) -> T {
+        cas(at, expected, desired, s, f, &Frame::default(), None, false)
+    }
+    unsafe fn compare(
+        at: *mut T,
+        place: *mut T,
+        desired: T,
+        s: c_int,
+        f: c_int,
+        weak: bool,
+    ) -> c_int {
+        // SAFETY: the program keeps the expected value there.
+        unsafe {
+            let expected = *place;
+            let found = cas(at, expected, desired, s, f, &Frame::default(), Some(place), weak);
+            if found != expected {
+                *place = found;
+            }
+            c_int::from(found == expected)
+        }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_compare_exchange_strong(
+        at: *mut T,
+        place: *mut T,
+        desired: T,
+        s: c_int,
+        f: c_int,
+    ) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { compare(at, place, desired, s, f, false) }
+    }
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn __tsan_atomic128_compare_exchange_weak(
+        at: *mut T,
+        place: *mut T,
+        desired: T,
+        s: c_int,
+        f: c_int,
+    ) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { compare(at, place, desired, s, f, true) }
+    }
+}
+
+with_caller!(__tsan_atomic_thread_fence "rsi" thread_fence);
+
+extern "C" fn thread_fence(mode: c_int, pc: usize) {
+    atomic::fence(order(mode), pc);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_: c_int) {}
+
+/// What [`crate::spin`] needs to know of them.
+pub fn entries() -> Vec<(u64, Entry)> {
+    [atomic8::entries(), atomic16::entries(), atomic32::entries(), atomic64::entries()].concat()
+}
+
+// What fencepost.h declares
+
+macro_rules! waits {
+    ($($type:ty: $wait:ident $wait_inner:ident $bcas:ident $bcas_inner:ident;)*) => {$(
+        with_caller!($wait "rcx" $wait_inner);
+        with_caller!($bcas "r8" $bcas_inner);
+        extern "C" fn $wait_inner(at: *mut $type, value: $type, mode: c_int, pc: usize) {
+            atomic::wait(at, value, None, order(mode), pc);
+        }
+        extern "C" fn $bcas_inner(at: *mut $type, value: $type, new: $type, mode: c_int, pc: usize) {
+            atomic::wait(at, value, Some(new), order(mode), pc);
+        }
+    )*};
+}
+
+waits! {
+    u8: __fencepost_wait1 wait1 __fencepost_bcas1 bcas1;
+    u16: __fencepost_wait2 wait2 __fencepost_bcas2 bcas2;
+    u32: __fencepost_wait4 wait4 __fencepost_bcas4 bcas4;
+    u64: __fencepost_wait8 wait8 __fencepost_bcas8 bcas8;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __fencepost_ignore(change: c_int) {
+    if let Some(thread) = thread::current() {
+        thread.ignored = thread.ignored.saturating_add_signed(change);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __fencepost_transaction(begins: c_int) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy || state::options().record.is_none() {
+        return;
+    }
+    schedule::point(thread, __fencepost_transaction as *const () as usize);
+    thread.busy = true;
+    state::lock().record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
+    thread.busy = false;
+}
