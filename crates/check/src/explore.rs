@@ -1,17 +1,17 @@
 //! Searches over one program: what they share, and what they add up to.
 
+use crate::plan::{Compared, Plan, comparisons};
 use crate::product::{Finding, Product};
 use crate::replay::{Run, replay};
 use crate::settings::{Extent, Model, Settings};
 use crate::verdict::{Cost, Outcome, Problem, Property, Verdict, Why, Witness};
-use model::analysis::counters::{self, Counters};
-use model::analysis::loaded::Loaded;
+use model::analysis::counters::Counters;
 use model::analysis::symmetry::{self, Symmetries};
 use model::analysis::values::PossibleValues;
 use model::memory::Memory;
 use model::memory::rc20::columns::Track;
 use model::memory::sc::Sc;
-use model::{Expr, Loc, Pc, Place, Program, Tid};
+use model::{Loc, Pc, Program, Tid};
 use search::{Limits, Options, Progress, Stop};
 use std::time::Instant;
 
@@ -58,6 +58,8 @@ pub(crate) struct Explorer<'a> {
     pub exhausted: bool,
     /// Was the last search a first look that did not see everything?
     pub cut_by_quick_look: bool,
+    /// Does something depend on numbers that are not told apart? Then nothing was learnt.
+    pub unclear: bool,
     cost: Cost,
     faults: Vec<Witness>,
     stuck: Vec<Witness>,
@@ -66,41 +68,29 @@ pub(crate) struct Explorer<'a> {
 
 impl<'a> Explorer<'a> {
     pub fn new(
-        program: &'a Program,
+        plan: &'a Plan<'_>,
         settings: &'a Settings,
         observe: &'a (dyn Fn(&Task, &Progress) + Sync),
     ) -> Self {
+        let program = &*plan.program;
         let symmetries = match settings.reductions.symmetry {
             true => symmetry::find(program),
             false => Symmetries::trivial(program),
         };
-        let counters = match settings.reductions.counters && settings.reductions.dead_registers {
-            true => counters::find(program),
-            false => Vec::new(),
-        };
-        let counters: Vec<_> = counters
-            .into_iter()
-            .filter(|counters| {
-                // Monitors that tell values apart would need every number.
-                settings.model == Model::Sc
-                    || comparisons(program).into_iter().all(|compared| {
-                        settings.track == Track::Critical && compared.loaded
-                            || !compared.place.locations().any(|x| counters.locations.contains(&x))
-                    })
-            })
-            .collect();
-        let mut possible = PossibleValues::of(program).with_any_counters(&counters);
+        let counters = plan.counters.clone();
+        let mut possible = PossibleValues::of(program).with_counters(&counters);
         symmetries.close(program, &mut possible);
         let mut explorer = Explorer {
             program,
             settings,
             observe,
-            start: Instant::now(),
+            start: plan.start,
             symmetries,
             counters,
             possible,
             exhausted: false,
             cut_by_quick_look: false,
+            unclear: false,
             cost: Cost::default(),
             faults: Vec::new(),
             stuck: Vec::new(),
@@ -137,8 +127,8 @@ impl<'a> Explorer<'a> {
         let seen = product.memory.observed();
         self.cost.add(&report.progress);
         if report.exhausted {
-            let mut possible = PossibleValues::with_locations(self.program, seen)
-                .with_any_counters(&self.counters);
+            let mut possible =
+                PossibleValues::with_locations(self.program, seen).with_counters(&self.counters);
             self.symmetries.close(self.program, &mut possible);
             self.possible = possible;
         }
@@ -185,6 +175,13 @@ impl<'a> Explorer<'a> {
         let options = self.options(limits, stop);
         let report = search::explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
+        let windows = self.counters.iter().any(|counters| counters.window.is_some());
+        let is_unclear =
+            |found: &search::Found<_>| matches!(found.finding, Finding::Unclear { .. });
+        if windows && (!product.wrapped().is_empty() || report.findings.iter().any(is_unclear)) {
+            self.unclear = true;
+            return Some(Searched { runs: Vec::new(), cut: None });
+        }
         let replayed: Vec<_> = report
             .findings
             .iter()
@@ -193,6 +190,10 @@ impl<'a> Explorer<'a> {
         if product.lowers_counters()
             && (!product.wrapped().is_empty() || replayed.iter().any(Option::is_none))
         {
+            if windows {
+                self.unclear = true;
+                return Some(Searched { runs: Vec::new(), cut: None });
+            }
             return None;
         }
         self.exhausted |= report.exhausted;
@@ -255,33 +256,6 @@ impl<'a> Explorer<'a> {
             cost: self.cost,
         }
     }
-}
-
-/// An expression that a CAS, BCAS or wait compares the value of its location with.
-struct Compared<'p> {
-    tid: Tid,
-    pc: Pc,
-    place: &'p Place,
-    expected: &'p Expr,
-    /// Is it what the thread last loaded from the location?
-    loaded: bool,
-}
-
-fn comparisons(program: &Program) -> Vec<Compared<'_>> {
-    let mut all = Vec::new();
-    for tid in program.tids() {
-        let thread = &program.threads[tid.index()];
-        let loads = Loaded::of(thread);
-        for (pc, step) in thread.code.iter().enumerate() {
-            let Some(place) = step.instr.place() else { continue };
-            all.extend(step.instr.compared().iter().map(|expected| {
-                let pc = Pc::from(pc);
-                let loaded = loads.expected(pc, place, expected).is_some();
-                Compared { tid, pc, place, expected, loaded }
-            }));
-        }
-    }
-    all
 }
 
 fn keep(

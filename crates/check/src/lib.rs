@@ -6,6 +6,7 @@
 pub mod certificate;
 pub mod explore;
 pub mod fix;
+mod plan;
 pub mod product;
 pub mod reduce;
 pub mod refinement;

@@ -18,8 +18,8 @@ pub struct Reductions {
     pub subsumption: bool,
     /// Registers that cannot be read any more are zeroed.
     pub dead_registers: bool,
-    /// Of states in which all counters differ by the same amount, the smallest is kept. Needs
-    /// `dead_registers`.
+    /// Of states in which all counters differ by the same amount, the smallest is kept; numbers far
+    /// behind a clock are not told apart, and tallies are not kept. Needs `dead_registers`.
     pub counters: bool,
 }
 

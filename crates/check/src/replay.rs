@@ -77,7 +77,8 @@ impl<M: Memory> Follow<M> for Recorder<M> {
 
     fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
         let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
-        let packed = product.packed(scratch).to_vec();
+        let Ok(packed) = product.packed(scratch) else { return false };
+        let packed = packed.to_vec();
         self.moves.push(Move { packed, world: scratch.next.clone(), steps });
         true
     }

@@ -1,6 +1,7 @@
 //! Assertions under sequential consistency.
 
 use crate::explore::{Explorer, Task};
+use crate::plan::{self, Plan};
 use crate::product::Finding;
 use crate::settings::{Extent, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Witness};
@@ -14,9 +15,20 @@ pub fn check(
     settings: &Settings,
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Outcome {
-    let mut explorer = Explorer::new(program, settings, observe);
-    let memory = Sc::new(program, &explorer.possible);
+    plan::first_answer(program, settings, |plan, settings| follow(plan, settings, observe))
+}
+
+fn follow(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Option<Outcome> {
+    let mut explorer = Explorer::new(plan, settings, observe);
+    let memory = Sc::new(&plan.program, &explorer.possible);
     let searched = explorer.explore(memory, &Task::default());
+    if explorer.unclear {
+        return None;
+    }
     let mut failures: Vec<Witness> = searched
         .runs
         .into_iter()
@@ -41,5 +53,5 @@ pub fn check(
         Extent::First => Vec::new(),
         Extent::All => failures.into_iter().map(|w| (Property::Assertions, w)).collect(),
     };
-    explorer.outcome(vec![(Property::Assertions, verdict)], more)
+    Some(explorer.outcome(vec![(Property::Assertions, verdict)], more))
 }

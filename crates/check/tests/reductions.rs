@@ -2,6 +2,8 @@
 
 use check::{Extent, Model, Outcome, Property, Settings};
 use model::Program;
+use model::analysis::counters::{self, Found};
+use model::analysis::values::PossibleValues;
 use model::memory::rc20::columns::Track;
 use model::random::{self, Allow, Config};
 use search::{Limits, Order};
@@ -10,6 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// A search that takes more is given up and says nothing.
 const STATES: u64 = 20_000;
+
+/// The number in an environment variable, or else `usual`.
+fn asked(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
 
 /// Which properties are violated. What is undecided because of another violation is not.
 fn violations(outcome: &Outcome) -> Vec<(Property, bool)> {
@@ -89,8 +96,7 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
 /// asks for more of them.
 #[test]
 fn random_programs() {
-    let asked = std::env::var("FENCEPOST_REDUCTION_PROGRAMS").ok();
-    let count = asked.and_then(|count| count.parse().ok()).unwrap_or(400);
+    let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 400);
     let allow = Allow { light_fences: false, ..Allow::EVERYTHING };
     std::thread::scope(|scope| {
         for part in 0..2 {
@@ -130,10 +136,14 @@ fn counting_programs() {
     for seed in 0..40 {
         let text = counting_program(seed);
         let program = lang::parse("counting", &text).expect("a good program").program;
-        counting += usize::from(!model::analysis::counters::find(&program).is_empty());
+        counting += usize::from(!counters(&program).classes.is_empty());
         compare(&program, &format!("counting, seed {seed}\n{text}"), &variants);
     }
     assert!(counting > 12, "only {counting} programs have counters");
+}
+
+fn counters(program: &Program) -> Found {
+    counters::find(program, &PossibleValues::of(program))
 }
 
 fn counting_program(seed: u64) -> String {
@@ -171,12 +181,113 @@ fn counting_program(seed: u64) -> String {
     text
 }
 
+/// Random programs with epochs: a clock that goes up a few times, locations that hold what it showed
+/// some time ago or 0, and tallies that say how often it may go up.
+#[test]
+fn epoch_programs() {
+    let (mut clocks, mut tallies, mut compared) = (0, 0, 0);
+    let mut variants = breadth_first(3_000);
+    variants.retain(|(name, settings)| *name == "none" || settings.reductions.counters);
+    let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 20);
+    for seed in 0..count {
+        let text = epoch_program(seed);
+        let program = lang::parse("epochs", &text).expect("a good program").program;
+        let found = counters(&program);
+        clocks += u64::from(found.classes.iter().any(|class| class.clock.is_some()));
+        tallies += u64::from(!found.tallies.is_empty());
+        compared += compare(&program, &format!("epochs, seed {seed}\n{text}"), &variants);
+    }
+    println!("{clocks} programs with clocks, {tallies} with tallies, {compared} explorations");
+    assert!(2 * clocks > count, "only {clocks} programs have clocks");
+    assert!(2 * tallies > count, "only {tallies} programs keep tallies");
+    assert!(compared as u64 > count, "only {compared} explorations without reductions");
+}
+
+fn epoch_program(seed: u64) -> String {
+    let mut random = random::Generator { state: seed };
+    let mut text = String::from("max_value 15;\nglobal now = 1, e0 = 0, e1 = 0, l = 0, x = 0;\n");
+    for t in 0..2 {
+        text += &format!("thread t{t} {{\n  local r, s, n;\n  while (true) {{\n    oneof(");
+        for _ in 0..1 + random.below(3) {
+            let (own, other) = (format!("e{t}"), format!("e{}", 1 - t));
+            let (read, write) = (random.pick(&["rlx", "acq"]), random.pick(&["rlx", "rel"]));
+            let fence = if random.one_in(2) { "fence(seq_cst);" } else { "" };
+            let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
+            let limit = 1 + random.below(2);
+            text += "{\n      ";
+            text += &match random.below(9) {
+                0 | 1 => format!("r = now.load({read}); {own}.store(r, {write}); {fence}"),
+                2 => format!("{own}.store(0, {write}); {fence}"),
+                3 => format!(
+                    "if (n < {limit}) {{ n = n + 1; BCAS(l, 0, 1, acq, {write}); r = now.load({read}); \
+                     now.store(r + 1, {write}); {fence} wait({other}, r + 1, 0, {read}); l.store(0, rel); }}"
+                ),
+                4 => format!(
+                    "if (n < {limit}) {{ n = n + 1; r = now.load({read}); r = r + 1; {fence} now.store(r, {write}); }}"
+                ),
+                5 => format!(
+                    "if (n < {limit}) {{ n = n + 1; r = FADD(now, 1, {read}, {write}); {own}.store(r, {write}); }}"
+                ),
+                6 => format!(
+                    "r = now.load({read}); s = {other}.load({read}); if (r {compare} s) {{ x.store(1, {write}); }}"
+                ),
+                7 => format!("s = {other}.load({read}); {fence} wait({own}, s, 0, {read});"),
+                _ => format!(
+                    "r = now.load({read}); {fence} s = now.load({read}); assert(r {compare} s);"
+                ),
+            };
+            text += "\n    }";
+        }
+        text += ");\n  }\n}\n";
+    }
+    text
+}
+
+/// How often a tally lets the clock go up makes no difference: a state tells neither that nor the
+/// time, only who is behind.
+#[test]
+fn time_is_relative() {
+    let states = |times: u32| {
+        let text = format!(
+            "max_value 200;
+             global now = 1, seen[2] = 0, l = 0;
+             thread t[2] {{
+               local e, n;
+               while (true) {{
+                 oneof({{
+                   e = now.load(acq); seen[t].store(e, rel); fence(seq_cst);
+                 }}{{
+                   seen[t].store(0, rel); fence(seq_cst);
+                 }}{{
+                   if (n < {times}) {{
+                     n = n + 1;
+                     seen[t].store(0, rel);
+                     BCAS(l, 0, 1, acq, rel);
+                     e = now.load(acq);
+                     e = e + 1;
+                     now.store(e, rel);
+                     fence(seq_cst);
+                     wait(seen[0], e, 0, acq);
+                     wait(seen[1], e, 0, acq);
+                     l.store(0, rel);
+                   }}
+                 }});
+               }}
+             }}"
+        );
+        let program = lang::parse("epochs", &text).expect("a good program").program;
+        let outcome = check::check(&program, &Settings::default(), &|_, _| {});
+        assert!(outcome.answers.iter().all(|(_, verdict)| verdict.witness().is_none()));
+        outcome.cost.states
+    };
+    assert_eq!(states(3), states(30));
+}
+
 /// Every program of the corpus, as far as it can be explored without reductions within a number of
 /// states that `FENCEPOST_REDUCTION_STATES` raises.
 #[test]
 fn corpus_programs() {
-    let asked = std::env::var("FENCEPOST_REDUCTION_STATES").ok();
-    let states = asked.and_then(|states| states.parse().ok()).unwrap_or(2_000);
+    let states = asked("FENCEPOST_REDUCTION_STATES", 2_000);
     let mut files = Vec::new();
     find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus"), &mut files);
     let variants = breadth_first(states);

@@ -10,10 +10,6 @@ use std::time::Instant;
 /// A search larger than this is a mistake of the corpus or of the tool.
 const MOST_STATES: u64 = 30_000_000;
 
-/// Programs that take minutes in a test build; they are checked by
-/// `cargo test --release --test corpus -- --ignored`.
-const LARGE: [&str; 1] = ["tables/ra/rcu-offline.fp"];
-
 /// A line `// expect MODEL PROPERTY: VERDICT`.
 struct Expectation {
     model: Model,
@@ -23,27 +19,12 @@ struct Expectation {
 
 #[test]
 fn corpus_programs_get_the_verdicts_they_expect() {
-    let checked = hold_to_expectations(|name| !LARGE.contains(&name));
-    assert!(checked > 500, "only {checked} expectations");
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn large_programs_get_the_verdicts_they_expect() {
-    hold_to_expectations(|name| LARGE.contains(&name));
-}
-
-/// Compares verdicts and expectations of the programs selected by name; says how many there are.
-fn hold_to_expectations(selected: impl Fn(&str) -> bool) -> usize {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut wrong = Vec::new();
     let mut times = BTreeMap::new();
     let mut checked = 0;
     for file in programs(&corpus) {
         let name = file.strip_prefix(&corpus).unwrap_or(&file).display().to_string();
-        if !selected(&name) {
-            continue;
-        }
         let text = std::fs::read_to_string(&file).expect("a readable corpus");
         let source = lang::parse(&name, &text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let expected = expectations_of(&name, &text);
@@ -79,7 +60,7 @@ fn hold_to_expectations(selected: impl Fn(&str) -> bool) -> usize {
         println!("{time:>10.1?}  {search}");
     }
     assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
-    checked
+    assert!(checked > 500, "only {checked} expectations");
 }
 
 fn programs(directory: &Path) -> Vec<PathBuf> {

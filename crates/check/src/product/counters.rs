@@ -1,37 +1,272 @@
 //! Counters: the state whose numbers are smallest stands for all that differ by a shift.
+//!
+//! With a [`Window`] numbers far behind the clock are *vague*: a vague number stands for itself and
+//! for all smaller ones. Copying one is harmless. Comparing it with a larger number, or with a
+//! constant, has the same result for all it stands for. Anything else that is done with it (adding to
+//! it, comparing it with another vague number) makes the search [unclear](super::Finding::Unclear), and so does a
+//! clock that goes back, which would make vague numbers look precise. As long as nothing is unclear, a
+//! state can do exactly what the states it stands for can do.
 
 use super::{Product, World};
-use model::analysis::counters::Counters;
+use model::analysis::counters::{Counters, Lowering, Window, is_upper_guard};
+use model::expr::{Binary, Op};
 use model::memory::Memory;
-use model::{Reg, Tid, Value};
+use model::thread::Action;
+use model::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Update, Value};
+
+/// Where it has to be watched what is done with numbers of a class.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    window: Window,
+    /// The class.
+    class: usize,
+    /// Per thread and program counter: does the step compute with them?
+    computes: Vec<Vec<bool>>,
+}
+
+impl Watch {
+    pub(super) fn new(program: &Program, class: usize, counters: &Counters) -> Option<Self> {
+        let window = counters.window?;
+        let computes = |instr: &Instr, members: RegSet| match instr {
+            Instr::Assume(cond) if is_upper_guard(cond) => false,
+            instr => {
+                let touches = |loc: &Loc| counters.locations.contains(loc);
+                let place = instr.place();
+                !instr.inputs().intersect(members).is_empty()
+                    || place.is_some_and(|place| place.locations().any(|loc| touches(&loc)))
+            }
+        };
+        let threads = program.threads.iter().zip(&counters.registers);
+        let computes = threads.map(|(thread, registers)| {
+            let steps = thread.code.iter().zip(registers);
+            steps.map(|(step, members)| computes(&step.instr, *members)).collect()
+        });
+        Some(Watch { window, class, computes: computes.collect() })
+    }
+}
+
+/// A number is too large for its window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TooLarge;
+
+/// A number as far as it is known.
+#[derive(Clone, Copy)]
+struct Known {
+    value: Value,
+    /// Is it a counter, or a constant that one may be compared with?
+    counter: bool,
+    /// May it really be any smaller number?
+    vague: bool,
+}
 
 impl<M: Memory> Product<'_, M> {
-    /// How far each class of counters in `world` is above where it started.
-    pub(super) fn heights(&self, world: &World<M::State>, heights: &mut Vec<Value>) {
-        heights.clear();
-        heights.extend(self.counters.iter().map(|counters| {
-            let values = self.memory.values(&world.memory);
+    /// What makes the counters in `world` as small as they get; none if they are. An error if one
+    /// is too large for its window.
+    pub(super) fn lowerings(
+        &self,
+        world: &World<M::State>,
+        lowerings: &mut Vec<Lowering>,
+    ) -> Result<(), TooLarge> {
+        let values = self.memory.values(&world.memory);
+        let mut changes = false;
+        lowerings.clear();
+        for counters in &self.counters {
             let locations = counters.locations.iter().map(|loc| values[loc.index()]);
             let registers =
                 members(world, counters).map(|(tid, reg)| self.regs(world, tid)[reg.index()]);
-            let lowest = locations.chain(registers).min().unwrap_or(counters.base);
-            (lowest - counters.base).max(0)
-        }));
+            let (mut lowest, mut highest) = (Value::MAX, Value::MIN);
+            for value in locations.chain(registers).filter(|v| !counters.is_constant(*v)) {
+                lowest = lowest.min(value);
+                highest = highest.max(value);
+            }
+            let (floor, kept) = match counters.window {
+                None => (Value::MIN, lowest),
+                Some(Window { clock, behind, ahead }) => {
+                    let clock = values[clock.index()];
+                    if ahead.is_some_and(|ahead| highest > clock + ahead) {
+                        return Err(TooLarge);
+                    }
+                    (clock - behind, clock - behind)
+                }
+            };
+            let by = (kept - counters.base).max(0);
+            changes |= by > 0 || lowest < floor;
+            lowerings.push(Lowering { floor, by });
+        }
+        if !changes {
+            lowerings.clear();
+        }
+        Ok(())
     }
 
-    /// Makes every counter in `world` smaller by its class's height, or larger again.
-    pub(super) fn lower(&self, world: &mut World<M::State>, heights: &[Value], sign: Value) {
-        for (counters, height) in self.counters.iter().zip(heights) {
-            let by = sign * height;
-            if by == 0 {
-                continue;
-            }
-            self.memory.lower(&mut world.memory, &counters.locations, by);
+    /// Makes every counter in `world` smaller.
+    pub(super) fn lower(&self, world: &mut World<M::State>, lowerings: &[Lowering]) {
+        for (counters, lowering) in self.counters.iter().zip(lowerings) {
+            self.memory.lower(&mut world.memory, counters, *lowering);
             for t in 0..world.pcs.len() {
                 for reg in counters.registers[t][world.pcs[t].index()].iter() {
-                    world.regs[self.first_reg[t] + reg.index()] -= by;
+                    let value = &mut world.regs[self.first_reg[t] + reg.index()];
+                    *value = counters.lowered(*value, *lowering);
                 }
             }
+        }
+    }
+
+    /// Does what `tid` wants at `pc` depend on how small a vague number really is?
+    #[inline(always)]
+    pub(super) fn depends_on_vague(
+        &self,
+        world: &World<M::State>,
+        tid: Tid,
+        pc: Pc,
+        action: &Action,
+    ) -> bool {
+        self.watches.iter().any(|watch| {
+            watch.computes[tid.index()][pc.index()]
+                && Evaluation { product: self, world, watch, tid, pc }.is_unclear(action)
+        })
+    }
+}
+
+/// One look at what a thread wants.
+struct Evaluation<'a, 'p, M: Memory> {
+    product: &'a Product<'p, M>,
+    world: &'a World<M::State>,
+    watch: &'a Watch,
+    tid: Tid,
+    pc: Pc,
+}
+
+impl<M: Memory> Evaluation<'_, '_, M> {
+    fn counters(&self) -> &Counters {
+        &self.product.counters[self.watch.class]
+    }
+
+    fn known(&self, value: Value) -> Known {
+        let Window { clock, behind, .. } = self.watch.window;
+        let clock = self.product.memory.values(&self.world.memory)[clock.index()];
+        let vague = !self.counters().is_constant(value) && value <= clock - behind;
+        Known { value, counter: true, vague }
+    }
+
+    /// What is at `loc`, if it is of the class.
+    fn at(&self, loc: Loc) -> Option<Known> {
+        let value = self.product.memory.values(&self.world.memory)[loc.index()];
+        self.counters().locations.contains(&loc).then(|| self.known(value))
+    }
+
+    /// Would the action set the clock back?
+    fn sets_back(&self, action: &Action) -> bool {
+        let clock = self.watch.window.clock;
+        let now = self.product.memory.values(&self.world.memory)[clock.index()];
+        action.loc() == Some(clock)
+            && match action {
+                Action::Write { value, .. } => *value < now,
+                Action::Cas { expected, desired, .. }
+                | Action::BlockingCas { expected, desired, .. } => {
+                    *expected == now && *desired < now
+                }
+                Action::Update { .. } => self.after(action, now).is_none_or(|new| new < now),
+                _ => false,
+            }
+    }
+
+    /// What an update makes of `value`.
+    fn after(&self, action: &Action, value: Value) -> Option<Value> {
+        let Action::Update { change, .. } = action else { return None };
+        change.apply(value, self.product.program.domain, &mut Notes::default()).ok()
+    }
+
+    fn is_unclear(&self, action: &Action) -> bool {
+        let instr = &self.product.program.step(self.tid, self.pc).instr;
+        if self.sets_back(action) {
+            return true;
+        }
+        let here = action.loc().and_then(|loc| self.at(loc));
+        if let Some(here) = here {
+            let mut may_succeed = false;
+            for expected in instr.compared() {
+                let Some(expected) = self.eval(expected) else { return true };
+                // Monitors compare it with numbers that are no longer there, vague ones among them.
+                if expected.vague && (here.vague || self.watch.window.ahead.is_some()) {
+                    return true;
+                }
+                may_succeed |= expected.value == here.value && !expected.vague && !here.vague;
+            }
+            match instr {
+                Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => {
+                    return may_succeed && self.eval(desired).is_none();
+                }
+                Instr::Rmw { update: Update::Add(_) | Update::Sub(_), .. } => {
+                    let is_constant = |value| self.counters().is_constant(value);
+                    let after = self.after(action, here.value);
+                    return here.vague || is_constant(here.value) || after.is_none_or(is_constant);
+                }
+                _ => {}
+            }
+        }
+        match instr {
+            Instr::Assign { value, .. }
+            | Instr::Store { value, .. }
+            | Instr::Rmw { update: Update::Set(value), .. } => self.eval(value).is_none(),
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
+                self.eval(cond).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// The value of `expr`; `None` if it depends on how small a vague number really is, or turns a
+    /// constant into a counter or the reverse.
+    fn eval(&self, expr: &Expr) -> Option<Known> {
+        let plain = |value| Known { value, counter: false, vague: false };
+        let register = |reg: Reg| {
+            let members = self.counters().registers[self.tid.index()][self.pc.index()];
+            let value = self.product.regs(self.world, self.tid)[reg.index()];
+            if members.contains(reg) { self.known(value) } else { plain(value) }
+        };
+        let code = match expr {
+            Expr::Const(value) => return Some(plain(*value)),
+            Expr::Reg(reg) => return Some(register(*reg)),
+            Expr::Code(code) => code,
+        };
+        let mut stack: Vec<Known> = Vec::new();
+        for op in code {
+            let known = match op {
+                Op::Const(value) => plain(*value),
+                Op::Reg(reg) => register(*reg),
+                Op::Unary(_) => {
+                    // Typing keeps counters out of it.
+                    stack.pop();
+                    plain(0)
+                }
+                Op::Binary(op) => {
+                    let b = stack.pop().expect("code of one expression");
+                    let a = stack.pop().expect("code of one expression");
+                    self.binary(*op, a, b)?
+                }
+            };
+            stack.push(known);
+        }
+        stack.pop()
+    }
+
+    fn binary(&self, op: Binary, a: Known, b: Known) -> Option<Known> {
+        let result = |value, counter| Some(Known { value, counter, vague: false });
+        let is_constant = |known: Known| self.counters().is_constant(known.value);
+        let sum = |value: Value| {
+            let of = if a.counter { a } else { b };
+            let known = self.known(value);
+            (!of.vague && !is_constant(of) && !is_constant(known)).then_some(known)
+        };
+        match op {
+            Binary::Add if a.counter || b.counter => sum(a.value.checked_add(b.value)?),
+            Binary::Sub if a.counter => sum(a.value.checked_sub(b.value)?),
+            _ if a.vague && b.vague => None,
+            _ if a.vague && b.value <= a.value && !is_constant(b) => None,
+            _ if b.vague && a.value <= b.value && !is_constant(a) => None,
+            // Whatever it is, it is no counter, and nobody here asks for its value.
+            _ => result(0, false),
         }
     }
 }

@@ -50,7 +50,12 @@ pub(super) struct Searching<'a, K> {
 impl<M: Memory, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
     #[inline(always)]
     fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
-        let state = product.packed(scratch);
+        let Ok(state) = product.packed(scratch) else {
+            let tid = scratch.mover.unwrap_or_default();
+            let pc = scratch.next.pcs[tid.index()];
+            self.sink.finding(Finding::Unclear { tid, pc });
+            return false;
+        };
         if self.asks {
             return self.sink.state(state);
         }

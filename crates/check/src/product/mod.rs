@@ -20,7 +20,8 @@
 //!   ([`model::analysis::symmetry`]);
 //! * *counters*: of states in which all counters differ by the same amount, the one with the
 //!   smallest is kept ([`model::analysis::counters`]). It can do what the others can, and perhaps
-//!   more: a finding counts only if its run can be replayed.
+//!   more: a finding counts only if its run can be replayed. Numbers far behind a clock are not told
+//!   apart ([`counters`]).
 
 mod counters;
 mod follow;
@@ -32,9 +33,10 @@ mod retire;
 pub(crate) use follow::Follow;
 
 use crate::reduce::Reductions;
+use counters::Watch;
 use follow::Searching;
 use model::analysis::access::{Future, futures, next_accesses};
-use model::analysis::counters::Counters;
+use model::analysis::counters::{Counters, Lowering};
 use model::analysis::liveness::live_registers;
 use model::analysis::symmetry::Symmetries;
 use model::analysis::values::PossibleValues;
@@ -75,6 +77,13 @@ pub enum Finding<V> {
         pc: Pc,
         /// Why.
         fault: Fault,
+    },
+    /// What happens here depends on numbers that the search does not tell apart.
+    Unclear {
+        /// Whose step.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
     },
     /// Nobody can move, and these threads are not done.
     Deadlock {
@@ -143,8 +152,9 @@ pub struct Scratch<S> {
     image: World<S>,
     smallest: Vec<u64>,
     keys: Vec<u64>,
-    /// How far counters are above where they started.
-    heights: Vec<Value>,
+    /// What makes counters small, and a world in which they are.
+    lowerings: Vec<Lowering>,
+    lowered: World<S>,
 }
 
 /// The product of a program and a memory.
@@ -168,6 +178,7 @@ pub struct Product<'p, M: Memory> {
     private: Vec<Vec<bool>>,
     orbits: Vec<Orbit>,
     counters: Vec<Counters>,
+    watches: Vec<Watch>,
     /// Per thread and program counter: may the thread never leave it?
     ends: Vec<Vec<Option<End>>>,
     uses_bus: bool,
@@ -185,8 +196,7 @@ impl<'p, M: Memory> Product<'p, M> {
         reductions: Reductions,
         counters: &[Counters],
     ) -> Self {
-        let counters: Vec<_> =
-            counters.iter().filter(|c| memory.can_lower(&c.locations)).cloned().collect();
+        let counters: Vec<_> = counters.iter().filter(|c| memory.can_lower(c)).cloned().collect();
         let mut first_reg = vec![0];
         let mut threads = Vec::new();
         let mut at = 0;
@@ -250,6 +260,11 @@ impl<'p, M: Memory> Product<'p, M> {
                 true => retire::ends(program, &counters),
                 false => Vec::new(),
             },
+            watches: counters
+                .iter()
+                .enumerate()
+                .filter_map(|(class, counters)| Watch::new(program, class, counters))
+                .collect(),
             counters,
             orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,
@@ -332,7 +347,12 @@ impl<'p, M: Memory> Product<'p, M> {
         self.note(tid, pc, notes);
         match action {
             Ok(Action::Halt) => Pending::Done,
-            Ok(action) => Pending::Wants(action),
+            Ok(action) => {
+                if self.depends_on_vague(world, tid, pc, &action) {
+                    report(Finding::Unclear { tid, pc });
+                }
+                Pending::Wants(action)
+            }
             Err(fault) => {
                 report(Finding::Fault { tid, pc, fault });
                 Pending::Faulty
@@ -468,7 +488,8 @@ impl<M: Memory> search::Model for Product<'_, M> {
             image: self.initial_world(),
             smallest: Vec::new(),
             keys: Vec::new(),
-            heights: Vec::new(),
+            lowerings: Vec::new(),
+            lowered: self.initial_world(),
         }
     }
 
@@ -482,7 +503,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
         for begun in begun {
             scratch.next.clone_from(&begun.world);
             scratch.mover = None;
-            sink.state(self.packed(scratch));
+            Searching { sink: &mut *sink, asks: true }.rests(self, scratch);
         }
         for noted in findings {
             sink.finding(noted.finding);

@@ -3,6 +3,7 @@
 //! Threads that can be exchanged are put in ascending order of a key that does not change when
 //! they are; of the images that this leaves, the smallest stands for all.
 
+use super::counters::TooLarge;
 use super::{Product, Scratch, World};
 use model::analysis::symmetry::{Automorphism, Symmetries};
 use model::memory::Memory;
@@ -51,24 +52,27 @@ impl Orbit {
 
 impl<M: Memory> Product<'_, M> {
     /// The packed representative of `scratch.next`.
-    pub(crate) fn packed<'s>(&self, scratch: &'s mut Scratch<M::State>) -> &'s [u8] {
+    pub(crate) fn packed<'s>(
+        &self,
+        scratch: &'s mut Scratch<M::State>,
+    ) -> Result<&'s [u8], TooLarge> {
         if self.retire(&mut scratch.next) {
             scratch.mover = None; // other threads' registers have changed
         }
-        if self.counters.is_empty() {
+        if !self.counters.is_empty() {
+            self.lowerings(&scratch.next, &mut scratch.lowerings)?;
+        }
+        if scratch.lowerings.is_empty() {
             self.pack_representative(scratch);
         } else {
-            let mut heights = std::mem::take(&mut scratch.heights);
-            self.heights(&scratch.next, &mut heights);
-            self.lower(&mut scratch.next, &heights, 1);
-            if heights.iter().any(|height| *height > 0) {
-                scratch.mover = None; // other threads' counters have changed, too
-            }
+            scratch.mover = None; // other threads' counters change, too
+            scratch.lowered.clone_from(&scratch.next);
+            self.lower(&mut scratch.lowered, &scratch.lowerings);
+            std::mem::swap(&mut scratch.next, &mut scratch.lowered);
             self.pack_representative(scratch);
-            self.lower(&mut scratch.next, &heights, -1);
-            scratch.heights = heights;
+            std::mem::swap(&mut scratch.next, &mut scratch.lowered);
         }
-        &bytemuck::cast_slice(&scratch.words)[..self.layout.bytes]
+        Ok(&bytemuck::cast_slice(&scratch.words)[..self.layout.bytes])
     }
 
     /// Packs the representative of `scratch.next`, whose counters are as small as they get.

@@ -11,6 +11,7 @@
 
 use crate::certificate::certify;
 use crate::explore::{Explorer, Task};
+use crate::plan::{self, Plan};
 use crate::product::Finding;
 use crate::replay::Run;
 use crate::settings::{Extent, Model, Settings};
@@ -29,17 +30,25 @@ pub fn check(
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Outcome {
     debug_assert!(settings.model != Model::Sc);
+    plan::first_answer(program, settings, |plan, settings| follow(plan, settings, observe))
+}
+
+fn follow(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Option<Outcome> {
     let mut check = Check {
-        program,
+        program: &plan.program,
         settings,
-        explorer: Explorer::new(program, settings, observe),
+        explorer: Explorer::new(plan, settings, observe),
         stale: Witnesses::default(),
         dependency: Witnesses::default(),
         races: Witnesses::default(),
         assertions: Witnesses::default(),
     };
     check.run();
-    check.outcome()
+    (!check.explorer.unclear).then(|| check.outcome())
 }
 
 /// What is known of one property.
@@ -122,7 +131,7 @@ impl Check<'_> {
             let memory = self.memory(focus, robustness);
             focus.iter().copied().filter(|loc| memory.watches(*loc)).collect()
         };
-        if watched.is_empty() {
+        if watched.is_empty() || self.explorer.unclear {
             return false;
         }
         self.explore(&watched, robustness, most);
@@ -169,7 +178,7 @@ impl Check<'_> {
                 (tid, pc, problem)
             }
             Finding::Assertion { tid, pc } => (tid, pc, Problem::Assertion),
-            Finding::Fault { .. } | Finding::Deadlock { .. } => {
+            Finding::Fault { .. } | Finding::Deadlock { .. } | Finding::Unclear { .. } => {
                 return; // the explorer keeps these
             }
         };

@@ -8,12 +8,23 @@
 //! larger by the same amount, and a search needs only the one where they are as small as they were
 //! at first.
 //!
-//! That argument breaks where numbers wrap around. They do not at the upper end if `bounded` finds
+//! Often one of the locations is a *clock*: it only grows, and what others hold was the clock's value
+//! at some time. How far they are behind it usually does not matter once they are behind. A search
+//! may then take all that is far behind for equally far behind, as long as nothing it does depends
+//! on the difference ([`Counters::clock`]).
+//!
+//! Locations may also hold constants, such as 0 for "no epoch", and be compared with them, if all
+//! are smaller than what the clock starts with.
+//!
+//! All that breaks where numbers wrap around. They do not at the upper end if [`super::bounds`] finds
 //! an upper bound within the domain for every sum; a search has to watch for the lower end itself,
 //! because there the representative is the first to wrap.
 
+use super::bounds;
 use super::liveness::live_registers;
-use crate::expr::{Binary, Domain, Expr, Op, Unary};
+use super::tally::{self, Tally};
+use super::values::{PossibleValues, Values};
+use crate::expr::{Binary, Expr, Op};
 use crate::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use crate::program::{Instr, Place, Program, Step, Update};
 
@@ -27,28 +38,99 @@ pub struct Counters {
     pub locations: Vec<Loc>,
     /// Per thread and program counter, the live registers.
     pub registers: Vec<Vec<RegSet>>,
-    /// The smallest initial value of the locations.
+    /// The constants that locations may hold instead, ascending; all are smaller than `base`.
+    pub constants: Vec<Value>,
+    /// The smallest initial value of the locations that is not such a constant.
     pub base: Value,
+    /// A location whose value, as far as can be seen, only grows; a search has to watch it.
+    pub clock: Option<Loc>,
     /// The locations whose value only ever grows. Who waits for a smaller one waits forever.
     pub climbing: Vec<Loc>,
+    /// What a search does about numbers far behind the clock, if anything.
+    pub window: Option<Window>,
 }
 
-/// The classes of counters of `program`.
-pub fn find(program: &Program) -> Vec<Counters> {
-    if program.domain.min != 0 || program.domain.size() > LARGEST_DOMAIN || !bounded(program) {
-        return Vec::new();
+/// A search takes all numbers that are at least so far behind the clock for equally far behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The clock.
+    pub clock: Loc,
+    /// How far behind it.
+    pub behind: Value,
+    /// How far ahead of it numbers may be, if monitors tell them apart.
+    pub ahead: Option<Value>,
+}
+
+/// What makes the counters of a class small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lowering {
+    /// What is smaller becomes this first.
+    pub floor: Value,
+    /// All become smaller by this.
+    pub by: Value,
+}
+
+/// The counters of a program.
+#[derive(Clone, Default, Debug)]
+pub struct Found {
+    /// The classes.
+    pub classes: Vec<Counters>,
+    /// The tallies without which they would have no bounds.
+    pub tallies: Vec<Tally>,
+}
+
+/// The counters of `program`, whose values `possible` knows.
+pub fn find(program: &Program, possible: &PossibleValues) -> Found {
+    if program.domain.min != 0 || program.domain.size() > LARGEST_DOMAIN {
+        return Found::default();
     }
     let mut typing = Typing::new(program);
     for (tid, pc, step) in program.steps() {
         typing.constrain(tid, pc, step);
     }
-    typing.classes()
+    let classes = typing.classes();
+    if classes.is_empty() || bounds::hold(program, &[]) {
+        return Found { classes, tallies: Vec::new() };
+    }
+    let tallies = tally::find(program, possible);
+    match !tallies.is_empty() && bounds::hold(program, &tallies) {
+        true => Found { classes, tallies },
+        false => Found::default(),
+    }
+}
+
+impl Counters {
+    /// Is the value one of the constants that locations may hold?
+    #[inline(always)]
+    pub fn is_constant(&self, value: Value) -> bool {
+        value < self.base && !self.constants.is_empty()
+    }
+
+    /// What becomes of a value.
+    #[inline(always)]
+    pub fn lowered(&self, value: Value, lowering: Lowering) -> Value {
+        match self.is_constant(value) {
+            true => value,
+            false => value.max(lowering.floor) - lowering.by,
+        }
+    }
+
+    /// The values that members hold, if a window keeps them few.
+    pub fn members(&self) -> Values {
+        match self.window {
+            Some(Window { behind, ahead: Some(ahead), .. }) => {
+                let counting = self.base..=self.base + behind + ahead;
+                Values::of_members(self.constants.iter().copied().chain(counting))
+            }
+            _ => Values::Any,
+        }
+    }
 }
 
 /// What an expression amounts to.
 #[derive(Clone, Copy)]
 enum Kind {
-    Constant,
+    Constant(Value),
     /// A value of this class, or one that differs from such a value by a constant.
     Class(usize),
     /// A number that has nothing to do with counters.
@@ -61,6 +143,8 @@ struct Typing<'p> {
     parent: Vec<usize>,
     /// Not a class of counters.
     fixed: Vec<bool>,
+    /// The constants that members of the class are set to or compared with.
+    constants: Vec<Vec<Value>>,
     /// Per thread, the class of its first register at its first instruction.
     first: Vec<usize>,
     live: Vec<Vec<RegSet>>,
@@ -79,6 +163,7 @@ impl<'p> Typing<'p> {
             program,
             parent: (0..nodes).collect(),
             fixed: vec![false; nodes],
+            constants: vec![Vec::new(); nodes],
             first,
             live,
         };
@@ -115,8 +200,18 @@ impl<'p> Typing<'p> {
 
     fn unify(&mut self, a: usize, b: usize) {
         let (a, b) = (self.find(a), self.find(b));
-        self.fixed[a] |= self.fixed[b];
-        self.parent[b] = a;
+        if a != b {
+            self.fixed[a] |= self.fixed[b];
+            let constants = std::mem::take(&mut self.constants[b]);
+            self.constants[a].extend(constants);
+            self.parent[b] = a;
+        }
+    }
+
+    /// The class may hold a constant.
+    fn hold(&mut self, class: usize, value: Value) {
+        let root = self.find(class);
+        self.constants[root].push(value);
     }
 
     fn fix(&mut self, class: usize) {
@@ -128,7 +223,7 @@ impl<'p> Typing<'p> {
         let mut stack: Vec<Kind> = Vec::new();
         for op in expr.clone().into_postfix() {
             let kind = match op {
-                Op::Const(_) => Kind::Constant,
+                Op::Const(value) => Kind::Constant(value),
                 Op::Reg(reg) => Kind::Class(self.register(tid, pc, reg)),
                 Op::Unary(_) => {
                     let operand = stack.pop().expect("code of one expression");
@@ -148,8 +243,8 @@ impl<'p> Typing<'p> {
 
     fn binary(&mut self, op: Binary, a: Kind, b: Kind) -> Kind {
         match (op, a, b) {
-            (Binary::Add | Binary::Sub, Kind::Class(class), Kind::Constant)
-            | (Binary::Add, Kind::Constant, Kind::Class(class)) => Kind::Class(class),
+            (Binary::Add | Binary::Sub, Kind::Class(class), Kind::Constant(_))
+            | (Binary::Add, Kind::Constant(_), Kind::Class(class)) => Kind::Class(class),
             (
                 Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge,
                 Kind::Class(a),
@@ -177,7 +272,8 @@ impl<'p> Typing<'p> {
     fn assign(&mut self, class: usize, kind: Kind) {
         match kind {
             Kind::Class(other) => self.unify(class, other),
-            Kind::Constant | Kind::Number => self.fix(class),
+            Kind::Constant(value) => self.hold(class, value),
+            Kind::Number => self.fix(class),
         }
     }
 
@@ -208,7 +304,7 @@ impl<'p> Typing<'p> {
                 }
                 return;
             }
-            Instr::Assume(cond) if upper_guard(cond).is_some() => {}
+            Instr::Assume(cond) if is_upper_guard(cond) => {}
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
                 let kind = self.kind(tid, pc, cond);
                 self.is_number(kind);
@@ -225,7 +321,7 @@ impl<'p> Typing<'p> {
                 let kind = self.kind(tid, pc, update.operand());
                 match (update, kind) {
                     (Update::Set(_), kind) => self.assign(class, kind),
-                    (Update::Add(_) | Update::Sub(_), Kind::Constant) => {}
+                    (Update::Add(_) | Update::Sub(_), Kind::Constant(_)) => {}
                     (Update::Add(_) | Update::Sub(_), kind) => {
                         self.is_number(kind);
                         self.fix(class);
@@ -258,7 +354,14 @@ impl<'p> Typing<'p> {
                 .filter(|x| self.find(*x) == root)
                 .map(Loc::from)
                 .collect();
-            let base = locations.iter().map(|loc| program.locations[loc.index()].initial).min();
+            let mut constants = self.constants[root].clone();
+            let largest = constants.iter().copied().max();
+            let initial = |loc: &Loc| program.locations[loc.index()].initial;
+            let counts = |loc: &&Loc| largest.is_none_or(|largest| initial(loc) > largest);
+            let base = locations.iter().filter(counts).map(initial).min()?;
+            constants.extend(locations.iter().map(initial).filter(|value| *value < base));
+            constants.sort_unstable();
+            constants.dedup();
             let registers = program.tids().map(|tid| {
                 let live = self.live[tid.index()].iter().enumerate();
                 live.map(|(pc, live)| {
@@ -268,33 +371,38 @@ impl<'p> Typing<'p> {
                 })
                 .collect()
             });
-            let climbing = locations.iter().copied().filter(|loc| climbs(program, *loc));
-            Counters {
+            let climbing: Vec<Loc> =
+                locations.iter().copied().filter(|loc| climbs(program, *loc)).collect();
+            let mut counting = locations.iter().filter(counts);
+            let clock = climbing.first().or(counting.find(|loc| rises(program, **loc)));
+            Some(Counters {
                 registers: registers.collect(),
-                climbing: climbing.collect(),
+                clock: clock.copied(),
+                window: None,
+                climbing,
                 locations,
-                base: base.unwrap_or(0),
-            }
+                constants,
+                base,
+            })
         };
         // What is never written needs no shifting.
         let written = |counters: &Counters| {
-            program.steps().any(|(_, _, step)| {
-                step.instr.may_write()
-                    && step.instr.place().is_some_and(|place| {
-                        place.locations().any(|loc| counters.locations.contains(&loc))
-                    })
-            })
+            counters.locations.iter().any(|loc| writes(program, *loc).next().is_some())
         };
-        roots.into_iter().map(class).filter(written).collect()
+        roots.into_iter().filter_map(class).filter(written).collect()
     }
+}
+
+/// The instructions that may write to `loc`.
+fn writes(program: &Program, loc: Loc) -> impl Iterator<Item = &Instr> {
+    program.steps().map(|(_, _, step)| &step.instr).filter(move |instr| {
+        instr.may_write() && instr.place().is_some_and(|place| place.locations().any(|x| x == loc))
+    })
 }
 
 /// Does every write make the value at `loc` larger, as long as nothing wraps around?
 fn climbs(program: &Program, loc: Loc) -> bool {
-    let writes = program.steps().map(|(_, _, step)| &step.instr).filter(|instr| {
-        instr.may_write() && instr.place().is_some_and(|place| place.locations().any(|x| x == loc))
-    });
-    writes.into_iter().all(|instr| match instr {
+    writes(program, loc).all(|instr| match instr {
         Instr::Rmw { update: Update::Add(Expr::Const(amount)), .. } => *amount > 0,
         Instr::Cas { expected: Expr::Reg(expected), desired: Expr::Code(desired), .. }
         | Instr::BlockingCas {
@@ -307,222 +415,25 @@ fn climbs(program: &Program, loc: Loc) -> bool {
     })
 }
 
-/// `r < c` or `r <= c`, as the register and its largest value.
-fn upper_guard(cond: &Expr) -> Option<(Reg, i64)> {
-    let Expr::Code(code) = cond else { return None };
-    match **code {
-        [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Lt)] => Some((reg, i64::from(c) - 1)),
-        [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Le)] => Some((reg, i64::from(c))),
-        _ => None,
-    }
-}
-
-/// Does no addition of a constant to a value ever leave the domain at its upper end?
-///
-/// An abstract interpretation with an upper bound per location, and per register and program
-/// counter; comparisons of two registers, and of a register with a constant, narrow the bounds on
-/// the branches where they hold.
-fn bounded(program: &Program) -> bool {
-    let mut bounds = Bounds {
-        domain: program.domain,
-        locations: program.locations.iter().map(|loc| i64::from(loc.initial)).collect(),
-        exceeded: false,
+/// Is nothing written to `loc` that is a constant, or smaller than a register?
+fn rises(program: &Program, loc: Loc) -> bool {
+    let goes_down = |expr: &Expr| match expr {
+        Expr::Const(_) => true,
+        Expr::Reg(_) => false,
+        Expr::Code(code) => code.contains(&Op::Binary(Binary::Sub)),
     };
-    let mut before: Vec<Vec<Option<Vec<i64>>>> =
-        program.threads.iter().map(|thread| vec![None; thread.code.len()]).collect();
-    loop {
-        let locations = bounds.locations.clone();
-        for (t, thread) in program.threads.iter().enumerate() {
-            let mut open = vec![thread.entry];
-            before[t][thread.entry.index()].get_or_insert_with(|| vec![0; thread.registers.len()]);
-            // All that control can reach is looked at again whenever a location's bound grew.
-            let mut looked_at = vec![false; thread.code.len()];
-            while let Some(pc) = open.pop() {
-                looked_at[pc.index()] = true;
-                let regs = before[t][pc.index()].clone().expect("control comes here");
-                let step = &thread.code[pc.index()];
-                for (next, after) in bounds.step(step, regs) {
-                    if bounds.exceeded {
-                        return false;
-                    }
-                    let known = &mut before[t][next.index()];
-                    let grew = match known {
-                        None => {
-                            *known = Some(after);
-                            true
-                        }
-                        Some(known) => {
-                            let mut grew = false;
-                            for (known, after) in known.iter_mut().zip(after) {
-                                grew |= after > *known;
-                                *known = after.max(*known);
-                            }
-                            grew
-                        }
-                    };
-                    if grew || !looked_at[next.index()] {
-                        open.push(next);
-                    }
-                }
-            }
+    writes(program, loc).all(|instr| match instr {
+        Instr::Store { value, .. } | Instr::Rmw { update: Update::Set(value), .. } => {
+            !goes_down(value)
         }
-        if bounds.locations == locations {
-            return true;
-        }
-    }
+        Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => !goes_down(desired),
+        Instr::Rmw { update: Update::Add(_), .. } => true,
+        _ => false,
+    })
 }
 
-struct Bounds {
-    domain: Domain,
-    locations: Vec<i64>,
-    /// A sum may leave the domain.
-    exceeded: bool,
-}
-
-impl Bounds {
-    fn most(&self) -> i64 {
-        i64::from(self.domain.max)
-    }
-
-    fn expr(&mut self, expr: &Expr, regs: &[i64]) -> i64 {
-        let mut stack: Vec<(i64, bool)> = Vec::new();
-        for op in expr.clone().into_postfix() {
-            let bound = match op {
-                Op::Const(value) => (i64::from(value), true),
-                Op::Reg(reg) => (regs[reg.index()], false),
-                Op::Unary(Unary::Not) => {
-                    stack.pop();
-                    (1, false)
-                }
-                Op::Unary(Unary::Neg) => {
-                    stack.pop();
-                    (self.most(), false)
-                }
-                Op::Binary(op) => {
-                    let (b, b_constant) = stack.pop().expect("code of one expression");
-                    let (a, a_constant) = stack.pop().expect("code of one expression");
-                    let bound = match op {
-                        Binary::Add if a + b <= self.most() => a + b,
-                        Binary::Add => {
-                            self.exceeded |= a_constant || b_constant;
-                            self.most()
-                        }
-                        Binary::Sub if b_constant => (a - b).max(0),
-                        Binary::Sub => self.most(),
-                        Binary::Mul | Binary::BitOr | Binary::BitXor => self.most(),
-                        Binary::BitAnd | Binary::Div | Binary::Rem => a,
-                        _ => 1,
-                    };
-                    (bound, false)
-                }
-            };
-            stack.push(bound);
-        }
-        stack.pop().expect("code of one expression").0
-    }
-
-    fn write(&mut self, place: &Place, bound: i64) {
-        for loc in place.locations() {
-            let known = &mut self.locations[loc.index()];
-            *known = bound.max(*known);
-        }
-    }
-
-    fn read(&self, place: &Place) -> i64 {
-        place.locations().map(|loc| self.locations[loc.index()]).max().unwrap_or(0)
-    }
-
-    /// Where the step may lead, with the registers' bounds there.
-    fn step(&mut self, step: &Step, mut regs: Vec<i64>) -> Vec<(Pc, Vec<i64>)> {
-        let read = step.instr.place().map_or(0, |place| self.read(place));
-        match &step.instr {
-            Instr::Assign { dst, value } => regs[dst.index()] = self.expr(value, &regs),
-            Instr::Store { place, value, .. } => {
-                let bound = self.expr(value, &regs);
-                self.write(place, bound);
-            }
-            Instr::Rmw { place, update, .. } => {
-                let operand = self.expr(update.operand(), &regs);
-                let constant = update.operand().as_const().is_some();
-                let bound = match update {
-                    Update::Set(_) => operand,
-                    Update::Add(_) if read + operand <= self.most() => read + operand,
-                    Update::Add(_) => {
-                        self.exceeded |= constant;
-                        self.most()
-                    }
-                    Update::Sub(_) if constant => read,
-                    Update::Sub(_) => self.most(),
-                };
-                self.write(place, bound);
-            }
-            Instr::Cas { place, expected, desired, .. }
-            | Instr::BlockingCas { place, expected, desired, .. } => {
-                // It only writes if what it expects is what the location holds.
-                let mut success = regs.clone();
-                if let Expr::Reg(reg) = expected {
-                    success[reg.index()] = success[reg.index()].min(read);
-                }
-                let bound = self.expr(desired, &success);
-                self.write(place, bound);
-            }
-            _ => {}
-        }
-        if let Some(dst) = step.instr.output().filter(|_| step.instr.place().is_some()) {
-            regs[dst.index()] = read;
-        }
-        match &step.instr {
-            Instr::Assume(cond) | Instr::Assert(cond) => {
-                narrow(cond, true, &mut regs);
-                vec![(step.next, regs)]
-            }
-            Instr::Jump { cond, targets } => {
-                let mut taken = regs.clone();
-                narrow(cond, true, &mut taken);
-                narrow(cond, false, &mut regs);
-                let successors: Vec<Pc> = step.successors().collect();
-                let jumps = targets.iter().filter(|pc| successors.contains(pc));
-                let mut all: Vec<_> = jumps.map(|pc| (*pc, taken.clone())).collect();
-                if cond.as_const().is_none_or(|value| value == 0) {
-                    all.push((step.next, regs));
-                }
-                all
-            }
-            Instr::Halt => Vec::new(),
-            _ => vec![(step.next, regs)],
-        }
-    }
-}
-
-/// Narrows the bounds of registers given that `cond` is `truth`.
-fn narrow(cond: &Expr, mut truth: bool, regs: &mut [i64]) {
-    let Expr::Code(code) = cond else { return };
-    let mut code = &code[..];
-    while let [rest @ .., Op::Unary(Unary::Not)] = code {
-        truth = !truth;
-        code = rest;
-    }
-    let [a, b, Op::Binary(op)] = code else { return };
-    let bound = |op: &Op, regs: &[i64]| match op {
-        Op::Const(value) => Some(i64::from(*value)),
-        Op::Reg(reg) => Some(regs[reg.index()]),
-        _ => None,
-    };
-    let (Some(bound_a), Some(bound_b)) = (bound(a, regs), bound(b, regs)) else { return };
-    let mut at_most = |op: &Op, most: i64| {
-        if let Op::Reg(reg) = op {
-            regs[reg.index()] = regs[reg.index()].min(most);
-        }
-    };
-    match (op, truth) {
-        (Binary::Lt, true) | (Binary::Ge, false) => at_most(a, bound_b - 1),
-        (Binary::Le, true) | (Binary::Gt, false) => at_most(a, bound_b),
-        (Binary::Gt, true) | (Binary::Le, false) => at_most(b, bound_a - 1),
-        (Binary::Ge, true) | (Binary::Lt, false) => at_most(b, bound_a),
-        (Binary::Eq, true) | (Binary::Ne, false) => {
-            at_most(a, bound_b);
-            at_most(b, bound_a);
-        }
-        _ => {}
-    }
+/// Is it `r < c` or `r <= c`?
+pub fn is_upper_guard(cond: &Expr) -> bool {
+    let Expr::Code(code) = cond else { return false };
+    matches!(**code, [Op::Reg(_), Op::Const(_), Op::Binary(Binary::Lt | Binary::Le)])
 }

@@ -1,7 +1,7 @@
 //! Which values locations and registers may ever hold.
 //!
 //! An abstract interpretation over small sets of values: per thread and program counter for
-//! registers (a condition on a single register narrows it on both branches), per location over the
+//! registers (a condition narrows the registers in it on both branches), per location over the
 //! whole program. Sets with more than 64 members become [`Values::Any`]. The answer over-approximates
 //! every memory model in which a read returns some value written to the location or its initial one.
 //!
@@ -141,16 +141,17 @@ impl PossibleValues {
         PossibleValues::start(program, initial, false)
     }
 
-    /// The same, but counters may hold anything.
-    pub fn with_any_counters(mut self, counters: &[Counters]) -> Self {
+    /// The same, but counters may hold all that a search makes of them.
+    pub fn with_counters(mut self, counters: &[Counters]) -> Self {
         for counters in counters {
+            let members = counters.members();
             for loc in &counters.locations {
-                self.locations[loc.index()] = Values::Any;
+                self.locations[loc.index()] = members.clone();
             }
-            for (registers, members) in self.registers.iter_mut().zip(&counters.registers) {
-                for (registers, members) in registers.iter_mut().zip(members) {
-                    for reg in members.iter() {
-                        registers[reg.index()] = Values::Any;
+            for (thread, of_thread) in self.registers.iter_mut().zip(&counters.registers) {
+                for (registers, counting) in thread.iter_mut().zip(of_thread) {
+                    for reg in counting.iter() {
+                        registers[reg.index()] = members.clone();
                     }
                 }
             }
@@ -394,7 +395,6 @@ fn for_each_valuation(
 }
 
 /// The registers' values where `cond` holds and where it does not; `None` where that cannot be.
-/// A register is narrowed if it is the only one in the condition.
 #[allow(clippy::type_complexity)]
 fn split(
     cond: &Expr,
@@ -402,14 +402,15 @@ fn split(
     domain: Domain,
 ) -> (Option<Vec<Values>>, Option<Vec<Values>>) {
     let used: Vec<Reg> = cond.registers().iter().collect();
-    let (mut holds, mut fails) = (Vec::new(), Vec::new());
+    let nothing = vec![Vec::new(); used.len()];
+    let (mut holds, mut fails) = (nothing.clone(), nothing);
     let (mut may_hold, mut may_fail) = (false, false);
     let visited = for_each_valuation(cond, registers, |regs| {
         let Ok(value) = cond.eval(regs, domain, &mut Notes::default()) else { return true };
         let (may, members) =
             if value != 0 { (&mut may_hold, &mut holds) } else { (&mut may_fail, &mut fails) };
         *may = true;
-        if let [reg] = used[..] {
+        for (members, reg) in members.iter_mut().zip(&used) {
             members.push(regs[reg.index()]);
         }
         true
@@ -417,10 +418,10 @@ fn split(
     if !visited {
         return (Some(registers.to_vec()), Some(registers.to_vec()));
     }
-    let narrowed = |may: bool, members: Vec<Value>| {
+    let narrowed = |may: bool, members: Vec<Vec<Value>>| {
         may.then(|| {
             let mut registers = registers.to_vec();
-            if let [reg] = used[..] {
+            for (members, reg) in members.into_iter().zip(&used) {
                 registers[reg.index()] = Values::of_members(members);
             }
             registers

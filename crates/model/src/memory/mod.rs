@@ -12,6 +12,7 @@ pub mod store_atomic;
 pub mod store_buffer;
 
 use crate::analysis::access::Future;
+use crate::analysis::counters::{Counters, Lowering};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::bits::{BitReader, BitWriter};
@@ -101,12 +102,11 @@ pub trait Memory: Sync {
     /// Writes the image of `state` to `image`.
     fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
 
-    /// Can the values of counters at these locations be made smaller, all by the same amount,
-    /// without changing anything else?
-    fn can_lower(&self, locations: &[Loc]) -> bool;
+    /// Can counters be made smaller without changing anything else?
+    fn can_lower(&self, counters: &Counters) -> bool;
 
-    /// Makes the values of counters at these locations smaller.
-    fn lower(&self, state: &mut Self::State, locations: &[Loc], by: Value);
+    /// Makes counters smaller.
+    fn lower(&self, state: &mut Self::State, counters: &Counters, lowering: Lowering);
 
     /// How many bits a packed state has, without the monitors' part.
     fn bits(&self) -> u32;

@@ -1,6 +1,7 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
 use super::{Effect, Memory};
+use crate::analysis::counters::{Counters, Lowering};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::{PossibleValues, Values};
@@ -246,13 +247,13 @@ impl Memory for Sc {
         self.store.rename(renaming, state, image);
     }
 
-    fn can_lower(&self, _: &[Loc]) -> bool {
+    fn can_lower(&self, _: &Counters) -> bool {
         true
     }
 
-    fn lower(&self, state: &mut Vec<Value>, locations: &[Loc], by: Value) {
-        for loc in locations {
-            state[loc.index()] -= by;
+    fn lower(&self, state: &mut Vec<Value>, counters: &Counters, lowering: Lowering) {
+        for loc in &counters.locations {
+            state[loc.index()] = counters.lowered(state[loc.index()], lowering);
         }
     }
 

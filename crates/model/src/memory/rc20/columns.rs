@@ -221,6 +221,18 @@ impl Columns {
         !self.fields[loc.index()].critical.is_empty()
     }
 
+    /// Has every value that the location may hold a bit of its own, if any has one?
+    pub fn tells_all_apart(&self, loc: Loc) -> bool {
+        let field = &self.fields[loc.index()];
+        field.critical.is_empty() || field.values as usize == field.critical.len()
+    }
+
+    /// The values of the location that have bits of their own, ascending, with these.
+    pub fn critical(&self, loc: Loc) -> impl Iterator<Item = (Value, u32)> + '_ {
+        let field = &self.fields[loc.index()];
+        field.critical.iter().copied().zip(field.first..)
+    }
+
     /// Calls `mark` with the bits for `value` at the location; `tags` are the values in the tags.
     #[inline(always)]
     pub fn bits_for(&self, loc: Loc, value: Value, tags: &[Value], mut mark: impl FnMut(u32)) {

@@ -30,6 +30,7 @@ pub mod views;
 use super::sc::{Store, StoreRenaming};
 use super::{Effect, Memory};
 use crate::analysis::access::Future;
+use crate::analysis::counters::{Counters, Lowering, Window};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
@@ -469,19 +470,27 @@ impl Memory for Rc20 {
         }
     }
 
-    /// Bits for single values would have to move.
-    fn can_lower(&self, locations: &[Loc]) -> bool {
+    /// Either nobody asks for single values, or all that the locations hold can be told apart.
+    fn can_lower(&self, counters: &Counters) -> bool {
         let columns = [&self.reading.columns, &self.overwriting.columns];
-        locations.iter().all(|loc| columns.iter().all(|columns| !columns.has_critical(*loc)))
+        let told_apart = |columns: &Columns, loc| match counters.window {
+            Some(Window { ahead: Some(_), .. }) => columns.tells_all_apart(loc),
+            _ => !columns.has_critical(loc),
+        };
+        counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
     }
 
-    fn lower(&self, state: &mut State, locations: &[Loc], by: Value) {
-        for loc in locations {
-            state.values[loc.index()] -= by;
+    fn lower(&self, state: &mut State, counters: &Counters, lowering: Lowering) {
+        for loc in &counters.locations {
+            let value = &mut state.values[loc.index()];
+            *value = counters.lowered(*value, lowering);
+            let lowered = |value| counters.lowered(value, lowering);
+            self.reading.lower(&mut state.reading, *loc, lowered);
+            self.overwriting.lower(&mut state.overwriting, *loc, lowered);
         }
         for (tag, value) in self.tags.iter().zip(&mut state.tags) {
-            if *value != self.no_tag && locations.contains(&tag.loc) {
-                *value -= by;
+            if *value != self.no_tag && counters.locations.contains(&tag.loc) {
+                *value = counters.lowered(*value, lowering);
             }
         }
     }

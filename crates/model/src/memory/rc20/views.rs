@@ -315,6 +315,23 @@ impl Views {
         }
     }
 
+    /// Makes the values of `loc` smaller, all in the same order.
+    pub fn lower(&self, rows: &mut [u64], loc: Loc, lowered: impl Fn(Value) -> Value) {
+        for (value, bit) in self.columns.critical(loc) {
+            let to = self.columns.critical_bit(loc, lowered(value));
+            let to = to.expect("smaller values have bits, too");
+            if to == bit {
+                continue;
+            }
+            for row in rows.chunks_exact_mut(self.columns.words()) {
+                if has(row, bit) {
+                    row[bit as usize / 64] &= !(1 << (bit % 64));
+                    row[to as usize / 64] |= 1 << (to % 64);
+                }
+            }
+        }
+    }
+
     /// Writes the image of the views to `image`; `bits` is [`Columns::renaming`].
     pub fn rename(
         &self,

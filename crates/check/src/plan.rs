@@ -1,0 +1,135 @@
+//! Plans: what a check makes of a program's counters.
+//!
+//! The boldest plan comes first. It does not tell numbers far behind a clock apart, and if only
+//! tallies keep the numbers finite it does not keep the tallies either ([`model::analysis::tally`]).
+//! That is exact as long as nothing depends on what is not told apart; where something does, or
+//! where a program without its tallies is not all right, the next plan is tried. The last one makes
+//! counters smaller at most, and does without that, too, if need be.
+
+use crate::settings::{Model, Settings};
+use crate::verdict::{Outcome, Verdict};
+use model::analysis::counters::{self, Counters, Window};
+use model::analysis::loaded::Loaded;
+use model::analysis::tally;
+use model::analysis::values::PossibleValues;
+use model::memory::rc20::columns::Track;
+use model::{Expr, Pc, Place, Program, Tid};
+use std::borrow::Cow;
+use std::time::Instant;
+
+/// How far behind a clock numbers are no longer told apart, if that is clear.
+const BEHIND: [model::Value; 3] = [1, 2, 8];
+/// How far ahead of a clock numbers may be, where every single one counts.
+const AHEAD: model::Value = 2;
+
+/// What is done so few times in all is less than what could be done without counting.
+const FEW_TIMES: u64 = 2;
+
+/// What a check makes of a program.
+pub(crate) struct Plan<'p> {
+    /// The program to explore.
+    pub program: Cow<'p, Program>,
+    /// The counters that are made small.
+    pub counters: Vec<Counters>,
+    /// Has the program more runs than the one asked about?
+    pub more_runs: bool,
+    /// When work began.
+    pub start: Instant,
+}
+
+/// Carries out one plan after the other until one gives an answer; `check` gives none if what
+/// happens is unclear.
+pub(crate) fn first_answer(
+    program: &Program,
+    settings: &Settings,
+    check: impl Fn(&Plan<'_>, &Settings) -> Option<Outcome>,
+) -> Outcome {
+    for plan in plans(program, settings) {
+        let mut settings = *settings;
+        if plan.more_runs {
+            settings.limits.time = settings.limits.time.map(|time| time / 2);
+        }
+        match check(&plan, &settings) {
+            Some(outcome) if !plan.more_runs || is_all_right(&outcome) => return outcome,
+            _ => {}
+        }
+    }
+    unreachable!("the last plan has an answer")
+}
+
+fn is_all_right(outcome: &Outcome) -> bool {
+    outcome.answers.iter().all(|(_, verdict)| matches!(verdict, Verdict::Holds))
+        && outcome.faults.is_empty()
+        && outcome.stuck.is_empty()
+        && outcome.wrapped.is_empty()
+}
+
+fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'p>> {
+    let found = match settings.reductions.counters && settings.reductions.dead_registers {
+        true => counters::find(program, &PossibleValues::of(program)),
+        false => counters::Found::default(),
+    };
+    let start = Instant::now();
+    let mut plans = Vec::new();
+    if found.classes.iter().any(|class| class.clock.is_some()) {
+        let more_runs = found.tallies.iter().map(|tally| tally.most).sum::<u64>() > FEW_TIMES;
+        let explored = match more_runs {
+            false => Cow::Borrowed(program),
+            true => Cow::Owned(tally::without(program, &found.tallies)),
+        };
+        for behind in BEHIND {
+            let counters = found.classes.iter().filter_map(|class| {
+                let ahead = tells_apart(program, settings, class).then_some(AHEAD);
+                let window = class.clock.map(|clock| Window { clock, behind, ahead });
+                let kept = window.is_some() || class.constants.is_empty() && ahead.is_none();
+                kept.then(|| Counters { window, ..class.clone() })
+            });
+            plans.push(Plan {
+                counters: counters.collect(),
+                program: explored.clone(),
+                more_runs,
+                start,
+            });
+        }
+    }
+    let mut counters = found.classes;
+    counters.retain(|class| class.constants.is_empty() && !tells_apart(program, settings, class));
+    plans.push(Plan { program: Cow::Borrowed(program), counters, more_runs: false, start });
+    plans
+}
+
+/// Do monitors tell single numbers of the class apart?
+fn tells_apart(program: &Program, settings: &Settings, class: &Counters) -> bool {
+    settings.model != Model::Sc
+        && comparisons(program).into_iter().any(|compared| {
+            let has_tag = settings.track == Track::Critical && compared.loaded;
+            !has_tag && compared.place.locations().any(|x| class.locations.contains(&x))
+        })
+}
+
+/// An expression that a CAS, BCAS or wait compares the value of its location with.
+pub(crate) struct Compared<'p> {
+    pub tid: Tid,
+    pub pc: Pc,
+    pub place: &'p Place,
+    pub expected: &'p Expr,
+    /// Is it what the thread last loaded from the location?
+    pub loaded: bool,
+}
+
+pub(crate) fn comparisons(program: &Program) -> Vec<Compared<'_>> {
+    let mut all = Vec::new();
+    for tid in program.tids() {
+        let thread = &program.threads[tid.index()];
+        let loads = Loaded::of(thread);
+        for (pc, step) in thread.code.iter().enumerate() {
+            let Some(place) = step.instr.place() else { continue };
+            all.extend(step.instr.compared().iter().map(|expected| {
+                let pc = Pc::from(pc);
+                let loaded = loads.expected(pc, place, expected).is_some();
+                Compared { tid, pc, place, expected, loaded }
+            }));
+        }
+    }
+    all
+}
