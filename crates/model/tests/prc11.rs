@@ -328,6 +328,22 @@ fn difference(a: &Automaton, b: &Automaton) -> Option<Vec<Label>> {
     None
 }
 
+/// The histories of the view machine.
+fn viewed(system: &System, reduce: bool) -> Automaton {
+    let options = Options { pending: 50, keep_registers: false, reduce };
+    let machine = view::Machine::new(system.clone(), options).expect("a small program");
+    explore(packed(&machine, &machine.initial().state), |bytes, sink| {
+        machine
+            .steps(&machine.unpack(bytes), |step| sink(step.label, packed(&machine, &step.state)));
+    })
+}
+
+fn packed(machine: &view::Machine, state: &view::State) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    machine.pack(state, &mut bytes);
+    bytes
+}
+
 /// Catches markers that propagate too early or too late, and knowledge confused with
 /// happens-before: a marker that has propagated to a thread is not released by it.
 #[test]
@@ -337,21 +353,159 @@ fn histories_agree() {
         let machine = knowledge::Machine::new(&system).expect("few threads");
         let literal = explore(machine.initial(), |state, sink| machine.steps(state, sink));
         for reduce in [false, true] {
-            let options = Options { pending: 50, keep_registers: false, reduce };
-            let machine = view::Machine::new(system.clone(), options).expect("a small program");
-            let pack = |state: &view::State| {
-                let mut bytes = Vec::new();
-                machine.pack(state, &mut bytes);
-                bytes
-            };
-            let viewed = explore(pack(&machine.initial().state), |bytes, sink| {
-                machine.steps(&machine.unpack(bytes), |step| sink(step.label, pack(&step.state)));
-            });
-            if let Some(history) = difference(&literal, &viewed) {
+            if let Some(history) = difference(&literal, &viewed(&system, reduce)) {
                 panic!("histories differ on seed {seed}, reduce {reduce}: {history:?}");
             }
         }
     }
+}
+
+/// Data and flags: one thread stores to x and y, others load both and use what x holds if y has a
+/// certain value.
+fn random_flags(seed: u64) -> System {
+    let mut random = Generator { state: seed ^ 0xf1a6 };
+    let mut system = random_calls(seed);
+    system.space_of = vec![Space(0); 2];
+    system.spaces = 1; // with two, the literal machine would have too many states
+    system.program.threads.truncate(2);
+    let place = model::Place::location;
+    let (x, y) = (model::Loc(0), model::Loc(1));
+    let (a, b) = (Reg(0), Reg(1));
+    let mut stores = vec![Instr::Mark(Mark::Call { method: 0, arguments: vec![] })];
+    for n in 0..2 + random.below(2) {
+        let place = place(random.pick(&[x, y]));
+        let value = Expr::Const(random.below(3) as Value);
+        let mode = random.pick(&[WriteMode::Rel, WriteMode::Rel, WriteMode::Prel, WriteMode::Rlx]);
+        stores.push(Instr::Store { place, value, mode });
+        if n == 0 && random.one_in(3) {
+            stores.push(Instr::Mark(Mark::Return { value: None }));
+            stores.push(Instr::Mark(Mark::Call { method: 0, arguments: vec![] }));
+        }
+    }
+    let mode = |random: &mut Generator| {
+        random.pick(&[ReadMode::Acq, ReadMode::Acq, ReadMode::Pacq, ReadMode::Rlx])
+    };
+    let flag = Instr::Load { dst: a, place: place(y), mode: mode(&mut random) };
+    let data = Instr::Load { dst: b, place: place(x), mode: mode(&mut random) };
+    let is_set =
+        Expr::binary(model::expr::Binary::Eq, Expr::Reg(a), Expr::Const(random.below(3) as Value));
+    let result = Expr::binary(model::expr::Binary::Mul, is_set.expect("small"), Expr::Reg(b));
+    let mut loads = vec![Instr::Mark(Mark::Call { method: 1, arguments: vec![] })];
+    loads.extend(if random.one_in(4) { [data, flag] } else { [flag, data] });
+    loads.push(Instr::Assign { dst: b, value: result.expect("small") });
+    loads.push(Instr::Mark(Mark::Return { value: Some(Expr::Reg(b)) }));
+    for (thread, mut code) in system.program.threads.iter_mut().zip([stores, loads]) {
+        code.push(Instr::Halt);
+        let last = code.len() - 1;
+        let step = |(pc, instr): (usize, Instr)| Step {
+            instr,
+            next: Pc::from((pc + 1).min(last)),
+            origin: Origin(0),
+        };
+        thread.code = code.into_iter().enumerate().map(step).collect();
+        thread.entry = Pc(0);
+    }
+    system
+}
+
+/// Catches values that are forgotten although somebody can use them.
+#[test]
+fn histories_with_flags_agree() {
+    for seed in 0..count("PRC11_HISTORIES", 100) {
+        let system = random_flags(seed);
+        let machine = knowledge::Machine::new(&system).expect("few threads");
+        let literal = explore(machine.initial(), |state, sink| machine.steps(state, sink));
+        if let Some(history) = difference(&literal, &viewed(&system, true)) {
+            panic!("histories differ on seed {seed}: {history:?}");
+        }
+    }
+}
+
+/// What is less can do more: the histories from the larger of two states are among those from the
+/// smaller, and what goes wrong from the larger goes wrong from the smaller.
+#[test]
+fn less_can_do_more() {
+    let mut compared = 0;
+    for seed in 0..count("PRC11_ORDER", 60) {
+        for system in [random_calls(seed), random_flags(seed), random_system(seed)] {
+            for reduce in [false, true] {
+                let options = Options { pending: 2, keep_registers: false, reduce };
+                let machine = view::Machine::new(system.clone(), options).expect("small");
+                compared += compare_states(&machine, seed);
+            }
+        }
+    }
+    assert!(compared > 1000, "only {compared} pairs of states");
+}
+
+fn compare_states(machine: &view::Machine, seed: u64) -> usize {
+    let mut ids = HashMap::new();
+    let mut states = vec![packed(machine, &machine.initial().state)];
+    ids.insert(states[0].clone(), 0);
+    let mut automaton = Automaton { edges: Vec::new() };
+    let mut wrong = Vec::new();
+    while let Some(state) = states.get(automaton.edges.len()).cloned() {
+        let (mut edges, mut found) = (Vec::new(), false);
+        machine.steps(&machine.unpack(&state), |step| {
+            let next = packed(machine, &step.state);
+            let to = *ids.entry(next.clone()).or_insert(states.len());
+            if to == states.len() {
+                states.push(next);
+            }
+            edges.push((step.label, to));
+            found |= step.finding.is_some();
+        });
+        automaton.edges.push(edges);
+        wrong.push(found);
+    }
+    let goes_wrong = |state: usize| {
+        let mut seen = BTreeSet::from([state]);
+        let mut open = vec![state];
+        while let Some(state) = open.pop() {
+            if wrong[state] {
+                return true;
+            }
+            let next = automaton.edges[state].iter().map(|edge| edge.1);
+            open.extend(next.filter(|&next| seen.insert(next)));
+        }
+        false
+    };
+    let core = |state: &[u8]| state[..view::Machine::core_length(state)].to_vec();
+    let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    for (id, state) in states.iter().enumerate() {
+        groups.entry(core(state)).or_default().push(id);
+    }
+    let pairs = groups
+        .values()
+        .flat_map(|group| group.iter().flat_map(move |&a| group.iter().map(move |&b| (a, b))));
+    let pairs = pairs.filter(|&(a, b)| a != b && machine.is_less(&states[a], &states[b]));
+    let pairs: Vec<(usize, usize)> = pairs.take(50).collect();
+    for &(a, b) in &pairs {
+        assert!(
+            includes(&automaton, a, b) && (goes_wrong(a) || !goes_wrong(b)),
+            "seed {seed}: {:?} is not less than {:?}",
+            machine.unpack(&states[a]),
+            machine.unpack(&states[b])
+        );
+    }
+    pairs.len()
+}
+
+/// Are the words from `b` among those from `a`?
+fn includes(automaton: &Automaton, a: usize, b: usize) -> bool {
+    let start = (automaton.close(BTreeSet::from([a])), automaton.close(BTreeSet::from([b])));
+    let mut seen = HashSet::from([start.clone()]);
+    let mut open = vec![start];
+    while let Some((more, less)) = open.pop() {
+        let mut more = automaton.after(&more);
+        for (label, next) in automaton.after(&less) {
+            let Some(other) = more.remove(&label) else { return false };
+            if seen.insert((other.clone(), next.clone())) {
+                open.push((other, next));
+            }
+        }
+    }
+    true
 }
 
 /// The random programs have both kinds of location.

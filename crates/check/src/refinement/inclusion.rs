@@ -10,13 +10,18 @@
 //! fewer specification states has been: what fails from (p, S) fails from (p, S') for every S' ⊆ S.
 //! So the pairs kept for one p form an antichain (De Wulf, Doyen, Henzinger and Raskin, CAV 2006).
 //!
+//! An automaton may know of some states that they can do all that others can ([`Automaton::is_less`]).
+//! Then a pair need not be looked at, either, if there is one with such a p and fewer specification
+//! states; and of the specification's states, those can be left out of a set that others in it outdo
+//! (Abdulla, Chen, Holík, Mayr and Vojnar, TACAS 2010).
+//!
 //! Silent steps cost nothing, labels one: the search goes by length of the word, so the word it
 //! reports is a shortest one, also with pruning: a pair is pruned only by one that was reached by a
 //! word no longer.
 
-use super::states::States;
+use super::states::{Arena, States};
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// A label by its number; [`SILENT`] is no label.
 pub type Symbol = u32;
@@ -40,6 +45,18 @@ pub trait Automaton {
 
     /// Hands every step from a state to `sink`.
     fn steps(&mut self, state: &[u8], sink: StepSink<Self::Bad>);
+
+    /// States are worth comparing if they begin with the same so many bytes.
+    fn core_length(&self, state: &[u8]) -> usize {
+        state.len()
+    }
+
+    /// Can the first of two states that are worth comparing do all that the second can: is every word
+    /// from there a word from here, and does something go wrong here, by no longer word, if it does
+    /// there?
+    fn is_less(&self, a: &[u8], b: &[u8]) -> bool {
+        a == b
+    }
 }
 
 /// How much work it was.
@@ -107,8 +124,9 @@ pub fn compare<A: Automaton, B: Automaton>(
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> (Outcome<A::Bad>, Statistics) {
     let mut search = Search {
-        states: States::default(),
+        cores: States::default(),
         kept: Vec::new(),
+        states: Arena::default(),
         chain: Vec::new(),
         pairs: Vec::new(),
         now: VecDeque::new(),
@@ -133,11 +151,13 @@ struct Pair {
 }
 
 struct Search<'s, B: Automaton> {
-    /// The implementation's states.
-    states: States,
-    /// For every state, the first entry of its list in `chain`.
+    /// What the implementation's states begin with.
+    cores: States,
+    /// For every core, the first entry of its list in `chain`.
     kept: Vec<u32>,
-    /// Lists of pairs with equal state: pair and next entry.
+    /// The implementation's states.
+    states: Arena,
+    /// Lists of pairs with equal core: pair and next entry.
     chain: Vec<(u32, u32)>,
     pairs: Vec<Pair>,
     now: VecDeque<u32>,
@@ -153,15 +173,22 @@ impl<B: Automaton> Search<'_, B> {
         go_on: &mut dyn FnMut(&Statistics) -> bool,
     ) -> Outcome<A::Bad> {
         let mut first = None;
+        let mut starts: Vec<Box<[u8]>> = Vec::new();
         let start = self.spec.start();
         implementation.initial(&mut |state, bad| {
-            self.reach(state, start, NONE, SILENT);
+            starts.push(Box::from(state));
             first = first.take().or(bad);
         });
+        for state in starts {
+            self.reach(implementation, &state, start, NONE, SILENT);
+        }
         if let Some(bad) = first {
             return Outcome::Bad { bad, run: self.trace(0) };
         }
         let mut bytes = Vec::new();
+        // The steps from one state: all their states in a row, and where each ends.
+        let mut successors: Vec<u8> = Vec::new();
+        let mut ends: Vec<(Symbol, u32, usize)> = Vec::new();
         let mut expanded = 0u64;
         loop {
             let Some(at) = self.now.pop_front() else {
@@ -182,6 +209,8 @@ impl<B: Automaton> Search<'_, B> {
             bytes.clear();
             bytes.extend_from_slice(self.states.get(pair.state));
             let mut found = None;
+            successors.clear();
+            ends.clear();
             implementation.steps(&bytes, &mut |symbol, state, bad| {
                 if found.is_some() {
                     return;
@@ -193,9 +222,19 @@ impl<B: Automaton> Search<'_, B> {
                 match (bad, set) {
                     (Some(bad), _) => found = Some((Some(bad), symbol, Box::from(state))),
                     (None, None) => found = Some((None, symbol, Box::from(state))),
-                    (None, Some(set)) => self.reach(state, set, at, symbol),
+                    (None, Some(set)) => {
+                        successors.extend_from_slice(state);
+                        ends.push((symbol, set, successors.len()));
+                    }
                 }
             });
+            if found.is_none() {
+                let mut start = 0;
+                for &(symbol, set, end) in &ends {
+                    self.reach(implementation, &successors[start..end], set, at, symbol);
+                    start = end;
+                }
+            }
             if let Some((bad, symbol, state)) = found {
                 let mut run = self.trace(at);
                 run.steps.push((symbol, state));
@@ -207,28 +246,45 @@ impl<B: Automaton> Search<'_, B> {
         }
     }
 
-    fn reach(&mut self, state: &[u8], set: u32, parent: u32, symbol: Symbol) {
-        let (state, new) = self.states.insert(state);
+    fn reach<A: Automaton>(
+        &mut self,
+        implementation: &A,
+        state: &[u8],
+        set: u32,
+        parent: u32,
+        symbol: Symbol,
+    ) {
+        let (core, new) = self.cores.insert(&state[..implementation.core_length(state)]);
         if new {
             self.kept.push(NONE);
         }
         let before = if parent == NONE { 0 } else { self.pairs[parent as usize].length };
         let length = before + u32::from(symbol != SILENT);
-        let mut entry = self.kept[state as usize];
+        let mut entry = self.kept[core as usize];
         let mut last = NONE;
+        let mut number = None;
         while entry != NONE {
-            let (pair, next) = self.chain[entry as usize];
-            let other = self.pairs[pair as usize].set;
+            let (index, next) = self.chain[entry as usize];
+            let pair = self.pairs[index as usize];
+            let other = self.states.get(pair.state);
             // What was reached by a shorter word must not be given up for a longer one.
-            let other_length = self.pairs[pair as usize].length;
-            if other_length <= length && self.spec.is_subset(other, set) {
+            if pair.length <= length
+                && self.spec.is_outdone(pair.set, set)
+                && implementation.is_less(other, state)
+            {
                 return;
             }
-            if length <= other_length && self.spec.is_subset(set, other) {
-                self.pairs[pair as usize].symbol |= COVERED;
+            if other == state {
+                number = Some(pair.state);
+            }
+            if length <= pair.length
+                && self.spec.is_outdone(set, pair.set)
+                && implementation.is_less(state, other)
+            {
+                self.pairs[index as usize].symbol |= COVERED;
                 self.live -= 1;
                 match last {
-                    NONE => self.kept[state as usize] = next,
+                    NONE => self.kept[core as usize] = next,
                     last => self.chain[last as usize].1 = next,
                 }
             } else {
@@ -236,10 +292,11 @@ impl<B: Automaton> Search<'_, B> {
             }
             entry = next;
         }
+        let state = number.unwrap_or_else(|| self.states.push(state));
         let pair = self.pairs.len() as u32;
         self.pairs.push(Pair { state, set, parent, symbol, length });
-        self.chain.push((pair, self.kept[state as usize]));
-        self.kept[state as usize] = self.chain.len() as u32 - 1;
+        self.chain.push((pair, self.kept[core as usize]));
+        self.kept[core as usize] = self.chain.len() as u32 - 1;
         self.live += 1;
         match symbol {
             SILENT => self.now.push_back(pair),
@@ -270,13 +327,32 @@ impl<B: Automaton> Search<'_, B> {
             largest_set: self.spec.largest as u64,
             pairs,
             antichain: self.live,
-            bytes: self.states.memory() + self.spec.memory() + 32 * pairs,
+            bytes: self.cores.memory() + self.states.memory() + self.spec.memory() + 32 * pairs,
         }
     }
 }
 
 /// Set in the symbol of a pair that a later one with fewer specification states covers.
 const COVERED: Symbol = 1 << 31;
+
+/// A hash of one number.
+#[derive(Default)]
+struct Multiply(u64);
+
+impl Hasher for Multiply {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// The steps from a state.
 type Edges = Box<[(Symbol, u32)]>;
@@ -285,12 +361,21 @@ type Edges = Box<[(Symbol, u32)]>;
 struct Determinised<'s, B: Automaton> {
     automaton: &'s mut B,
     states: States,
+    /// The number of each state's core.
+    core_of: Vec<u32>,
+    cores: States,
     /// The steps from each state, once known.
     edges: Vec<Option<Edges>>,
     edge_count: u64,
     /// Sets of states, each as its members in ascending order, four bytes each.
     sets: States,
-    after: HashMap<(u32, Symbol), Option<u32>>,
+    /// For every set, a bit for each remainder of its members' cores by 64.
+    core_marks: Vec<u64>,
+    /// Which of two sets can do all that the other can, as far as it was asked for.
+    outdone: HashMap<u64, bool, BuildHasherDefault<Multiply>>,
+    /// For every set, where labels lead, as far as it was asked for.
+    after: Vec<Vec<(Symbol, Option<u32>)>>,
+    after_count: u64,
     largest: usize,
 }
 
@@ -299,25 +384,34 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         Determinised {
             automaton,
             states: States::default(),
+            core_of: Vec::new(),
+            cores: States::default(),
             edges: Vec::new(),
             edge_count: 0,
             sets: States::default(),
-            after: HashMap::new(),
+            core_marks: Vec::new(),
+            outdone: HashMap::default(),
+            after: Vec::new(),
+            after_count: 0,
             largest: 0,
         }
     }
 
     fn start(&mut self) -> u32 {
-        let mut members = Vec::new();
-        let (states, edges) = (&mut self.states, &mut self.edges);
-        self.automaton.initial(&mut |state, _| {
-            let (id, new) = states.insert(state);
-            if new {
-                edges.push(None);
-            }
-            members.push(id);
-        });
+        let mut found: Vec<Box<[u8]>> = Vec::new();
+        self.automaton.initial(&mut |state, _| found.push(state.into()));
+        let members = found.iter().map(|state| self.number(state)).collect();
         self.set(members)
+    }
+
+    fn number(&mut self, state: &[u8]) -> u32 {
+        let (id, new) = self.states.insert(state);
+        if new {
+            self.edges.push(None);
+            let core = self.automaton.core_length(state);
+            self.core_of.push(self.cores.insert(&state[..core]).0);
+        }
+        id
     }
 
     /// The set of these states and those that silent steps lead to.
@@ -334,10 +428,41 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             );
             at += 1;
         }
+        self.leave_out_outdone(&mut members);
         members.sort_unstable();
         self.largest = self.largest.max(members.len());
         let bytes: Vec<u8> = members.iter().flat_map(|id| id.to_le_bytes()).collect();
-        self.sets.insert(&bytes).0
+        let (set, new) = self.sets.insert(&bytes);
+        if new {
+            let mark = |id: &u32| 1u64 << (self.core_of[*id as usize] % 64);
+            self.core_marks.push(members.iter().fold(0, |marks, id| marks | mark(id)));
+            self.after.push(Vec::new());
+        }
+        set
+    }
+
+    /// Removes states that others can do all of.
+    fn leave_out_outdone(&self, members: &mut Vec<u32>) {
+        let core = |id: &u32| self.core_of[*id as usize];
+        members.sort_unstable_by_key(|id| (core(id), *id));
+        let mut kept: Vec<u32> = Vec::with_capacity(members.len());
+        for group in members.chunk_by(|a, b| core(a) == core(b)) {
+            let start = kept.len();
+            for &id in group {
+                let state = self.states.get(id);
+                let less = |a: &[u8], b: &[u8]| self.automaton.is_less(a, b);
+                if kept[start..].iter().any(|&other| less(self.states.get(other), state)) {
+                    continue;
+                }
+                let mut at = 0;
+                kept.retain(|&other| {
+                    at += 1;
+                    at <= start || !less(state, self.states.get(other))
+                });
+                kept.push(id);
+            }
+        }
+        *members = kept;
     }
 
     fn expand(&mut self, id: u32) {
@@ -345,15 +470,18 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             return;
         }
         let state = self.states.get(id).to_vec();
-        let mut found: Vec<(Symbol, u32)> = Vec::new();
-        let (states, edges) = (&mut self.states, &mut self.edges);
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut ends: Vec<(Symbol, usize)> = Vec::new();
         self.automaton.steps(&state, &mut |symbol, state, _| {
-            let (id, new) = states.insert(state);
-            if new {
-                edges.push(None);
-            }
-            found.push((symbol, id));
+            bytes.extend_from_slice(state);
+            ends.push((symbol, bytes.len()));
         });
+        let mut found: Vec<(Symbol, u32)> = Vec::with_capacity(ends.len());
+        let mut start = 0;
+        for (symbol, end) in ends {
+            found.push((symbol, self.number(&bytes[start..end])));
+            start = end;
+        }
         found.sort_unstable();
         found.dedup();
         self.edge_count += found.len() as u64;
@@ -367,7 +495,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
 
     /// Where a label leads from a set; `None` if nowhere.
     fn after(&mut self, set: u32, symbol: Symbol) -> Option<u32> {
-        if let Some(known) = self.after.get(&(set, symbol)) {
+        if let Some((_, known)) = self.after[set as usize].iter().find(|(s, _)| *s == symbol) {
             return *known;
         }
         let next: Vec<u32> = self
@@ -377,7 +505,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             .map(|edge| edge.1)
             .collect();
         let next = (!next.is_empty()).then(|| self.set(next));
-        self.after.insert((set, symbol), next);
+        self.after[set as usize].push((symbol, next));
+        self.after_count += 1;
         next
     }
 
@@ -391,19 +520,34 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         labels
     }
 
-    fn is_subset(&self, a: u32, b: u32) -> bool {
+    /// Is every state of `a` in `b`, or can one in `b` do all that it can? Then so can `b` do all that
+    /// `a` can.
+    fn is_outdone(&mut self, a: u32, b: u32) -> bool {
         if a == b {
             return true;
         }
-        if self.sets.get(a).len() > self.sets.get(b).len() {
+        if self.core_marks[a as usize] & !self.core_marks[b as usize] != 0 {
             return false;
         }
-        let mut others = self.members(b);
-        self.members(a).all(|member| others.any(|other| other == member))
+        let key = u64::from(a) << 32 | u64::from(b);
+        if let Some(&known) = self.outdone.get(&key) {
+            return known;
+        }
+        let core = |id: u32| self.core_of[id as usize];
+        let answer = self.members(a).all(|id| {
+            self.members(b).any(|other| {
+                let (own, others) = (self.states.get(id), self.states.get(other));
+                id == other || core(id) == core(other) && self.automaton.is_less(others, own)
+            })
+        });
+        self.outdone.insert(key, answer);
+        answer
     }
 
     fn memory(&self) -> u64 {
-        let after = 20 * self.after.len() as u64;
-        self.states.memory() + self.sets.memory() + 8 * self.edge_count + after
+        let states = self.states.memory() + self.cores.memory() + 20 * self.states.len() as u64;
+        let sets = self.sets.memory() + 40 * self.after.len() as u64 + 16 * self.after_count;
+        let sets = sets + 18 * self.outdone.capacity() as u64;
+        states + sets + 8 * self.edge_count
     }
 }

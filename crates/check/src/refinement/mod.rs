@@ -42,7 +42,7 @@ mod states;
 pub use inclusion::Statistics;
 use inclusion::{Automaton, Outcome, Run, SILENT, StepSink, Symbol};
 use model::Tid;
-use model::memory::prc11::view::{Finding, Machine, Options, State, Step};
+use model::memory::prc11::view::{Finding, Machine, Options, Reads, State, Step};
 use model::memory::prc11::{Label, Space, System};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -146,6 +146,8 @@ struct Histories {
     /// May markers propagate before the history shows it? Then a state ends with how
     /// far they are ahead.
     early: bool,
+    /// May states that can do less than others be left out?
+    reduce: bool,
     own_space: Option<Space>,
     threads: usize,
     spaces: usize,
@@ -164,7 +166,16 @@ impl Histories {
         let machine = Machine::new(system.clone(), options)?;
         let early = early && !history_only;
         let alphabet = Rc::clone(alphabet);
-        Some(Histories { machine, alphabet, history_only, early, own_space, threads, spaces })
+        Some(Histories {
+            machine,
+            alphabet,
+            history_only,
+            early,
+            reduce,
+            own_space,
+            threads,
+            spaces,
+        })
     }
 
     fn symbol(&self, label: &Option<Label>) -> Symbol {
@@ -194,7 +205,7 @@ impl Histories {
                     Some(Label::Propagate { to, .. }) => Some(to),
                     _ => None,
                 });
-                events.extend(reads.iter().map(|&(pc, value)| Event {
+                events.extend(reads.iter().map(|&(pc, value, _)| Event {
                     label: None,
                     at: reader.map(|tid| (tid, pc)),
                     read: Some(value),
@@ -238,12 +249,18 @@ impl Histories {
 
     /// Hands over the steps of a thread for which markers propagate to it before the history shows
     /// it. There is no other reason to let them propagate early, and right before the step is early
-    /// enough.
+    /// enough. So a step that the thread could have done before the last of them arrived is left out:
+    /// what arrived for nothing may as well arrive when it is needed or the history shows it.
     fn early(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
-        let mut open = vec![(state.clone(), ahead.clone())];
+        let mut open = vec![Arrived {
+            state: state.clone(),
+            ahead: ahead.clone(),
+            before: usize::MAX,
+            done: Vec::new(),
+        }];
         let mut at = 0;
         while at < open.len() {
-            let (state, ahead) = open[at].clone();
+            let (state, ahead) = (open[at].state.clone(), open[at].ahead.clone());
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
                 let Some(Label::Propagate { from, space, .. }) = step.label else { return };
@@ -254,15 +271,26 @@ impl Histories {
                 }
             };
             self.machine.arrivals(&state, tid, &mut |step| propagated(&step));
+            let mut done = Vec::new();
             self.machine.moves(&state, tid, &mut |step| {
                 propagated(&step);
+                let deed = Deed::of(&step);
+                let mut earlier = open[at].before;
+                while self.reduce && earlier != usize::MAX {
+                    if open[earlier].done.contains(&deed) {
+                        return;
+                    }
+                    earlier = open[earlier].before;
+                }
                 if at > 0 {
                     self.shown(&step, &ahead, sink);
                 }
+                done.push(deed);
             });
+            open[at].done = done;
             for (state, ahead) in more {
-                if !open.iter().any(|(s, a)| *s == state && a.queues == ahead.queues) {
-                    open.push((state, ahead));
+                if !open.iter().any(|o| o.state == state && o.ahead.queues == ahead.queues) {
+                    open.push(Arrived { state, ahead, before: at, done: Vec::new() });
                 }
             }
             at += 1;
@@ -270,8 +298,49 @@ impl Histories {
     }
 }
 
+/// What a thread could do after markers arrived.
+struct Arrived {
+    state: State,
+    ahead: Ahead,
+    /// The same without the last of them.
+    before: usize,
+    done: Vec<Deed>,
+}
+
+/// A step of a thread, apart from what it knew.
+#[derive(PartialEq, Eq)]
+struct Deed {
+    label: Option<Label>,
+    at: Option<(Tid, model::Pc)>,
+    read: Option<model::Value>,
+    newer: u8,
+    reads: Reads,
+}
+
+impl Deed {
+    fn of(step: &Step) -> Self {
+        let Step { label, at, read, newer, reads, .. } = step;
+        let (label, reads) = (label.clone(), reads.clone());
+        Deed { label, at: *at, read: *read, newer: *newer, reads }
+    }
+}
+
 impl Automaton for Histories {
     type Bad = Finding;
+
+    fn core_length(&self, state: &[u8]) -> usize {
+        if self.reduce { Machine::core_length(state) } else { state.len() }
+    }
+
+    fn is_less(&self, a: &[u8], b: &[u8]) -> bool {
+        if !self.reduce || a == b {
+            return a == b;
+        }
+        let ahead = |state: &[u8]| if self.early { Ahead::length(state) } else { 0 };
+        let (a, a_ahead) = a.split_at(a.len() - ahead(a));
+        let (b, b_ahead) = b.split_at(b.len() - ahead(b));
+        a_ahead == b_ahead && self.machine.is_less(a, b)
+    }
 
     fn initial(&mut self, sink: &mut dyn FnMut(&[u8], Option<Finding>)) {
         let step = self.machine.initial();
@@ -336,8 +405,7 @@ impl Ahead {
     }
 
     fn read(state: &[u8], threads: usize, spaces: usize) -> Self {
-        let end = state.len() - 2;
-        let at = end - usize::from(u16::from_le_bytes([state[end], state[end + 1]]));
+        let at = state.len() - Ahead::length(state);
         let mut rest = state[at..].iter().copied();
         let mut take = |count: usize| rest.by_ref().take(count).collect::<Vec<u8>>();
         let inside = take(threads);
@@ -346,6 +414,12 @@ impl Ahead {
             take(u16::from_le_bytes([count[0], count[1]]).into())
         });
         Ahead { at, queues: queues.collect(), inside, spaces }
+    }
+
+    /// How much of a state it is.
+    fn length(state: &[u8]) -> usize {
+        let end = state.len() - 2;
+        2 + usize::from(u16::from_le_bytes([state[end], state[end + 1]]))
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {

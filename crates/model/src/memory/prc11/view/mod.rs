@@ -31,9 +31,13 @@
 //! `normal` removes what can no longer matter, so that states with equal futures are equal. `late`
 //! leaves out interleavings that make no difference.
 
+mod access;
+mod alone;
 mod late;
 mod normal;
+mod order;
 mod pack;
+mod unused;
 
 use super::local::{Effect, Local, Want};
 use super::polling::Polling;
@@ -41,14 +45,45 @@ use super::{Label, Reach, Space, Status, System};
 use crate::analysis::liveness::live_registers;
 use crate::expr::Fault;
 use crate::ids::{Loc, Pc, RegSet, Tid, Value};
-use crate::mode::WriteMode;
-use crate::program::{Instr, LocationKind};
-use crate::thread::Action;
+use crate::program::LocationKind;
+use alone::{Graph, Usage};
 use smallvec::SmallVec;
+use unused::Unused;
 
 /// How far a set of events reaches: for every location a position among its live writes, then for
 /// every space and thread a number of markers.
-pub(super) type Frontier = SmallVec<[u8; 24]>;
+#[derive(PartialEq, Eq, Debug)]
+struct Frontier(SmallVec<[u8; 24]>);
+
+impl Frontier {
+    fn nothing(width: usize) -> Self {
+        Frontier(SmallVec::from_elem(0, width))
+    }
+}
+
+impl Clone for Frontier {
+    /// In one go; a derived one would go entry by entry, and states are cloned all the time.
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Frontier(SmallVec::from_slice(&self.0))
+    }
+}
+
+impl std::ops::Deref for Frontier {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Frontier {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
 
 /// Non-atomic accesses that a set of events contains: for every non-atomic location, is the last
 /// write among them, and the last read of each thread?
@@ -149,8 +184,8 @@ pub enum Finding {
 
 /// Where a thread stored without waiting.
 pub type Stores = SmallVec<[Pc; 2]>;
-/// Where a thread read, and what.
-pub type Reads = SmallVec<[(Pc, Value); 2]>;
+/// Where a thread read, what, and how many writes to the location came after the one it read.
+pub type Reads = SmallVec<[(Pc, Value, u8); 2]>;
 
 /// A step of the machine.
 #[derive(Clone, Debug)]
@@ -161,6 +196,8 @@ pub struct Step {
     pub at: Option<(Tid, Pc)>,
     /// The value read, if it is an access that reads.
     pub read: Option<Value>,
+    /// How many writes to the location came after the one that an access read, or was placed behind.
+    pub newer: u8,
     /// What the thread read right before, or the thread that a marker propagated to.
     pub reads: Reads,
     /// The stores that the thread went on to do at once; see [`Options::reduce`].
@@ -194,6 +231,7 @@ pub struct Machine {
     all_bits: Awareness,
     live: Vec<Vec<RegSet>>,
     polling: Vec<Polling>,
+    unused: Unused,
 }
 
 impl Machine {
@@ -202,28 +240,6 @@ impl Machine {
     pub fn new(system: System, options: Options) -> Option<Self> {
         let program = &system.program;
         let (threads, locations) = (program.threads.len(), program.locations.len());
-        let mut accessors = vec![0; locations];
-        let mut writers = vec![0; locations];
-        let mut plain_reads = vec![false; locations];
-        let mut updated = vec![false; locations];
-        for (tid, _, step) in program.steps() {
-            let Some(place) = step.instr.place() else { continue };
-            for loc in place.locations().map(Loc::index) {
-                accessors[loc] |= 1 << tid.0;
-                if step.instr.may_write() {
-                    writers[loc] |= 1 << tid.0;
-                }
-                match step.instr {
-                    Instr::Store { .. } => {}
-                    Instr::Rmw { .. } | Instr::BlockingCas { .. } => updated[loc] = true,
-                    Instr::Cas { .. } => {
-                        updated[loc] = true;
-                        plain_reads[loc] = true;
-                    }
-                    _ => plain_reads[loc] = true,
-                }
-            }
-        }
         let mut bit_of = vec![None; locations];
         let mut bits_of_space = vec![0; system.spaces];
         let mut used = 0;
@@ -247,7 +263,7 @@ impl Machine {
                 own.chain((0..threads).map(|t| locations + space * threads + t)).collect()
             })
             .collect();
-        let live = program
+        let live: Vec<Vec<RegSet>> = program
             .threads
             .iter()
             .map(|thread| match options.keep_registers {
@@ -255,6 +271,23 @@ impl Machine {
                 false => live_registers(thread),
             })
             .collect();
+        let polling = |thread| match options.reduce {
+            true => Polling::of(thread),
+            false => Polling::default(),
+        };
+        let polling: Vec<Polling> = program.threads.iter().map(polling).collect();
+        let graphs = match options.reduce {
+            true => Graph::all(&system, &live, &polling),
+            false => None,
+        };
+        let Usage { accessors, writers, plain_reads, updated } = match &graphs {
+            Some(graphs) => Usage::of_graphs(locations, graphs),
+            None => Usage::of_program(program),
+        };
+        let unused = match graphs {
+            Some(graphs) if !options.keep_registers => Unused::new(&system, &graphs, &writers),
+            _ => Unused::default(),
+        };
         Some(Machine {
             options,
             threads,
@@ -268,15 +301,8 @@ impl Machine {
             bits_of_space,
             all_bits: ones(used),
             live,
-            polling: system
-                .program
-                .threads
-                .iter()
-                .map(|thread| match options.reduce {
-                    true => Polling::of(thread),
-                    false => Polling::default(),
-                })
-                .collect(),
+            polling,
+            unused,
             system,
         })
     }
@@ -302,7 +328,7 @@ impl Machine {
 
     /// The step from nothing to the initial state, with what is wrong before anything is done.
     pub fn initial(&self) -> Step {
-        let nothing: Frontier = SmallVec::from_elem(0, self.width());
+        let nothing = Frontier::nothing(self.width());
         let program = &self.system.program;
         let mut state = State {
             locals: program.tids().map(|tid| Local::start(program, tid)).collect(),
@@ -327,7 +353,7 @@ impl Machine {
         }
         self.normalise(&mut state);
         let reads = Reads::new();
-        Step { label: None, at: None, read: None, reads, stores, finding, state }
+        Step { label: None, at: None, read: None, newer: 0, reads, stores, finding, state }
     }
 
     /// Hands every step from `state` to `sink`.
@@ -380,6 +406,7 @@ impl Machine {
             label: Some(label),
             at: None,
             read: None,
+            newer: 0,
             reads: reads.clone(),
             stores: Stores::new(),
             finding: None,
@@ -405,7 +432,7 @@ impl Machine {
             next.locals[tid.index()] = local;
             self.normalise(&mut next);
             let (reads, stores) = (reads.clone(), Stores::new());
-            Step { label: None, at, read: None, reads, stores, finding, state: next }
+            Step { label: None, at, read: None, newer: 0, reads, stores, finding, state: next }
         };
         if local.status != Status::Running {
             let finding = stuck(&local, tid);
@@ -427,7 +454,16 @@ impl Machine {
                     let finding = self.settle(&mut next, tid, &mut stores);
                     self.normalise(&mut next);
                     let (label, reads) = (Some(label), reads.clone());
-                    sink(Step { label, at, read: None, reads, stores, finding, state: next });
+                    sink(Step {
+                        label,
+                        at,
+                        read: None,
+                        newer: 0,
+                        reads,
+                        stores,
+                        finding,
+                        state: next,
+                    });
                 }
                 return;
             }
@@ -451,6 +487,7 @@ impl Machine {
                 continue;
             }
             let read = effect.read.map(|_| write.value);
+            let newer = (state.writes[loc].len() - 1 - position) as u8;
             let mut next = state.clone();
             next.locals[tid.index()] = local.clone();
             let mut stores = Stores::new();
@@ -479,7 +516,7 @@ impl Machine {
                 // A thread that goes nowhere from there need not have read.
                 if let (Status::Running, Some(value)) = (status, read) {
                     let mut reads = reads.clone();
-                    reads.push((local.pc, value));
+                    reads.push((local.pc, value, newer));
                     later(next, reads, loc);
                 }
                 continue;
@@ -489,6 +526,7 @@ impl Machine {
                 label: None,
                 at,
                 read,
+                newer,
                 reads: reads.clone(),
                 stores,
                 finding,
@@ -533,143 +571,8 @@ impl Machine {
             let other = &state.writes[loc][position];
             other.value == write.value
                 && other.aware & !write.aware == 0
-                && other.carried.iter().zip(&write.carried).all(|(a, b)| a <= b)
+                && other.carried.iter().zip(write.carried.iter()).all(|(a, b)| a <= b)
         })
-    }
-
-    fn covered(&self, reach: Reach, loc: usize) -> impl Iterator<Item = Space> + use<> {
-        let own = self.system.space_of[loc];
-        self.spaces().filter(move |&space| reach.covers(own, space))
-    }
-
-    /// Does the access of `tid` that reads from, or is placed behind, the write at `position`.
-    fn access(
-        &self,
-        state: &mut State,
-        tid: Tid,
-        loc: usize,
-        position: usize,
-        effect: Effect,
-    ) -> Option<Finding> {
-        let t = tid.index();
-        let pc = state.locals[t].pc;
-        state.known[t][loc] = position as u8;
-        state.before[t][loc] = position as u8;
-        if let Some(mode) = effect.read {
-            let Write { carried, aware, .. } = state.writes[loc][position].clone();
-            for space in self.covered(Reach::of_read(mode), loc) {
-                for &entry in &self.entries[space.0 as usize] {
-                    raise(&mut state.before[t][entry], carried[entry]);
-                    raise(&mut state.known[t][entry], carried[entry]);
-                }
-                state.aware[t] |= aware & self.bits_of_space[space.0 as usize];
-            }
-        }
-        let race = match self.bit_of[loc] {
-            Some(bit) => self.watch(state, t, bit, effect.write.is_some()),
-            None => false,
-        };
-        if let Some((value, mode)) = effect.write {
-            self.write(state, t, loc, position, (value, mode), effect.read.is_some());
-        }
-        race.then_some(Finding::Race { tid, pc, loc: Loc::from(loc) })
-    }
-
-    fn write(
-        &self,
-        state: &mut State,
-        t: usize,
-        loc: usize,
-        position: usize,
-        (value, mode): (Value, WriteMode),
-        updates: bool,
-    ) {
-        let place = position + 1;
-        if place < state.writes[loc].len() {
-            for frontier in state.frontiers() {
-                if frontier[loc] as usize >= place {
-                    frontier[loc] += 1;
-                }
-            }
-        }
-        state.known[t][loc] = place as u8;
-        state.before[t][loc] = place as u8;
-        let before = &mut state.writes[loc][position];
-        let (mut carried, mut aware) = match updates {
-            true => {
-                before.taken = true;
-                (before.carried.clone(), before.aware)
-            }
-            false => (SmallVec::from_elem(0, self.width()), 0),
-        };
-        for space in self.covered(Reach::of_write(mode), loc) {
-            for &entry in &self.entries[space.0 as usize] {
-                raise(&mut carried[entry], state.before[t][entry]);
-            }
-            raise(&mut carried[self.count(space, t)], state.markers[t].len() as u8);
-            aware |= state.aware[t] & self.bits_of_space[space.0 as usize];
-        }
-        carried[loc] = 0; // whoever reads the write knows where it is
-        state.writes[loc].insert(place, Write { value, taken: false, carried, aware });
-    }
-
-    /// Notes a non-atomic access; is it a race?
-    fn watch(&self, state: &mut State, t: usize, bit: u32, writes: bool) -> bool {
-        let reads = ones(self.threads as u32) << (bit + 1);
-        let mine: Awareness = 1 << (bit + 1 + t as u32);
-        let last_write: Awareness = 1 << bit;
-        let needed = if writes { last_write | reads } else { last_write };
-        let race = state.aware[t] & needed != needed;
-        let everywhere = state
-            .aware
-            .iter_mut()
-            .chain(state.writes.iter_mut().flatten().map(|write| &mut write.aware));
-        for aware in everywhere {
-            *aware = if writes { *aware & !last_write | reads } else { *aware & !mine };
-        }
-        state.aware[t] |= if writes { last_write } else { mine };
-        race
-    }
-
-    /// Runs the thread on to where it rests. Finds what is wrong on the way.
-    fn settle(&self, state: &mut State, tid: Tid, done: &mut Stores) -> Option<Finding> {
-        let program = &self.system.program;
-        let mut finding = None;
-        for stores in 0.. {
-            state.locals[tid.index()].settle(program, tid, &self.polling[tid.index()]);
-            finding = finding.or(stuck(&state.locals[tid.index()], tid));
-            let Some((loc, effect)) = self.eager_store(&state.locals[tid.index()], tid) else {
-                break;
-            };
-            // A loop that only stores never ends; what is left over is a step of its own.
-            if stores == EAGER_STORES || state.writes[loc].len() > MOST_WRITES {
-                break;
-            }
-            let last = state.writes[loc].len() - 1;
-            done.push(state.locals[tid.index()].pc);
-            let race = self.access(state, tid, loc, last, effect);
-            finding = finding.or(race);
-            state.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
-        }
-        finding
-    }
-
-    fn eager_store(&self, local: &Local, tid: Tid) -> Option<(usize, Effect)> {
-        let instr = &self.system.program.step(tid, local.pc).instr;
-        if !self.options.reduce
-            || local.status != Status::Running
-            || !matches!(instr, Instr::Store { .. })
-        {
-            return None;
-        }
-        let Ok(Want::Access(action @ Action::Write { loc, .. })) =
-            local.want(&self.system.program, tid)
-        else {
-            return None;
-        };
-        let alone = self.writers[loc.index()] == 1 << tid.0;
-        let effect = Effect::of(&action, 0, &self.system.program)?;
-        alone.then_some((loc.index(), effect))
     }
 
     /// The value of the last write to every location.

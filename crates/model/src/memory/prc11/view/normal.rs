@@ -15,12 +15,6 @@ use crate::ids::Reg;
 
 impl Machine {
     pub(super) fn normalise(&self, state: &mut State) {
-        self.drop_markers(state);
-        self.forget_positions(state);
-        self.forget_counts(state);
-        for loc in 0..self.locations {
-            self.drop_writes(state, loc);
-        }
         for (local, live) in state.locals.iter_mut().zip(&self.live) {
             let live = live[local.pc.index()];
             for (reg, value) in local.registers.iter_mut().enumerate() {
@@ -28,6 +22,13 @@ impl Machine {
                     *value = 0;
                 }
             }
+        }
+        self.drop_markers(state);
+        self.forget_positions(state);
+        self.forget_counts(state);
+        self.forget_values(state);
+        for loc in 0..self.locations {
+            self.drop_writes(state, loc);
         }
     }
 

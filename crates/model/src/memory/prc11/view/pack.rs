@@ -1,99 +1,89 @@
 //! States as bytes, for sets of them.
 //!
-//! Small numbers dominate: positions and counts of a few bits. They are written as nibbles, with an
-//! escape for larger ones; a frontier that is all 0 is a single bit.
+//! First the length of the *core* and the core itself: the threads' local states, how many markers
+//! each has on their way, and which have reached whom. Then all that [`order`](super::order) compares:
+//! positions, counts and writes. Nearly all numbers are below 255 and take a byte; a frontier that is
+//! all 0 takes one byte as well.
 
 use super::{Awareness, Frontier, Local, Machine, State, Status, Write};
 use crate::expr::Fault;
 use crate::ids::{Pc, Value};
 use smallvec::SmallVec;
 
-struct Writer<'b> {
-    bytes: &'b mut Vec<u8>,
-    half: bool,
-}
+/// A number that does not fit a byte follows this one.
+const MORE: u8 = 255;
 
-impl Writer<'_> {
-    #[inline(always)]
-    fn nibble(&mut self, value: u8) {
-        if self.half {
-            *self.bytes.last_mut().expect("a half-filled byte") |= value << 4;
-        } else {
-            self.bytes.push(value);
+fn put(bytes: &mut Vec<u8>, number: u32) {
+    match u8::try_from(number) {
+        Ok(byte) if byte != MORE => bytes.push(byte),
+        _ => {
+            bytes.push(MORE);
+            bytes.extend_from_slice(&number.to_le_bytes());
         }
-        self.half = !self.half;
-    }
-
-    /// Seven and more take further nibbles of three bits each.
-    #[inline(always)]
-    fn number(&mut self, mut value: u64) {
-        while value >= 8 {
-            self.nibble((value & 7) as u8 | 8);
-            value >>= 3;
-        }
-        self.nibble(value as u8);
-    }
-
-    fn frontier(&mut self, frontier: &Frontier) {
-        for &entry in frontier {
-            self.number(entry.into());
-        }
-    }
-
-    fn awareness(&mut self, aware: Awareness) {
-        self.number(aware as u64);
-        self.number((aware >> 64) as u64);
     }
 }
 
-struct Reader<'b> {
-    bytes: &'b [u8],
-    at: usize,
+fn put_frontier(bytes: &mut Vec<u8>, frontier: &[u8]) {
+    let matters = frontier.iter().any(|&entry| entry != 0);
+    bytes.push(u8::from(matters));
+    if matters {
+        bytes.extend_from_slice(frontier);
+    }
 }
 
-impl Reader<'_> {
+/// Reads what was written.
+pub(super) struct Reader<'b> {
+    pub(super) bytes: &'b [u8],
+}
+
+impl<'b> Reader<'b> {
     #[inline(always)]
-    fn nibble(&mut self) -> u8 {
-        let byte = self.bytes[self.at / 2];
-        let nibble = if self.at.is_multiple_of(2) { byte & 15 } else { byte >> 4 };
-        self.at += 1;
-        nibble
+    pub(super) fn byte(&mut self) -> u8 {
+        let (&first, rest) = self.bytes.split_first().expect("a packed state is complete");
+        self.bytes = rest;
+        first
     }
 
     #[inline(always)]
-    fn number(&mut self) -> u64 {
-        let mut value = 0;
-        let mut shift = 0;
-        loop {
-            let nibble = self.nibble();
-            value |= u64::from(nibble & 7) << shift;
-            if nibble < 8 {
-                return value;
+    pub(super) fn take(&mut self, count: usize) -> &'b [u8] {
+        let (taken, rest) = self.bytes.split_at(count);
+        self.bytes = rest;
+        taken
+    }
+
+    #[inline(always)]
+    pub(super) fn number(&mut self) -> u32 {
+        match self.byte() {
+            MORE => {
+                let bytes = self.take(4);
+                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
             }
-            shift += 3;
+            byte => byte.into(),
         }
     }
 
-    fn frontier(&mut self, width: usize) -> Frontier {
-        (0..width).map(|_| self.number() as u8).collect()
+    /// The entries, or `None` if all are 0.
+    #[inline(always)]
+    pub(super) fn frontier(&mut self, width: usize) -> Option<&'b [u8]> {
+        (self.byte() != 0).then(|| self.take(width))
     }
 
-    fn awareness(&mut self) -> Awareness {
-        let low = Awareness::from(self.number());
-        low | Awareness::from(self.number()) << 64
+    pub(super) fn awareness(&mut self) -> Awareness {
+        let bytes = self.take(size_of::<Awareness>());
+        bytes.iter().rev().fold(0, |aware, &byte| aware << 8 | Awareness::from(byte))
     }
 }
 
 /// Values may be negative in principle; small ones of either sign are small numbers.
-fn zigzag(value: Value) -> u64 {
-    u64::from((value as u32) << 1 ^ (value >> 31) as u32)
+fn zigzag(value: Value) -> u32 {
+    (value as u32) << 1 ^ (value >> 31) as u32
 }
 
-fn unzigzag(code: u64) -> Value {
-    (code as u32 >> 1) as Value ^ -((code & 1) as Value)
+fn unzigzag(code: u32) -> Value {
+    (code >> 1) as Value ^ -((code & 1) as Value)
 }
 
-fn status_code(status: Status) -> (u64, Value, u32) {
+fn status_code(status: Status) -> (u32, Value, u32) {
     match status {
         Status::Running => (0, 0, 0),
         Status::Halted => (1, 0, 0),
@@ -107,7 +97,7 @@ fn status_code(status: Status) -> (u64, Value, u32) {
     }
 }
 
-fn status_of(code: u64, index: Value, len: u32) -> Status {
+fn status_of(code: u32, index: Value, len: u32) -> Status {
     match code {
         0 => Status::Running,
         1 => Status::Halted,
@@ -121,93 +111,119 @@ fn status_of(code: u64, index: Value, len: u32) -> Status {
     }
 }
 
+fn put_local(bytes: &mut Vec<u8>, local: &Local) {
+    put(bytes, local.pc.0);
+    let (code, index, len) = status_code(local.status);
+    put(bytes, code);
+    if code >= 7 {
+        put(bytes, zigzag(index));
+        put(bytes, len);
+    }
+    for &value in &local.registers {
+        put(bytes, zigzag(value));
+    }
+}
+
+impl Reader<'_> {
+    fn local(&mut self, registers: usize) -> Local {
+        let pc = Pc(self.number());
+        let code = self.number();
+        let status = match code {
+            7.. => {
+                let index = unzigzag(self.number());
+                status_of(code, index, self.number())
+            }
+            _ => status_of(code, 0, 0),
+        };
+        let registers = (0..registers).map(|_| unzigzag(self.number())).collect();
+        Local { pc, registers, status }
+    }
+}
+
 impl Machine {
     /// Appends the state as bytes.
     pub fn pack(&self, state: &State, bytes: &mut Vec<u8>) {
-        let mut out = Writer { bytes, half: false };
+        let start = bytes.len();
+        bytes.extend_from_slice(&[0; 2]);
+        for (t, local) in state.locals.iter().enumerate() {
+            put_local(bytes, local);
+            bytes.push(state.markers[t].len() as u8);
+            bytes.extend_from_slice(&state.known[t][self.locations..]);
+        }
+        let core = u16::try_from(bytes.len() - start).expect("32 threads of 64 registers");
+        bytes[start..start + 2].copy_from_slice(&core.to_le_bytes());
+        bytes.extend(state.writes.iter().map(|writes| writes.len() as u8));
         for t in 0..self.threads {
-            let local = &state.locals[t];
-            out.number(local.pc.0.into());
-            let (code, index, len) = status_code(local.status);
-            out.number(code);
-            if code >= 7 {
-                out.number(zigzag(index));
-                out.number(len.into());
-            }
-            for &value in &local.registers {
-                out.number(zigzag(value));
-            }
-            out.frontier(&state.known[t]);
-            out.frontier(&state.before[t]);
-            if self.all_bits != 0 {
-                out.awareness(self.all_bits & !state.aware[t]);
-            }
-            out.number(state.markers[t].len() as u64);
+            bytes.extend_from_slice(&state.known[t][..self.locations]);
+            put_frontier(bytes, &state.before[t]);
+            bytes.push(state.markers[t].len() as u8);
             for marker in &state.markers[t] {
-                out.frontier(marker);
+                put_frontier(bytes, marker);
             }
         }
-        for writes in &state.writes {
-            out.number(writes.len() as u64);
-            for write in writes {
-                let carries = write.carried.iter().any(|&entry| entry != 0);
-                let aware = write.aware != 0;
-                out.nibble(u8::from(write.taken) | u8::from(carries) << 1 | u8::from(aware) << 2);
-                out.number(zigzag(write.value));
-                if carries {
-                    out.frontier(&write.carried);
-                }
-                if aware {
-                    out.awareness(write.aware);
-                }
+        for write in state.writes.iter().flatten() {
+            bytes.push(u8::from(write.taken));
+            put(bytes, zigzag(write.value));
+            put_frontier(bytes, &write.carried);
+        }
+        if self.all_bits != 0 {
+            let writes = state.writes.iter().flatten().map(|write| write.aware);
+            for aware in state.aware.iter().copied().chain(writes) {
+                bytes.extend_from_slice(&aware.to_le_bytes());
             }
         }
     }
 
+    /// The length of the core at the front of a packed state.
+    pub fn core_length(packed: &[u8]) -> usize {
+        u16::from_le_bytes([packed[0], packed[1]]).into()
+    }
+
     /// The state that [`Machine::pack`] wrote.
     pub fn unpack(&self, bytes: &[u8]) -> State {
-        let mut from = Reader { bytes, at: 0 };
+        let mut from = Reader { bytes: &bytes[2..] };
         let width = self.width();
         let mut state = State {
             locals: Vec::with_capacity(self.threads),
             known: Vec::with_capacity(self.threads),
             before: Vec::with_capacity(self.threads),
-            aware: Vec::with_capacity(self.threads),
+            aware: vec![0; self.threads],
             writes: Vec::with_capacity(self.locations),
             markers: Vec::with_capacity(self.threads),
         };
         for thread in &self.system.program.threads {
-            let pc = Pc(from.number() as u32);
-            let code = from.number();
-            let status = match code {
-                7.. => {
-                    let index = unzigzag(from.number());
-                    status_of(code, index, from.number() as u32)
-                }
-                _ => status_of(code, 0, 0),
-            };
-            let registers = thread.registers.iter().map(|_| unzigzag(from.number())).collect();
-            state.locals.push(Local { pc, registers, status });
-            state.known.push(from.frontier(width));
-            state.before.push(from.frontier(width));
-            let unaware = if self.all_bits != 0 { from.awareness() } else { 0 };
-            state.aware.push(self.all_bits & !unaware);
-            let markers = from.number();
-            state.markers.push((0..markers).map(|_| from.frontier(width)).collect());
+            state.locals.push(from.local(thread.registers.len()));
+            from.byte();
+            let mut known = Frontier::nothing(width);
+            known[self.locations..].copy_from_slice(from.take(width - self.locations));
+            state.known.push(known);
         }
-        for _ in 0..self.locations {
-            let count = from.number();
+        let whole = |entries: Option<&[u8]>| -> Frontier {
+            entries.map_or_else(
+                || Frontier::nothing(width),
+                |entries| Frontier(SmallVec::from_slice(entries)),
+            )
+        };
+        let counts = from.take(self.locations);
+        for t in 0..self.threads {
+            state.known[t][..self.locations].copy_from_slice(from.take(self.locations));
+            state.before.push(whole(from.frontier(width)));
+            let markers = from.byte();
+            state.markers.push((0..markers).map(|_| whole(from.frontier(width))).collect());
+        }
+        for &count in counts {
             let write = |_| {
-                let flags = from.nibble();
+                let taken = from.byte() != 0;
                 let value = unzigzag(from.number());
-                let carried = match flags & 2 {
-                    0 => SmallVec::from_elem(0, width),
-                    _ => from.frontier(width),
-                };
-                let aware = if flags & 4 == 0 { 0 } else { from.awareness() };
-                Write { value, taken: flags & 1 == 1, carried, aware }
+                Write { value, taken, carried: whole(from.frontier(width)), aware: 0 }
             };
             state.writes.push((0..count).map(write).collect());
+        }
+        if self.all_bits != 0 {
+            let writes = state.writes.iter_mut().flatten().map(|write| &mut write.aware);
+            state.aware.iter_mut().chain(writes).for_each(|aware| *aware = from.awareness());
+        } else {
+            state.aware.fill(self.all_bits);
         }
         state
     }
