@@ -234,6 +234,82 @@ fn reductions_change_nothing() {
     }
 }
 
+/// A library with two methods, and something like it as its specification.
+fn random_pair(seed: u64) -> String {
+    let mut random = Generator { state: seed ^ 0x9a1e };
+    let store = |random: &mut Generator| {
+        let loc = random.pick(&["x", "y", "z[0]", "z[1]"]);
+        let mode = random.pick(&["rlx", "rel", "rel"]);
+        format!("{loc}.store({}, {mode});", random.below(2))
+    };
+    let load = |register: &str, random: &mut Generator| {
+        let loc = random.pick(&["x", "y", "z[0]", "z[1]"]);
+        format!("{register} = {loc}.load({});", random.pick(&["rlx", "acq", "acq"]))
+    };
+    let bodies = |random: &mut Generator| {
+        let f = format!(
+            "{} {}",
+            store(random),
+            if random.one_in(2) { store(random) } else { String::new() }
+        );
+        let wait = if random.one_in(4) { "b = CAS(x, 1, 0, acq, rel, rlx);" } else { "" };
+        let result = random.pick(&["a", "b", "a & b", "a * b"]);
+        let g = format!("{} {} {wait} return({result});", load("a", random), load("b", random));
+        (f, g)
+    };
+    let first = bodies(&mut random);
+    let second = if random.one_in(2) { first.clone() } else { bodies(&mut random) };
+    let first = match random.below(3) {
+        0 => (first.0.replace("rel)", "rlx)"), first.1),
+        1 => (first.0, first.1.replace("acq)", "rlx)")),
+        _ => first,
+    };
+    let text = |kind: &str, (f, g): (String, String)| {
+        format!(
+            "{kind} l {{ atomic x, y, z[2]; method f() {{ {f} return(); }} \
+             method g() {{ local a, b; {g} }} }}\n"
+        )
+    };
+    let client = random.pick(&[
+        "client { thread p { f(); f(); } thread q { g(); } }",
+        "client { thread p { while (1) { f(); } } thread q { while (1) { g(); } } }",
+        "client { thread p { f(); g(); } thread q { while (1) { g(); } } }",
+        "client { thread p { f(); } thread q { g(); } thread r { g(); } }",
+    ]);
+    format!("max_value 1;\n{}{}{client}\n", text("library", first), text("spec", second))
+}
+
+/// Catches reductions that change verdicts or the length of the history, on libraries that nobody chose.
+/// More of them than in the ordinary run: `REFINE_PAIRS=150`.
+#[test]
+fn reductions_change_nothing_at_random() {
+    let (mut refining, mut differing) = (0, 0);
+    let pairs = std::env::var("REFINE_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    for seed in 0..pairs {
+        let text = random_pair(seed);
+        let project = parse(&[("random.fp".to_string(), text.clone())], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        for literal in [false, true] {
+            let settings = Settings { pending: 2, literal, ..Settings::default() };
+            let pair = &project.pairs[0];
+            let with = ask(pair, settings);
+            let without = ask(pair, Settings { reduce: false, ..settings });
+            assert_eq!(verdict(&with), verdict(&without), "seed {seed}:\n{text}");
+            match (&with.verdict, &without.verdict) {
+                (Verdict::Differs(a), Verdict::Differs(b)) => {
+                    let length = |run: &[check::refinement::Event]| {
+                        run.iter().filter(|event| event.label.is_some()).count()
+                    };
+                    assert_eq!(length(&a.run), length(&b.run), "seed {seed}:\n{text}");
+                    differing += 1;
+                }
+                _ => refining += 1,
+            }
+        }
+    }
+    assert!(refining > 10 && differing > 10, "one-sided: {refining} and {differing}");
+}
+
 /// The client of section 8.1 may reason with the specification by locks, and the one by flags is too
 /// weak for it (Remark 4). A client that enters twice does not keep to the policy.
 #[test]

@@ -231,7 +231,7 @@ fn libraries() {
         "queue-not-awaited.fp",
         "local-drf-free.fp",
         "two-libraries.fp",
-        "--limit-memory 1K lock-clh.fp",
+        "--limit-memory 1K rcu2-spec.fp rcu2.fp rcu2-client.fp",
         "rcu1-spec.fp rcu1-no-fence.fp rcu1-client.fp",
         "--client rcu1-bad-user.fp rcu1-spec.fp rcu1.fp rcu1-client.fp",
         "--client rcu1-user.fp rcu1-flags-spec.fp rcu1.fp rcu1-client.fp",

@@ -86,8 +86,9 @@ fn client_that_breaks_the_policy() {
 
 #[test]
 fn limits_and_json() {
-    let undecided = shown("--limit-memory 1K --quiet lock-clh.fp");
-    assert!(undecided.ends_with("lock: undecided\nexit 3\n"), "{undecided}");
+    let files = "rcu2-spec.fp rcu2.fp rcu2-client.fp";
+    let undecided = shown(&format!("--limit-memory 1K --quiet {files}"));
+    assert!(undecided.ends_with("rcu: undecided\nexit 3\n"), "{undecided}");
     let json = shown("--json example-2-1.fp");
     assert!(
         json.contains("\"verdict\":\"violated\"") && json.contains("second returns 1"),

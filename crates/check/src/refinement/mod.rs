@@ -260,11 +260,17 @@ impl Histories {
         }];
         let mut at = 0;
         while at < open.len() {
+            // Where nothing waits, nothing needs to arrive.
+            let waits = !self.reduce || self.machine.may_wait(&open[at].state, tid);
+            if at == 0 && !waits {
+                return;
+            }
             let (state, ahead) = (open[at].state.clone(), open[at].ahead.clone());
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
                 let Some(Label::Propagate { from, space, .. }) = step.label else { return };
-                if ahead.inside[tid.index()] == 1 || self.own_space == Some(space) {
+                let early = ahead.inside[tid.index()] == 1 || self.own_space == Some(space);
+                if waits && early {
                     let mut next = ahead.clone();
                     next.queue_mut(tid, space).push(from.0 as u8);
                     more.push((step.state.clone(), next));

@@ -8,8 +8,9 @@
 //! silent, so histories stay the same. Non-atomic reads take part in races and stay where they are.
 
 use super::{Machine, Reads, State, Step};
-use crate::ids::Tid;
+use crate::ids::{Loc, Tid};
 use crate::memory::prc11::Status;
+use crate::memory::prc11::local::{Effect, Want};
 
 /// A state after reads of one thread, those reads, and the location of the last.
 type Ahead = (State, Reads, usize);
@@ -34,6 +35,29 @@ impl Machine {
             self.moves_from(&state, tid, &reads, &mut open, sink);
             at += 1;
         }
+    }
+
+    /// Might the thread do something else if more markers had reached it: is there an acquire read that
+    /// waits for some, right now or after other reads?
+    pub fn may_wait(&self, state: &State, tid: Tid) -> bool {
+        let t = tid.index();
+        let (local, program) = (&state.locals[t], &self.system.program);
+        if local.status != Status::Running {
+            return false;
+        }
+        local.resolved(program, tid, &self.polling[t]).iter().any(|local| {
+            let running = local.status == Status::Running;
+            let Some(Ok(Want::Access(action))) = running.then(|| local.want(program, tid)) else {
+                return false;
+            };
+            let Some(loc) = action.loc().map(Loc::index) else { return false };
+            let writes = state.known[t][loc] as usize..state.writes[loc].len();
+            !action.may_write()
+                || writes.into_iter().any(|position| {
+                    let effect = Effect::of(&action, state.writes[loc][position].value, program);
+                    effect.is_some_and(|effect| !self.may_acquire(state, t, loc, position, effect))
+                })
+        })
     }
 
     fn moves_from(

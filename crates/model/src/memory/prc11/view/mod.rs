@@ -28,8 +28,10 @@
 //! non-atomic location each frontier of the second kind also says whether it contains the last write
 //! and every thread's last read. Up to the first race no more is needed.
 //!
-//! `normal` removes what can no longer matter, so that states with equal futures are equal. `late`
-//! leaves out interleavings that make no difference.
+//! `normal` removes what can no longer matter, so that states with equal futures are equal, with the
+//! help of `alone`, which knows who accesses what, and `unused`, which knows whose values nobody can
+//! use. `late` leaves out interleavings that make no difference. `order` knows of some states that they
+//! can do all that others can.
 
 mod access;
 mod alone;
@@ -102,7 +104,8 @@ pub struct Options {
     pub pending: u8,
     /// Keep registers that nothing reads any more, for looking at final states.
     pub keep_registers: bool,
-    /// Leave out steps that make no difference to histories: see `super::polling`; reads of a
+    /// Leave out what makes no difference to histories: values that nobody can use (`unused`), unless
+    /// final states are to be looked at; steps, see `super::polling`; reads of a
     /// newer write where an older one of the same value would do; reads that might as well come
     /// later (`late`), unless final states are to be looked at; and store to locations that no
     /// other thread writes as soon as the thread gets there. That write commutes with all that

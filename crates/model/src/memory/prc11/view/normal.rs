@@ -8,7 +8,7 @@
 //! * An entry of a frontier matters only if it can still teach somebody something. A position is
 //!   set to 0 if all who access the location know it already; a count, if all who could be made to
 //!   wait for it know it.
-//! * Dead registers are set to 0.
+//! * Dead registers are set to 0, and values that nobody can use are replaced (`unused`).
 
 use super::{Machine, State};
 use crate::ids::Reg;
