@@ -1,6 +1,6 @@
 //! Searches over one program: what they share, and what they add up to.
 
-use crate::plan::{Compared, Plan, comparisons};
+use crate::plan::{Compared, Observe, Plan, comparisons};
 use crate::product::{Finding, Product};
 use crate::replay::{Run, replay};
 use crate::settings::{Extent, Model, Settings};
@@ -12,7 +12,7 @@ use model::memory::Memory;
 use model::memory::rc20::columns::Track;
 use model::memory::sc::Sc;
 use model::{Loc, Pc, Program, Tid};
-use search::{Limits, Options, Progress, Stop};
+use search::{Limits, Options, Stop};
 use std::time::Instant;
 
 /// After a first finding, a search goes on until it has seen this many states, so that small
@@ -46,7 +46,7 @@ pub(crate) struct Searched<V> {
 pub(crate) struct Explorer<'a> {
     program: &'a Program,
     settings: &'a Settings,
-    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    observe: Observe<'a>,
     start: Instant,
     /// The program's automorphisms, as far as they are used.
     pub symmetries: Symmetries,
@@ -67,11 +67,7 @@ pub(crate) struct Explorer<'a> {
 }
 
 impl<'a> Explorer<'a> {
-    pub fn new(
-        plan: &'a Plan<'_>,
-        settings: &'a Settings,
-        observe: &'a (dyn Fn(&Task, &Progress) + Sync),
-    ) -> Self {
+    pub fn new(plan: &'a Plan<'_>, settings: &'a Settings, observe: Observe<'a>) -> Self {
         let program = &*plan.program;
         let symmetries = match settings.reductions.symmetry {
             true => symmetry::find(program),

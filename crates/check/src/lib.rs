@@ -31,8 +31,11 @@ pub fn check(
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Outcome {
     match settings.model {
-        Model::Sc => safety::check(program, settings, observe),
-        Model::Rc20 => robustness::rc20::check(program, settings, observe),
-        Model::Ra => robustness::rc20::check(&program.release_acquire(), settings, observe),
+        Model::Sc => plan::first_answer(program, settings, observe, safety::check),
+        Model::Rc20 => plan::first_answer(program, settings, observe, robustness::rc20::check),
+        Model::Ra => {
+            let program = program.release_acquire();
+            plan::first_answer(&program, settings, observe, robustness::rc20::check)
+        }
     }
 }

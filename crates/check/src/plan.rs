@@ -6,6 +6,7 @@
 //! where a program without its tallies is not all right, the next plan is tried. The last one makes
 //! counters smaller at most, and does without that, too, if need be.
 
+use crate::explore::Task;
 use crate::settings::{Model, Settings};
 use crate::verdict::{Outcome, Verdict};
 use model::analysis::counters::{self, Counters, Window};
@@ -14,6 +15,7 @@ use model::analysis::tally;
 use model::analysis::values::PossibleValues;
 use model::memory::rc20::columns::Track;
 use model::{Expr, Pc, Place, Program, Tid};
+use search::Progress;
 use std::borrow::Cow;
 use std::time::Instant;
 
@@ -37,19 +39,23 @@ pub(crate) struct Plan<'p> {
     pub start: Instant,
 }
 
+/// Who is told now and then how far a search has come.
+pub(crate) type Observe<'a> = &'a (dyn Fn(&Task, &Progress) + Sync);
+
 /// Carries out one plan after the other until one gives an answer; `check` gives none if what
 /// happens is unclear.
 pub(crate) fn first_answer(
     program: &Program,
     settings: &Settings,
-    check: impl Fn(&Plan<'_>, &Settings) -> Option<Outcome>,
+    observe: Observe<'_>,
+    check: fn(&Plan<'_>, &Settings, Observe<'_>) -> Option<Outcome>,
 ) -> Outcome {
     for plan in plans(program, settings) {
         let mut settings = *settings;
         if plan.more_runs {
             settings.limits.time = settings.limits.time.map(|time| time / 2);
         }
-        match check(&plan, &settings) {
+        match check(&plan, &settings, observe) {
             Some(outcome) if !plan.more_runs || is_all_right(&outcome) => return outcome,
             _ => {}
         }

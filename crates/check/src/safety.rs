@@ -1,28 +1,15 @@
 //! Assertions under sequential consistency.
 
 use crate::explore::{Explorer, Task};
-use crate::plan::{self, Plan};
+use crate::plan::{Observe, Plan};
 use crate::product::Finding;
 use crate::settings::{Extent, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Witness};
-use model::Program;
 use model::memory::sc::Sc;
-use search::Progress;
 
-/// Checks that no assertion of `program` fails in any interleaving.
-pub fn check(
-    program: &Program,
-    settings: &Settings,
-    observe: &(dyn Fn(&Task, &Progress) + Sync),
-) -> Outcome {
-    plan::first_answer(program, settings, |plan, settings| follow(plan, settings, observe))
-}
-
-fn follow(
-    plan: &Plan<'_>,
-    settings: &Settings,
-    observe: &(dyn Fn(&Task, &Progress) + Sync),
-) -> Option<Outcome> {
+/// Checks that no assertion of the plan's program fails in any interleaving; no answer if what
+/// happens is unclear.
+pub(crate) fn check(plan: &Plan<'_>, settings: &Settings, observe: Observe<'_>) -> Option<Outcome> {
     let mut explorer = Explorer::new(plan, settings, observe);
     let memory = Sc::new(&plan.program, &explorer.possible);
     let searched = explorer.explore(memory, &Task::default());

@@ -21,7 +21,7 @@
 //! * *counters*: of states in which all counters differ by the same amount, the one with the
 //!   smallest is kept ([`model::analysis::counters`]). It can do what the others can, and perhaps
 //!   more: a finding counts only if its run can be replayed. Numbers far behind a clock are not told
-//!   apart ([`counters`]).
+//!   apart (`counters` in this module says why).
 
 mod counters;
 mod follow;

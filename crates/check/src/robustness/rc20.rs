@@ -11,33 +11,21 @@
 
 use crate::certificate::certify;
 use crate::explore::{Explorer, Task};
-use crate::plan::{self, Plan};
+use crate::plan::{Observe, Plan};
 use crate::product::Finding;
 use crate::replay::Run;
 use crate::settings::{Extent, Model, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
 use model::memory::rc20::{Rc20, Robustness, Violation};
 use model::{Loc, LocationKind, Program};
-use search::Progress;
 
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;
 
-/// Checks `program`, which must be [`Program::release_acquire`] for [`Model::Ra`].
-pub fn check(
-    program: &Program,
-    settings: &Settings,
-    observe: &(dyn Fn(&Task, &Progress) + Sync),
-) -> Outcome {
+/// Checks the plan's program, which must be [`Program::release_acquire`] for [`Model::Ra`]; no answer
+/// if what happens is unclear.
+pub(crate) fn check(plan: &Plan<'_>, settings: &Settings, observe: Observe<'_>) -> Option<Outcome> {
     debug_assert!(settings.model != Model::Sc);
-    plan::first_answer(program, settings, |plan, settings| follow(plan, settings, observe))
-}
-
-fn follow(
-    plan: &Plan<'_>,
-    settings: &Settings,
-    observe: &(dyn Fn(&Task, &Progress) + Sync),
-) -> Option<Outcome> {
     let mut check = Check {
         program: &plan.program,
         settings,
