@@ -1,6 +1,6 @@
 //! What an atomic location knows, and what an access to it may do wrong, shows and tells.
 //!
-//! Per location: `written`, `accessed` (`W_SC`, `M_SC`) and `view` (`W`), as columns of its [`Rows`]; the
+//! Per location: `written`, `accessed` (`W_SC`, `M_SC`) and `view` (`W`), as columns of its `Rows`; the
 //! last writes; and per thread, what its accesses showed it. A violation: the thread's `current` is behind
 //! its `sc` at the location that it is about to access. It need not happen in this run: the clocks of a
 //! thread are not moved by what others do later, so one run stands for many.

@@ -5,7 +5,7 @@
 //! at its last release fence (`T_c`, `T_a`, `T_r`). The vector clocks of races are three of the same kind.
 //!
 //! Nobody but the thread itself touches its [`Thread`], so a runtime keeps it where the thread runs and
-//! needs no lock for it. What a location or a lock knows is a row per thread ([`Rows`]), so that learning
+//! needs no lock for it. What a location or a lock knows is a row per thread (`Rows`), so that learning
 //! from it is one pass, and what two threads tell each other through it is one cache line.
 
 use crate::Tid;

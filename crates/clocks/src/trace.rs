@@ -1,4 +1,4 @@
-//! Recordings: what an [`Analysis`] was told, as bytes, to be told again later.
+//! Recordings: what an [`Analysis`](crate::Analysis) was told, as bytes, to be told again later.
 //!
 //! A recording is [`MAGIC`] and a sequence of events, each a tag and numbers of seven bits a byte, least
 //! significant first. It ends with [`Event::End`], which has what is needed to name the places; one

@@ -12,7 +12,7 @@
 //! Three rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
 //! somebody else holds would stay held in the child forever; a thread that was woken and comes after
 //! everybody; and words that the standard library is still busy with. They are done *exclusively*
-//! ([`exclusively`]): a flag is raised, and no thread is between [`enter`] and [`leave`] any more. A thread
+//! ([`exclusively`]): a flag is raised, and no thread is between `enter` and `leave` any more. A thread
 //! says that it enters, takes a lock, which on this machine is a full barrier, and then looks at the
 //! flag; who raises the flag looks at the threads afterwards. One of the two sees the other.
 
