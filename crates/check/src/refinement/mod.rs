@@ -34,6 +34,13 @@
 //! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
 //! counted, and did not get there.)
 //!
+//! With two readers and four markers RCU differs even so, because of the order: the writer learns of
+//! the end of a critical section after it has learnt that the *other* reader was called, which happened
+//! after the first reader had entered its next one. By locks the writer would have had to learn of the
+//! end before that. Both arrive within one call of the writer, and what was issued later cannot
+//! happen before what was issued earlier, so we do not see how a client could tell; but that is not
+//! proved here, and the answer is that it differs.
+//!
 //! [`inclusion`] compares the automata; `Histories` makes one out of a program.
 
 pub mod inclusion;
