@@ -20,12 +20,15 @@
 //! * for the library's own space. Clients have no variables there, and what their threads know for
 //!   that space only ever enables their acquire reads.
 //!
-//! Either way, markers reach a thread (for one space) in the order in which the history shows it.
+//! Either way, what is shown later may only overtake what was issued after it had propagated: a
+//! marker that happens before another was issued before it.
 //!
 //! In the proof of Theorem 7.3 a run of the client and one of the specification with the same history
 //! are put together (Lemma 7.5). If the specification is ahead in this way, the client's run can be
-//! brought in line first: a marker that is there can propagate to a thread once those that happen
-//! before it have, their order at that thread is the same as before, and knowing earlier restricts
+//! brought in line first. Let e propagate early, at a time t. What happens before e, in the client's run,
+//! reached the thread before e did, and is shown before e. It is not shown after t without having propagated
+//! by then, because only what was issued after t may overtake e like that, and e had been issued by t. So
+//! at t, e can propagate in the client's run, too. Knowing earlier restricts
 //! only reads that the client does not do. So the answer "refines" means for clients what
 //! the theorem says. To the letter, two of the paper's own examples are no refinements: the relaxed
 //! queue (Theorem A.17), because a specification with partial locks demands propagation for the
@@ -33,13 +36,6 @@
 //! the writer learns of the end of a critical section after the reader has entered the next one, which
 //! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
 //! counted, and did not get there.)
-//!
-//! With two readers and four markers RCU differs even so, because of the order: the writer learns of
-//! the end of a critical section after it has learnt that the *other* reader was called, which happened
-//! after the first reader had entered its next one. By locks the writer would have had to learn of the
-//! end before that. Both arrive within one call of the writer, and what was issued later cannot
-//! happen before what was issued earlier, so we do not see how a client could tell; but that is not
-//! proved here, and the answer is that it differs.
 //!
 //! [`inclusion`] compares the automata; `Histories` makes one out of a program.
 
@@ -239,19 +235,34 @@ impl Histories {
     fn shown(&self, step: &Step, ahead: &Ahead, sink: StepSink<Finding>) {
         let mut next = ahead.clone();
         match &step.label {
-            // What arrived early is shown first.
-            Some(Label::Propagate { to, space, .. }) if !ahead.queue(*to, *space).is_empty() => {
-                return;
+            Some(Label::Propagate { from, to, space }) => {
+                // Of one thread, what arrived early is shown first.
+                let queue = ahead.queue(*to, *space);
+                if queue.iter().any(|early| early.from == *from || !early.may_be_overtaken(*from)) {
+                    return;
+                }
             }
             Some(Label::Return { tid, .. }) if !ahead.is_settled(*tid, self.own_space) => return,
             Some(Label::Call { tid, .. }) => next.inside[tid.index()] = 1,
             Some(Label::Return { tid, .. }) => next.inside[tid.index()] = 0,
-            Some(Label::Propagate { .. }) | None => {}
+            None => {}
         }
         let mut bytes = Vec::new();
         self.machine.pack(&step.state, &mut bytes);
         next.write(&mut bytes);
         sink(self.symbol(&step.label), &bytes, step.finding);
+    }
+
+    /// For every thread but `from`, how many of its markers were issued that the history has not yet
+    /// shown to reach `to`.
+    fn unshown(&self, state: &State, ahead: &Ahead, from: Tid, to: Tid, space: Space) -> Box<[u8]> {
+        let threads = (0..self.threads).map(Tid::from);
+        let unshown = |tid: Tid| {
+            let queue = ahead.queue(to, space);
+            let early = queue.iter().filter(|early| early.from == tid).count();
+            (self.machine.on_their_way(state, tid, to, space) + early) as u8
+        };
+        threads.map(|tid| if tid == from || tid == to { 0 } else { unshown(tid) }).collect()
     }
 
     /// Hands over the steps of a thread for which markers propagate to it before the history shows
@@ -279,7 +290,8 @@ impl Histories {
                 let early = ahead.inside[tid.index()] == 1 || self.own_space == Some(space);
                 if waits && early {
                     let mut next = ahead.clone();
-                    next.queue_mut(tid, space).push(from.0 as u8);
+                    let older = self.unshown(&state, &ahead, from, tid, space);
+                    next.queue_mut(tid, space).push(Early { from, older });
                     more.push((step.state.clone(), next));
                 }
             };
@@ -382,20 +394,54 @@ impl Automaton for Histories {
         for tid in (0..self.threads).map(Tid::from) {
             self.early(&unpacked, &ahead, tid, sink);
         }
-        // What has propagated already is shown now, in the same order.
+        // What has propagated already is shown now.
         for to in (0..self.threads).map(Tid::from) {
             for space in (0..self.spaces as u8).map(Space) {
-                let Some(&from) = ahead.queue(to, space).first() else { continue };
-                let label = Some(Label::Propagate { from: Tid(from.into()), to, space });
-                let mut next = ahead.clone();
-                next.queue_mut(to, space).remove(0);
-                bytes.clear();
-                bytes.extend_from_slice(packed);
-                next.write(&mut bytes);
-                sink(self.symbol(&label), &bytes, None);
+                for from in (0..self.threads).map(Tid::from) {
+                    let mut next = ahead.clone();
+                    if !show(next.queue_mut(to, space), from) {
+                        continue;
+                    }
+                    let label = Some(Label::Propagate { from, to, space });
+                    bytes.clear();
+                    bytes.extend_from_slice(packed);
+                    next.write(&mut bytes);
+                    sink(self.symbol(&label), &bytes, None);
+                }
             }
         }
     }
+}
+
+/// A marker that propagated before the history shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Early {
+    from: Tid,
+    /// Per thread, how many of its markers had been issued when this one propagated, and have not
+    /// been shown since.
+    older: Box<[u8]>,
+}
+
+impl Early {
+    /// May the next marker of `tid` be shown first? It may if it is certainly younger.
+    fn may_be_overtaken(&self, tid: Tid) -> bool {
+        self.older[tid.index()] == 0
+    }
+}
+
+/// Takes the first marker of `from` out of the queue, as the history shows it; says whether there is one
+/// that may be shown.
+fn show(queue: &mut Vec<Early>, from: Tid) -> bool {
+    let Some(at) = queue.iter().position(|early| early.from == from) else { return false };
+    if !queue[..at].iter().all(|early| early.may_be_overtaken(from)) {
+        return false;
+    }
+    queue.remove(at);
+    for early in queue {
+        let older = &mut early.older[from.index()];
+        *older = older.saturating_sub(1);
+    }
+    true
 }
 
 /// Markers that propagated before the history shows it. A state ends with this, and with its length,
@@ -406,8 +452,8 @@ struct Ahead {
     at: usize,
     /// Which threads are inside a method.
     inside: Vec<u8>,
-    /// For every thread and space, whose markers have reached it early, in order.
-    queues: Vec<Vec<u8>>,
+    /// For every thread and space, the markers that have reached it early, in order.
+    queues: Vec<Vec<Early>>,
     spaces: usize,
 }
 
@@ -424,7 +470,9 @@ impl Ahead {
         let inside = take(threads);
         let queues = (0..threads * spaces).map(|_| {
             let count = take(2);
-            take(u16::from_le_bytes([count[0], count[1]]).into())
+            let count = u16::from_le_bytes([count[0], count[1]]);
+            let early = |_| Early { from: Tid(take(1)[0].into()), older: take(threads).into() };
+            (0..count).map(early).collect()
         });
         Ahead { at, queues: queues.collect(), inside, spaces }
     }
@@ -440,17 +488,20 @@ impl Ahead {
         bytes.extend_from_slice(&self.inside);
         for queue in &self.queues {
             bytes.extend_from_slice(&(queue.len() as u16).to_le_bytes());
-            bytes.extend_from_slice(queue);
+            for Early { from, older } in queue {
+                bytes.push(from.0 as u8);
+                bytes.extend_from_slice(older);
+            }
         }
         let length = (bytes.len() - start) as u16;
         bytes.extend_from_slice(&length.to_le_bytes());
     }
 
-    fn queue(&self, to: Tid, space: Space) -> &[u8] {
+    fn queue(&self, to: Tid, space: Space) -> &[Early] {
         &self.queues[to.index() * self.spaces + space.0 as usize]
     }
 
-    fn queue_mut(&mut self, to: Tid, space: Space) -> &mut Vec<u8> {
+    fn queue_mut(&mut self, to: Tid, space: Space) -> &mut Vec<Early> {
         &mut self.queues[to.index() * self.spaces + space.0 as usize]
     }
 

@@ -538,14 +538,18 @@ impl Machine {
         }
     }
 
+    /// How many markers of one thread have not yet propagated to another for this space.
+    pub fn on_their_way(&self, state: &State, from: Tid, to: Tid, space: Space) -> usize {
+        let (from, to) = (from.index(), to.index());
+        state.markers[from].len() - state.known[to][self.count(space, from)] as usize
+    }
+
     /// May the thread leave another marker? It waits while too many are on their way.
     fn may_mark(&self, state: &State, tid: usize) -> bool {
-        let issued = state.markers[tid].len();
-        (0..self.threads).filter(|&to| to != tid).all(|to| {
-            self.spaces().all(|space| {
-                issued - (state.known[to][self.count(space, tid)] as usize)
-                    < self.options.pending as usize
-            })
+        let from = Tid::from(tid);
+        self.system.program.tids().filter(|&to| to != from).all(|to| {
+            let on_their_way = |space| self.on_their_way(state, from, to, space);
+            self.spaces().all(|space| on_their_way(space) < self.options.pending as usize)
         })
     }
 
