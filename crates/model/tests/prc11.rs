@@ -15,6 +15,7 @@ use model::{Expr, Instr, LocationKind, Mark, Origin, Pc, ReadMode, Reg, Step, Va
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 fn count(variable: &str, ordinary: u64) -> u64 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(ordinary)
@@ -185,26 +186,44 @@ fn views(system: &System, reduce: bool, keep_registers: bool) -> (BTreeSet<End>,
 /// normal forms forget too early.
 #[test]
 fn final_states_and_races_agree() {
-    let mut with_ends = 0;
-    let mut races = 0;
-    for seed in 0..count("PRC11_PROGRAMS", 1000) {
-        let system = random_system(seed);
-        let (declared, declared_racy) = declarative(&system);
-        let (known, known_racy, _) = literal(&system);
-        assert_eq!(known, declared, "literal machine and axioms differ on seed {seed}");
-        assert_eq!(known_racy, declared_racy, "races differ on seed {seed}");
-        for reduce in [false, true] {
-            let (viewed, viewed_racy) = views(&system, reduce, true);
-            assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, reduce {reduce}");
-            assert_eq!(viewed_racy, declared_racy, "races in views differ on seed {seed}");
+    let programs = count("PRC11_PROGRAMS", 1000);
+    let next = AtomicU64::new(0);
+    let (with_ends, races) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Relaxed);
+                    if seed >= programs {
+                        break;
+                    }
+                    let (ends, racy) = three_forms_agree(seed);
+                    with_ends.fetch_add(u64::from(ends > 1), Relaxed);
+                    races.fetch_add(u64::from(racy), Relaxed);
+                }
+            });
         }
-        // Reads come late unless final states are looked at; races must be the same.
-        let (_, late_racy) = views(&system, true, false);
-        assert_eq!(late_racy, declared_racy, "races with late reads differ on seed {seed}");
-        with_ends += u64::from(declared.len() > 1);
-        races += u64::from(declared_racy);
-    }
+    });
+    let (with_ends, races) = (with_ends.into_inner(), races.into_inner());
     assert!(with_ends > 0 && races > 0, "the programs do not exercise the model");
+}
+
+/// Compares the forms on one program; says how many ends it has, and whether it races.
+fn three_forms_agree(seed: u64) -> (usize, bool) {
+    let system = random_system(seed);
+    let (declared, declared_racy) = declarative(&system);
+    let (known, known_racy, _) = literal(&system);
+    assert_eq!(known, declared, "literal machine and axioms differ on seed {seed}");
+    assert_eq!(known_racy, declared_racy, "races differ on seed {seed}");
+    for reduce in [false, true] {
+        let (viewed, viewed_racy) = views(&system, reduce, true);
+        assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, reduce {reduce}");
+        assert_eq!(viewed_racy, declared_racy, "races in views differ on seed {seed}");
+    }
+    // Reads come late unless final states are looked at; races must be the same.
+    let (_, late_racy) = views(&system, true, false);
+    assert_eq!(late_racy, declared_racy, "races with late reads differ on seed {seed}");
+    (declared.len(), declared_racy)
 }
 
 /// A client and a library: every thread makes a call or two, with accesses to the library's space
