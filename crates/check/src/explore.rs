@@ -122,7 +122,10 @@ impl<'a> Explorer<'a> {
         let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
         let seen = product.memory.observed();
         self.cost.add(&report.progress);
-        if report.exhausted {
+        let is_unclear =
+            |found: &search::Found<_>| matches!(found.finding, Finding::Unclear { .. });
+        self.unclear = report.findings.iter().any(is_unclear);
+        if report.exhausted && !self.unclear {
             let mut possible =
                 PossibleValues::with_locations(self.program, seen).with_counters(&self.counters);
             self.symmetries.close(self.program, &mut possible);
@@ -147,6 +150,10 @@ impl<'a> Explorer<'a> {
     pub fn explore<M: Memory + Clone>(&mut self, memory: M, task: &Task) -> Searched<M::Violation> {
         match self.try_explore(memory.clone(), task) {
             Some(searched) => searched,
+            None if self.has_windows() => {
+                self.unclear = true;
+                Searched { runs: Vec::new(), cut: None }
+            }
             None => {
                 // Lowering counters made something up: do without.
                 self.counters.clear();
@@ -155,9 +162,17 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// Explores the program with `memory`; `None` if lowering counters made something up.
+    fn has_windows(&self) -> bool {
+        self.counters.iter().any(|counters| counters.window.is_some())
+    }
+
+    /// Explores the program with `memory`; `None` if lowering counters made something up, or what
+    /// happens depends on numbers that are not told apart.
     fn try_explore<M: Memory>(&mut self, memory: M, task: &Task) -> Option<Searched<M::Violation>> {
         let product = self.product(memory, &task.focus);
+        if self.has_windows() && !product.lowers(&self.counters) {
+            return None; // states have no room for numbers that are not made small
+        }
         let stop = match self.settings.extent {
             Extent::First => Stop::AfterStates(LINGER),
             Extent::All => Stop::AtEnd,
@@ -171,13 +186,6 @@ impl<'a> Explorer<'a> {
         let options = self.options(limits, stop);
         let report = search::explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
-        let windows = self.counters.iter().any(|counters| counters.window.is_some());
-        let is_unclear =
-            |found: &search::Found<_>| matches!(found.finding, Finding::Unclear { .. });
-        if windows && (!product.wrapped().is_empty() || report.findings.iter().any(is_unclear)) {
-            self.unclear = true;
-            return Some(Searched { runs: Vec::new(), cut: None });
-        }
         let replayed: Vec<_> = report
             .findings
             .iter()
@@ -186,10 +194,6 @@ impl<'a> Explorer<'a> {
         if product.lowers_counters()
             && (!product.wrapped().is_empty() || replayed.iter().any(Option::is_none))
         {
-            if windows {
-                self.unclear = true;
-                return Some(Searched { runs: Vec::new(), cut: None });
-            }
             return None;
         }
         self.exhausted |= report.exhausted;

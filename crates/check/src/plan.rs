@@ -50,14 +50,19 @@ pub(crate) fn first_answer(
     observe: Observe<'_>,
     check: fn(&Plan<'_>, &Settings, Observe<'_>) -> Option<Outcome>,
 ) -> Outcome {
+    let mut too_many_runs = false;
     for plan in plans(program, settings) {
+        if plan.more_runs && too_many_runs {
+            continue;
+        }
         let mut settings = *settings;
         if plan.more_runs {
             settings.limits.time = settings.limits.time.map(|time| time / 2);
         }
         match check(&plan, &settings, observe) {
             Some(outcome) if !plan.more_runs || is_all_right(&outcome) => return outcome,
-            _ => {}
+            Some(_) => too_many_runs = true, // whatever the window
+            None => {}
         }
     }
     unreachable!("the last plan has an answer")

@@ -188,7 +188,7 @@ fn epoch_programs() {
     let (mut clocks, mut tallies, mut compared) = (0, 0, 0);
     let mut variants = breadth_first(3_000);
     variants.retain(|(name, settings)| *name == "none" || settings.reductions.counters);
-    let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 20);
+    let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 60);
     for seed in 0..count {
         let text = epoch_program(seed);
         let program = lang::parse("epochs", &text).expect("a good program").program;
@@ -199,7 +199,7 @@ fn epoch_programs() {
     }
     println!("{clocks} programs with clocks, {tallies} with tallies, {compared} explorations");
     assert!(2 * clocks > count, "only {clocks} programs have clocks");
-    assert!(2 * tallies > count, "only {tallies} programs keep tallies");
+    assert!(4 * tallies > count, "only {tallies} programs keep tallies");
     assert!(compared as u64 > count, "only {compared} explorations without reductions");
 }
 
@@ -215,7 +215,9 @@ fn epoch_program(seed: u64) -> String {
             let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
             let limit = 1 + random.below(2);
             text += "{\n      ";
-            text += &match random.below(9) {
+            text += &match random.below(11) {
+                9 => format!("wait({other}, 0, {read}); {fence}"),
+                10 => format!("r = now.load({read}); wait({other}, r, {read}); {fence}"),
                 0 | 1 => format!("r = now.load({read}); {own}.store(r, {write}); {fence}"),
                 2 => format!("{own}.store(0, {write}); {fence}"),
                 3 => format!(

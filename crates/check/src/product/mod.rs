@@ -278,6 +278,11 @@ impl<'p, M: Memory> Product<'p, M> {
         }
     }
 
+    /// Are all of these counters made small? Some memories cannot do that with all.
+    pub fn lowers(&self, counters: &[Counters]) -> bool {
+        self.counters.len() == counters.len()
+    }
+
     /// May a finding be one that the program does not have, because counters were lowered?
     pub fn lowers_counters(&self) -> bool {
         !self.counters.is_empty()

@@ -27,6 +27,7 @@ use super::values::{PossibleValues, Values};
 use crate::expr::{Binary, Expr, Op};
 use crate::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use crate::program::{Instr, Place, Program, Step, Update};
+use std::ops::RangeInclusive;
 
 /// Larger domains are not worth the analysis, which climbs them step by step.
 const LARGEST_DOMAIN: u64 = 4096;
@@ -115,14 +116,17 @@ impl Counters {
         }
     }
 
-    /// The values that members hold, if a window keeps them few.
+    /// What a search makes of the counters, if a window keeps them few.
+    pub fn range(&self) -> Option<RangeInclusive<Value>> {
+        let Window { behind, ahead, .. } = self.window?;
+        Some(self.base..=self.base + behind + ahead?)
+    }
+
+    /// The values that members hold in a search.
     pub fn members(&self) -> Values {
-        match self.window {
-            Some(Window { behind, ahead: Some(ahead), .. }) => {
-                let counting = self.base..=self.base + behind + ahead;
-                Values::of_members(self.constants.iter().copied().chain(counting))
-            }
-            _ => Values::Any,
+        match self.range() {
+            Some(range) => Values::of_members(self.constants.iter().copied().chain(range)),
+            None => Values::Any,
         }
     }
 }

@@ -216,17 +216,6 @@ impl Columns {
         &self.masks[loc.index()]
     }
 
-    /// Have single values of the location bits of their own?
-    pub fn has_critical(&self, loc: Loc) -> bool {
-        !self.fields[loc.index()].critical.is_empty()
-    }
-
-    /// Has every value that the location may hold a bit of its own, if any has one?
-    pub fn tells_all_apart(&self, loc: Loc) -> bool {
-        let field = &self.fields[loc.index()];
-        field.critical.is_empty() || field.values as usize == field.critical.len()
-    }
-
     /// The values of the location that have bits of their own, ascending, with these.
     pub fn critical(&self, loc: Loc) -> impl Iterator<Item = (Value, u32)> + '_ {
         let field = &self.fields[loc.index()];

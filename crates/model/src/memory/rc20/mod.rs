@@ -30,7 +30,7 @@ pub mod views;
 use super::sc::{Store, StoreRenaming};
 use super::{Effect, Memory};
 use crate::analysis::access::Future;
-use crate::analysis::counters::{Counters, Lowering, Window};
+use crate::analysis::counters::{Counters, Lowering};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
@@ -470,12 +470,13 @@ impl Memory for Rc20 {
         }
     }
 
-    /// Either nobody asks for single values, or all that the locations hold can be told apart.
+    /// Counters move from bit to bit, so either each has one of its own or none has.
     fn can_lower(&self, counters: &Counters) -> bool {
         let columns = [&self.reading.columns, &self.overwriting.columns];
-        let told_apart = |columns: &Columns, loc| match counters.window {
-            Some(Window { ahead: Some(_), .. }) => columns.tells_all_apart(loc),
-            _ => !columns.has_critical(loc),
+        let told_apart = |columns: &Columns, loc| {
+            let critical = columns.critical(loc).map(|(value, _)| value);
+            let count = critical.filter(|value| !counters.is_constant(*value)).count();
+            count == 0 || counters.range().is_some_and(|range| range.count() == count)
         };
         counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
     }
