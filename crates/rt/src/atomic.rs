@@ -25,10 +25,17 @@ pub struct Plan<T> {
     pub failure: Order,
     /// What kind of operation.
     pub operation: Operation,
-    /// The expected value of a compare-and-swap, where the program keeps it.
+    /// Where the program keeps the expected value of a compare-and-swap that returns whether it succeeded, and
+    /// leaves the value it found there. Everything else that reads returns what it found.
     pub expected: Option<*mut T>,
-    /// Does a compare-and-swap return the old value instead of whether it succeeded?
-    pub returns_value: bool,
+}
+
+impl<T> Plan<T> {
+    /// An access with one order, whatever happens, that returns what it found.
+    #[inline(always)]
+    pub fn new(operation: Operation, intent: Intent, order: Order) -> Self {
+        Plan { intent, order, failure: order, operation, expected: None }
+    }
 }
 
 /// Performs an access. `effect` says what happens to the value found.
@@ -391,9 +398,9 @@ fn judge<T: Word>(
 ) -> Vec<u64> {
     let stack = frame as *const Frame as u64 + size_of::<Frame>() as u64;
     let comes_back = |value: u64| {
-        let (result, wrote) = match (plan.expected, plan.returns_value) {
-            (Some(expected), false) => (0, Some((expected as u64, value, T::SIZE))),
-            _ => (value, None),
+        let (result, wrote) = match plan.expected {
+            Some(expected) => (0, Some((expected as u64, value, T::SIZE))),
+            None => (value, None),
         };
         let question = Question { address: at as u64, result, wrote };
         // SAFETY: the frame is that of this access, which has not returned.

@@ -28,29 +28,13 @@ fn failed(number: c_int) -> Order {
 
 #[inline(always)]
 fn load<T: Word>(at: *mut T, mode: c_int, frame: &Frame) -> T {
-    let order = order(mode);
-    let plan = Plan {
-        intent: Intent::Load,
-        order,
-        failure: order,
-        operation: Operation::Load,
-        expected: None,
-        returns_value: true,
-    };
+    let plan = Plan::new(Operation::Load, Intent::Load, order(mode));
     atomic::access(at, frame, &plan, |_| Effect::Keep)
 }
 
 #[inline(always)]
 fn store<T: Word>(at: *mut T, value: T, mode: c_int, frame: &Frame) {
-    let order = order(mode);
-    let plan = Plan {
-        intent: Intent::Write,
-        order,
-        failure: order,
-        operation: Operation::Store,
-        expected: None,
-        returns_value: false,
-    };
+    let plan = Plan::new(Operation::Store, Intent::Write, order(mode));
     atomic::access(at, frame, &plan, |_| Effect::Store(value));
 }
 
@@ -62,15 +46,7 @@ fn update<T: Word>(
     operation: Operation,
     change: impl Fn(T) -> T,
 ) -> T {
-    let order = order(mode);
-    let plan = Plan {
-        intent: Intent::Write,
-        order,
-        failure: order,
-        operation,
-        expected: None,
-        returns_value: true,
-    };
+    let plan = Plan::new(operation, Intent::Write, order(mode));
     atomic::access(at, frame, &plan, |old| Effect::Update(change(old)))
 }
 
@@ -86,14 +62,11 @@ fn cas<T: Word>(
     place: Option<*mut T>,
     weak: bool,
 ) -> T {
-    let value = expected.bits();
+    let intent = if weak { Intent::WeakCas } else { Intent::StrongCas };
     let plan = Plan {
-        intent: if weak { Intent::WeakCas(value) } else { Intent::StrongCas(value) },
-        order: order(success),
         failure: failed(failure),
-        operation: Operation::Cas,
         expected: place,
-        returns_value: place.is_none(),
+        ..Plan::new(Operation::Cas, intent(expected.bits()), order(success))
     };
     let effect = |old| if old == expected { Effect::Update(desired) } else { Effect::Keep };
     atomic::access(at, frame, &plan, effect)
