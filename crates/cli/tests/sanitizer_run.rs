@@ -1,0 +1,265 @@
+//! What `fencepost run` and `fencepost replay` do with a program that was built with the sanitizer: schedules
+//! and tokens, recordings, reports in files, suppressions, and programs and arguments that are not as they
+//! should be. What is found in which program is in `sanitizer.rs`.
+
+mod bench;
+
+use bench::{Bench, FOUND, Run, builds, installed, sources, text};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// The sequence lock needs two switches in the right places, and comes back from its token.
+#[test]
+fn schedules_find_and_repeat() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("seqlock.c") {
+        let program = bench.build(compiler, "seqlock.c", &[level], "program");
+        let options = ["--schedule", "pct:3", "--runs", "1000", "--until-found"];
+        let run = bench.run(&program, &options);
+        assert_eq!(run.code, Some(FOUND), "{compiler} {level}: {run:#?}");
+        let token = run.findings[0]["token"].as_str().expect("a token").to_string();
+        let again = bench.run(&program, &["--token", &token]);
+        assert_eq!(again.ids(), run.ids(), "{compiler} {level} {token}");
+    }
+}
+
+/// The same seed gives the same run, to the last switch, and another seed another one.
+#[test]
+fn schedules_repeat() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("order.c") {
+        let program = bench.build(compiler, "order.c", &[level], "program");
+        for schedule in ["random", "pct:3"] {
+            let printed = |seed: &str| {
+                let run = bench.run(&program, &["--schedule", schedule, "--seed", seed]);
+                assert_eq!(run.code, Some(0), "{compiler} {level} {schedule} {seed}: {run:#?}");
+                run.printed
+            };
+            let (first, other) = (printed("1"), printed("2"));
+            assert_ne!(first, other, "{compiler} {level} {schedule}");
+            for _ in 0..10 {
+                assert_eq!(printed("1"), first, "{compiler} {level} {schedule}");
+            }
+        }
+    }
+}
+
+/// A recording shows what the run showed.
+#[test]
+fn recordings() {
+    let bench = Bench::new();
+    for (source, define) in [
+        ("dekker.c", "-DBROKEN"),
+        ("peterson.c", "-DBROKEN"),
+        ("mp.c", "-DBROKEN"),
+        ("sync.c", "-DRACE"),
+        ("treiber.c", "-DFINE"),
+    ] {
+        for (compiler, level) in builds(source) {
+            let program = bench.build(compiler, source, &[level, define], "program");
+            let run = bench.run(&program, &["--record", "recording"]);
+            let mut command = bench.fencepost();
+            command.args(["replay", "--json", "recording"]);
+            let again = Run::new(&command.output().expect("fencepost runs"));
+            assert_eq!(again.ids(), run.ids(), "{compiler} {level} {source}\n{run:#?}\n{again:#?}");
+        }
+    }
+    let whole = std::fs::read(bench.path("recording")).expect("a recording");
+    std::fs::write(bench.path("cut"), &whole[..whole.len() / 2]).expect("a file");
+    std::fs::write(bench.path("other"), "something else").expect("a file");
+    for (name, says) in [("cut", "cut off"), ("other", "no recording"), ("missing", "cannot read")]
+    {
+        let output = bench.fencepost().args(["replay", name]).output().expect("fencepost runs");
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(text(&output.stderr).contains(says), "{name}: {}", text(&output.stderr));
+    }
+}
+
+/// Transactions that the program marks, judged by `fencepost serial`.
+#[test]
+fn transactions() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("bank.c") {
+        for (define, serializable) in [("-DWHOLE", true), ("-DSPLIT", false)] {
+            let program = bench.build(compiler, "bank.c", &[level, define], "program");
+            let mut always = true;
+            for seed in 0..20 {
+                let seed = seed.to_string();
+                let options = ["--schedule", "random", "--seed", &seed, "--record", "recording"];
+                assert_eq!(bench.run(&program, &options).code, Some(0), "no race, nothing stale");
+                let run = |arguments: &[&str]| {
+                    bench.fencepost().args(arguments).output().expect("fencepost runs")
+                };
+                let replayed = run(&["replay", "recording", "--transactions", "run.txt"]);
+                assert_eq!(replayed.status.code(), Some(0), "{}", text(&replayed.stderr));
+                let judged = run(&["serial", "run.txt"]);
+                let lines = std::fs::read_to_string(bench.path("run.txt")).expect("a file");
+                assert_eq!(lines.matches(" begin").count(), 2, "{lines}");
+                assert!(lines.contains("@bank.c:"), "{lines}");
+                match judged.status.code() {
+                    Some(0) => {}
+                    Some(1) => always = false,
+                    other => panic!("{other:?}: {}\n{lines}", text(&judged.stderr)),
+                }
+            }
+            assert_eq!(always, serializable, "{compiler} {level} {define}");
+        }
+    }
+}
+
+/// The faces that other commands have, about source files of the program.
+#[test]
+fn reports_in_files() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["peterson.c", "run.h"] {
+        std::fs::copy(sources().join(name), bench.path(name)).expect("a file");
+    }
+    let source = bench.path("peterson.c");
+    let faces = ["--html", "page.html", "--sarif", "found.sarif", "--junit", "found.xml"];
+    let read = |name: &str| std::fs::read_to_string(bench.path(name)).expect("a report");
+    for (define, code, failures) in [("-DBROKEN", FOUND, 2), ("-DFENCED", 0, 0)] {
+        let program =
+            bench.build("gcc", source.to_str().expect("a name"), &["-O1", define], "program");
+        let mut options = vec!["--schedule", "random", "--runs", "20"];
+        options.extend(faces);
+        let run = bench.run(&program, &options);
+        assert_eq!(run.code, Some(code), "{run:#?}");
+        let sarif: serde_json::Value = serde_json::from_str(&read("found.sarif")).expect("JSON");
+        let results = sarif["runs"][0]["results"].as_array().expect("results");
+        assert_eq!(results.is_empty(), code == 0, "{sarif:#}");
+        for result in results {
+            let location = &result["locations"][0]["physicalLocation"];
+            let file = location["artifactLocation"]["uri"].as_str().unwrap_or_default();
+            assert!(file.ends_with("peterson.c"), "{result:#}");
+            assert!(location["region"]["startLine"].as_u64().is_some_and(|line| line > 3));
+        }
+        let junit = read("found.xml");
+        assert_eq!(junit.matches("<failure").count(), failures, "{junit}");
+        let page = read("page.html");
+        assert_eq!(page.contains("may read a stale value"), code != 0);
+        assert_eq!(page.contains("atomic_int"), code != 0, "the source is shown");
+    }
+    let program = bench.path("program");
+    let run = bench.run(&program, &["--html", "/nowhere/at/all.html"]);
+    assert_eq!(run.code, Some(2), "{run:#?}");
+    assert!(run.complaints.contains("cannot write"), "{}", run.complaints);
+}
+
+/// Without `fencepost run` the program reports by itself.
+#[test]
+fn programs_report_by_themselves() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.build("gcc", "sb.c", &["-O1"], "program");
+    let run = |options: &str| {
+        let mut command = Command::new(&program);
+        command.current_dir(bench.folder.path()).env("FENCEPOST_OPTIONS", options);
+        command.output().expect("the program runs")
+    };
+    let usual = run("");
+    assert_eq!(usual.status.code(), Some(FOUND));
+    assert_eq!(text(&usual.stdout), "done\n");
+    assert!(text(&usual.stderr).contains("may read a stale value"), "{}", text(&usual.stderr));
+    assert!(text(&usual.stderr).contains("sb.c:"), "{}", text(&usual.stderr));
+    assert_eq!(run("exitcode=0").status.code(), Some(0));
+    assert_eq!(run("exitcode=7").status.code(), Some(7));
+    assert_eq!(run("report_robustness=0").status.code(), Some(0));
+    let logged = run("log_path=log");
+    assert_eq!(text(&logged.stderr), "");
+    let log = std::fs::read_dir(bench.folder.path())
+        .expect("the folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .find(|name| name.starts_with("log."));
+    assert!(log.is_some(), "a log with the process id in its name");
+    let elsewhere = run("log_path=/nowhere/at/all");
+    assert!(text(&elsewhere.stderr).contains("cannot write to"), "{}", text(&elsewhere.stderr));
+    assert!(text(&elsewhere.stderr).contains("stale value"), "findings are not lost");
+    assert!(text(&run("colour=blue").stderr).contains("cannot use `colour=blue`"));
+}
+
+#[test]
+fn suppressions_and_baselines() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.build("gcc", "peterson.c", &["-O1"], "program");
+    let all = bench.run(&program, &["--write-baseline", "known"]);
+    assert_eq!(all.code, Some(FOUND));
+    assert_eq!(bench.run(&program, &["--baseline", "known"]).code, Some(0));
+    std::fs::write(bench.path("rules"), "# the lock\nrace:work\nstale-read:peterson.c\n")
+        .expect("a file");
+    let some = bench.run(&program, &["--suppressions", "rules"]);
+    assert!(some.kinds.iter().all(|kind| kind == "stale-write"), "{some:#?}");
+    std::fs::write(bench.path("rules"), "*:work\n").expect("a file");
+    assert_eq!(bench.run(&program, &["--suppressions", "rules"]).code, Some(0));
+    std::fs::write(bench.path("rules"), "nonsense\n").expect("a file");
+    let bad = bench.run(&program, &["--suppressions", "rules"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.complaints.contains("rules:1"), "{}", bad.complaints);
+}
+
+#[test]
+fn bad_input() {
+    let bench = Bench::new();
+    let run =
+        |arguments: &[&str]| bench.fencepost().args(arguments).output().expect("fencepost runs");
+    let output = run(&["run", "/bin/true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nothing to check"), "{}", text(&output.stderr));
+    assert_eq!(run(&["run", "./no-such-program"]).status.code(), Some(2));
+    assert_eq!(run(&["run", "--token", "nonsense", "/bin/true"]).status.code(), Some(2));
+    assert_eq!(run(&["run", "--schedule", "fair", "/bin/true"]).status.code(), Some(2));
+    let mut none = bench.fencepost();
+    none.env("PATH", bench.folder.path()).env_remove("CC").args(["cc", "-c", "a.c"]);
+    let output = none.output().expect("fencepost runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no compiler found"), "{}", text(&output.stderr));
+    for (name, says, needs) in [
+        ("gcc", "gcc (GCC) 4.8.5 20150623", "is version 4: the sanitizer needs version 9 or newer"),
+        ("clang", "clang version 10.0.1", "is version 10: the sanitizer needs version 11 or newer"),
+    ] {
+        let old = bench.path(name);
+        std::fs::write(&old, format!("#!/bin/sh\necho '{says}'\n")).expect("a file");
+        std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).expect("a script");
+        let output = bench.fencepost().env("CC", &old).args(["cc", "-c", "a.c"]).output();
+        let output = output.expect("fencepost runs");
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(text(&output.stderr).contains(needs), "{}", text(&output.stderr));
+    }
+    let output = run(&["cc", "-static", "a.c", "-o", "a"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("-static"));
+}
+
+/// A crash or an endless program is reported as such, and what was found before is kept.
+#[test]
+fn crashes_and_timeouts() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let source = std::fs::read_to_string(sources().join("sb.c")).expect("the source");
+    std::fs::copy(sources().join("run.h"), bench.path("run.h")).expect("the header");
+    for (name, end, says) in
+        [("crash.c", "abort();", "SIGABRT"), ("endless.c", "for (;;) sched_yield();", "--timeout")]
+    {
+        let changed = source
+            .replace("puts(\"done\");", end)
+            .replace("atomic_int x", "#include <sched.h>\natomic_int x");
+        std::fs::write(bench.path(name), changed).expect("a file");
+        let program =
+            bench.build("gcc", bench.path(name).to_str().expect("a name"), &["-O1"], "program");
+        let mut command = bench.fencepost();
+        command.args(["run", "--json", "--timeout", "3s"]).arg(&program);
+        let run = Run::new(&command.output().expect("fencepost runs"));
+        assert_eq!(run.code, Some(FOUND), "{name}: {run:#?}");
+        assert!(run.complaints.contains(says), "{name}: {}", run.complaints);
+        assert_eq!(run.kinds, ["stale-read"], "{name}");
+    }
+}
