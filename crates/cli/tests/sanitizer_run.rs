@@ -180,6 +180,20 @@ fn programs_report_by_themselves() {
     assert!(text(&elsewhere.stderr).contains("cannot write to"), "{}", text(&elsewhere.stderr));
     assert!(text(&elsewhere.stderr).contains("stale value"), "findings are not lost");
     assert!(text(&run("colour=blue").stderr).contains("cannot use `colour=blue`"));
+    // Where nothing can be written, the program runs on and ends as it would.
+    let full = || std::fs::File::create("/dev/full").expect("a device");
+    let deaf = |options: &str| {
+        let mut command = Command::new(&program);
+        command.env("FENCEPOST_OPTIONS", options).stderr(full());
+        command.output().expect("the program runs")
+    };
+    for (options, code) in [("", FOUND), ("colour=blue", FOUND), ("record=/nowhere/at/all", 2)] {
+        assert_eq!(deaf(options).status.code(), Some(code), "{options}");
+    }
+    let mut nowhere = Command::new(&program);
+    nowhere.env("FENCEPOST_OPTIONS", "log_path=stdout").stdout(full());
+    let said = text(&nowhere.output().expect("the program runs").stderr);
+    assert!(said.starts_with("error: cannot write the report: "), "{said}");
 }
 
 #[test]

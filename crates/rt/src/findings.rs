@@ -334,13 +334,18 @@ fn print(findings: &str) {
 
 /// Without `fencepost` at hand, the lines as they are.
 fn fallback(findings: &str) {
-    eprintln!("fencepost: findings, as `fencepost report-raw` reads them:");
-    eprint!("{findings}");
+    complain("findings, as `fencepost report-raw` reads them:");
+    let _ = std::io::stderr().write_all(findings.as_bytes());
+}
+
+/// Writes to standard error. If nobody listens there, the program runs as it would without us.
+pub fn complain(message: &str) {
+    let _ = writeln!(std::io::stderr(), "fencepost: {message}");
 }
 
 /// Something is so wrong that the program cannot go on.
 pub fn die(message: &str) -> ! {
-    eprintln!("fencepost: {message}");
+    complain(message);
     // SAFETY: ends the process.
     unsafe { libc::_exit(2) }
 }

@@ -5,6 +5,7 @@ use super::filter::Filter;
 use super::finding::Collection;
 use super::symbols::Mapping;
 use super::{FOUND, text};
+use crate::terminal;
 use serde::Deserialize;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
@@ -129,17 +130,18 @@ pub fn report(args: &ReportRaw) -> Result<ExitCode, String> {
         new.iter().map(|&index| text::finding(&collection.findings[index])).collect();
     let summary = text::summary(&collection, 1);
     let report = format!("{report}{summary}\n");
-    match args.log_path.as_deref() {
-        None | Some("stderr") => eprint!("{report}"),
-        Some("stdout") => print!("{report}"),
+    let written = match args.log_path.as_deref() {
+        None | Some("stderr") => io::stderr().write_all(report.as_bytes()),
+        Some("stdout") => io::stdout().write_all(report.as_bytes()),
         Some(path) => {
             let path = format!("{path}.{}", args.pid.unwrap_or_default());
             let file = OpenOptions::new().append(true).create(true).open(&path);
-            if let Err(error) = file.and_then(|mut file| file.write_all(report.as_bytes())) {
-                eprintln!("fencepost: cannot write to {path}: {error}");
-                eprint!("{report}");
-            }
+            file.and_then(|mut file| file.write_all(report.as_bytes())).or_else(|error| {
+                terminal::complain(&format!("fencepost: cannot write to {path}: {error}"));
+                io::stderr().write_all(report.as_bytes())
+            })
         }
-    }
+    };
+    written.map_err(|error| format!("cannot write the report: {error}"))?;
     Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }

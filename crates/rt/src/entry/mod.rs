@@ -114,7 +114,7 @@ fn begin(text: &str) {
     }
     let (options, complaints) = Options::parse(text);
     for complaint in complaints {
-        eprintln!("fencepost: {complaint}");
+        findings::complain(&complaint);
     }
     memory::reserve();
     let record = options.record.clone();
