@@ -67,8 +67,18 @@ fn recordings() {
     let whole = std::fs::read(bench.path("recording")).expect("a recording");
     std::fs::write(bench.path("cut"), &whole[..whole.len() / 2]).expect("a file");
     std::fs::write(bench.path("other"), "something else").expect("a file");
-    for (name, says) in [("cut", "cut off"), ("other", "no recording"), ("missing", "cannot read")]
-    {
+    // A thread starts, and accesses none of eight bytes.
+    let nothing = b"fencepost recording 1\n\x00\x00\x0d\x00\x08\x00\x00";
+    std::fs::write(bench.path("damaged"), nothing).expect("a file");
+    for (name, says) in [
+        ("cut", "cut off"),
+        ("other", "no recording"),
+        ("missing", "cannot read"),
+        (
+            "damaged",
+            "damaged: the recording is damaged at byte 24: an event of what does not exist",
+        ),
+    ] {
         let output = bench.fencepost().args(["replay", name]).output().expect("fencepost runs");
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(text(&output.stderr).contains(says), "{name}: {}", text(&output.stderr));

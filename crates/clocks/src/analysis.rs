@@ -129,6 +129,11 @@ impl Analysis {
         self.threads.get(tid as usize).is_some_and(Option::is_some)
     }
 
+    /// Is there a number for one more thread?
+    pub fn has_room(&self) -> bool {
+        self.population.has_room()
+    }
+
     /// Is there an object with this number?
     pub fn has_object(&self, object: Object) -> bool {
         (object as usize) < self.objects.len()

@@ -158,8 +158,14 @@ impl Replay {
                 return Ok(self.plain(tid, address, mask, is_write, site));
             }
             Event::Clear { address, bytes } => {
-                for at in (address & !7..address.saturating_add(bytes)).step_by(8) {
-                    self.cells.remove(&at);
+                let gone = address & !7..address.saturating_add(bytes);
+                // Programs give back more memory than they ever touched.
+                if bytes / 8 > self.cells.len() as u64 {
+                    self.cells.retain(|at, _| !gone.contains(at));
+                } else {
+                    for at in gone.step_by(8) {
+                        self.cells.remove(&at);
+                    }
                 }
             }
             Event::Transaction { .. } | Event::End { .. } => {}
@@ -250,24 +256,27 @@ impl Replay {
     fn check(&self, event: &Event) -> Result<(), &'static str> {
         let thread = |tid: Tid| self.analysis.has_thread(tid);
         let ok = match *event {
-            Event::Start { parent } => parent.is_none_or(thread),
+            Event::Start { parent } => parent.is_none_or(thread) && self.analysis.has_room(),
             Event::Join { tid, child } => thread(tid) && thread(child) && tid != child,
-            Event::Retire { tid }
-            | Event::Fence { tid, .. }
-            | Event::Plain { tid, .. }
-            | Event::Transaction { tid, .. } => thread(tid),
+            Event::Retire { tid } | Event::Fence { tid, .. } | Event::Transaction { tid, .. } => {
+                thread(tid)
+            }
+            Event::Plain { tid, address, mask, .. } => {
+                thread(tid) && address.is_multiple_of(8) && mask != 0
+            }
             Event::Reset { loc, .. } | Event::Remove { loc } => self.is_live(loc),
             Event::Atomic { tid, loc, .. } => thread(tid) && self.is_live(loc),
             Event::RemoveObject { object } => self.analysis.has_object(object),
             Event::Release { tid, object } | Event::Acquire { tid, object } => {
                 thread(tid) && self.analysis.has_object(object)
             }
-            Event::Clear { bytes, .. } => bytes < 1 << 40,
-            Event::Location { .. } | Event::Judged { .. } | Event::Object | Event::End { .. } => {
-                true
-            }
+            Event::Location { .. }
+            | Event::Judged { .. }
+            | Event::Object
+            | Event::Clear { .. }
+            | Event::End { .. } => true,
         };
-        if ok { Ok(()) } else { Err("the recording speaks of something that does not exist") }
+        if ok { Ok(()) } else { Err("an event of what does not exist") }
     }
 }
 

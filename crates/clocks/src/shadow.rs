@@ -27,6 +27,8 @@ pub struct Cell {
 const MASK: u32 = 56;
 const THREAD: u32 = 44;
 const EPOCH: u64 = (1 << THREAD) - 1;
+/// How many threads there may be at a time: their numbers have so many bits here.
+pub const MOST_THREADS: usize = 1 << (MASK - THREAD);
 /// How many sets there may be; beyond, the last access is kept and the others are forgotten.
 const SETS: usize = 1 << 20;
 
@@ -41,13 +43,13 @@ impl Epoch {
 
     /// A thread's epoch, with no bytes yet.
     pub fn new(thread: u16, epoch: u64) -> Self {
-        debug_assert!(thread < 1 << (MASK - THREAD));
+        debug_assert!(usize::from(thread) < MOST_THREADS);
         Epoch(u64::from(thread) << THREAD | (epoch & EPOCH))
     }
 
     /// The thread.
     pub fn thread(self) -> u16 {
-        (self.0 >> THREAD & 0xfff) as u16
+        (self.0 >> THREAD & (MOST_THREADS as u64 - 1)) as u16
     }
 
     /// Its epoch.

@@ -13,7 +13,7 @@ use crate::access::Doubt;
 use crate::history::Published;
 use crate::knowledge::Knowledge;
 use crate::order::Order;
-use crate::shadow::Epoch;
+use crate::shadow::{Epoch, MOST_THREADS};
 use crate::vector::{NEAR, Vector};
 
 /// With so many threads, those that ended give their numbers to whoever comes.
@@ -381,6 +381,11 @@ impl Population {
         let follows = |old: &Thread| known.get(old.index()) >= old.vector.get(old.index());
         let crowded = self.count >= CROWD && !self.ended.is_empty();
         self.ended.iter().rposition(follows).or(crowded.then_some(0))
+    }
+
+    /// Is there a number for one more thread?
+    pub fn has_room(&self) -> bool {
+        self.count < MOST_THREADS || !self.ended.is_empty()
     }
 
     /// The thread has ended; its number may be used again.

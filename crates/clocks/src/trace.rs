@@ -273,6 +273,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Where the next event begins.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     fn number(&mut self) -> Result<u64, Unreadable> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {

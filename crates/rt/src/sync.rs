@@ -10,6 +10,7 @@ use crate::memory;
 use crate::schedule;
 use crate::state::{self, Created, Edge, Role};
 use crate::thread;
+use clocks::shadow::MOST_THREADS;
 use clocks::trace::Event;
 use libc::{c_int, c_void, pthread_t};
 use std::collections::HashMap;
@@ -283,7 +284,7 @@ pub unsafe fn create(
     };
     thread.refresh();
     let tid = clocks.tid();
-    if tid >= 1 << 12 {
+    if usize::from(tid) >= MOST_THREADS {
         findings::die("there are more than 4096 threads at a time");
     }
     let task = Box::new(Task { start, argument, clocks, registered: AtomicU32::new(0) });

@@ -27,9 +27,15 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let mut replay = clocks::replay::Replay::new(rt::options::Options::default().history_size);
     let mut shown = Vec::new();
     let mut end = None;
-    for event in Reader::new(&bytes).map_err(unreadable)? {
+    let mut reader = Reader::new(&bytes).map_err(unreadable)?;
+    let mut at = reader.at();
+    while let Some(event) = reader.next() {
         let event = event.map_err(unreadable)?;
-        shown.extend(replay.tell(&event).map_err(|why| format!("{name}: {why}"))?);
+        let told = replay.tell(&event);
+        shown.extend(
+            told.map_err(|why| format!("{}: {why}", unreadable(Unreadable::Nonsense(at))))?,
+        );
+        at = reader.at();
         if let Event::End { nodes, maps } = event {
             end = Some((nodes, maps));
         }
