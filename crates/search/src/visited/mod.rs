@@ -15,18 +15,16 @@
 //! before it, so that the states with one core form a list: an antichain, since states that a new
 //! one covers are taken out. Lists are changed under one of a few locks, chosen by the core's hash.
 
+mod arena;
+
+use arena::{Arena, Cells, INDEX_BITS, zeroed};
 use memmap2::MmapMut;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use xxhash_rust::xxh3::xxh3_64;
 
-const INDEX_BITS: u32 = 32;
+/// Bits of an [`Id`], the worker before the index.
 const ID_BITS: u32 = 40;
-/// The first chunk of an arena has this many states (as a power of two), each further one twice
-/// as many as the one before.
-const FIRST_CHUNK: u32 = 10;
-const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK + 1) as usize;
-
 /// How many locks guard the lists of states with equal cores.
 const LOCKS: usize = 256;
 /// How many states are moved together when the table grows.
@@ -60,122 +58,6 @@ impl Id {
     }
 }
 
-/// The states one worker inserted, in order. Only that worker appends; everyone reads. Workers
-/// count for themselves, each on cache lines of its own.
-#[repr(align(128))]
-struct Arena {
-    /// Where each chunk starts, once it is there.
-    chunks: [AtomicPtr<u8>; CHUNKS],
-    /// The chunks' memory, which goes when the arena does.
-    memory: Mutex<Vec<MmapMut>>,
-    len: AtomicU32,
-    /// Slots of the table that the worker claimed.
-    used: AtomicU32,
-    /// States from here on belong to the level being built.
-    level_start: AtomicU32,
-}
-
-/// How states lie in an arena.
-#[derive(Clone, Copy, Debug)]
-struct Cells {
-    /// Bytes of a state.
-    width: usize,
-    /// How many of them are core.
-    core: usize,
-    /// Bytes from one state to the next: with monitor bits, a link comes before each.
-    stride: usize,
-}
-
-impl Cells {
-    const LINK: usize = size_of::<u64>();
-
-    fn new(width: usize, core: usize) -> Self {
-        let stride = match core == width {
-            true => width,
-            false => (Cells::LINK + width).next_multiple_of(Cells::LINK),
-        };
-        Cells { width, core, stride }
-    }
-
-    #[inline(always)]
-    fn has_links(self) -> bool {
-        self.core < self.width
-    }
-
-    #[inline(always)]
-    fn state_offset(self) -> usize {
-        if self.has_links() { Cells::LINK } else { 0 }
-    }
-}
-
-impl Arena {
-    fn new() -> Self {
-        Arena {
-            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
-            memory: Mutex::new(Vec::new()),
-            len: AtomicU32::new(0),
-            used: AtomicU32::new(0),
-            level_start: AtomicU32::new(0),
-        }
-    }
-
-    /// Chunk `k` holds the indices `2^(FIRST+k) - 2^FIRST ..`, so position is a matter of bits.
-    #[inline(always)]
-    fn position(index: u32) -> (usize, usize) {
-        let shifted = u64::from(index) + (1 << FIRST_CHUNK);
-        let log = 63 - shifted.leading_zeros();
-        ((log - FIRST_CHUNK) as usize, (shifted - (1 << log)) as usize)
-    }
-
-    #[inline(always)]
-    fn cell(&self, index: u32, cells: Cells) -> *mut u8 {
-        let (chunk, offset) = Arena::position(index);
-        let base = self.chunks[chunk].load(Ordering::Acquire);
-        // SAFETY: the chunk has room for `2^(FIRST+chunk)` cells and `offset` is below that.
-        unsafe { base.add(offset * cells.stride) }
-    }
-
-    /// Writes `state` behind the last one without counting it yet.
-    ///
-    /// # Safety
-    /// Only the arena's own worker may call this.
-    #[inline(always)]
-    unsafe fn stage(&self, state: &[u8], cells: Cells) -> u32 {
-        let index = self.len.load(Ordering::Relaxed);
-        let (chunk, _) = Arena::position(index);
-        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
-            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk));
-            self.chunks[chunk].store(memory.as_mut_ptr(), Ordering::Release);
-            self.memory.lock().expect("no worker panics with an arena").push(memory);
-        }
-        // SAFETY: the cell exists; no one reads it before its id is published, and no one else
-        // writes it.
-        unsafe {
-            let to = self.cell(index, cells).add(cells.state_offset());
-            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
-        }
-        index
-    }
-
-    #[inline(always)]
-    fn get(&self, index: u32, cells: Cells) -> &[u8] {
-        // SAFETY: ids are published (with release ordering) only after their cell was written, and
-        // states are never written again nor moved while `self` lives.
-        unsafe {
-            let from = self.cell(index, cells).add(cells.state_offset());
-            std::slice::from_raw_parts(from, cells.width)
-        }
-    }
-
-    /// The link before a state.
-    #[inline(always)]
-    fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
-        debug_assert!(cells.has_links());
-        // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
-        unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
-    }
-}
-
 /// The hash table. Looking states up is random access all over it, so it lies on huge pages where
 /// the system has them: with small ones, every look-up would miss the address cache as well.
 struct Table {
@@ -193,18 +75,6 @@ impl Table {
         // SAFETY: mapped memory is aligned to pages, zeroed, and only accessed as atomics.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.mask + 1) }
     }
-}
-
-/// Memory from the system, full of zeros.
-fn zeroed(bytes: usize) -> MmapMut {
-    let memory = MmapMut::map_anon(bytes)
-        .unwrap_or_else(|error| panic!("no memory for {bytes} bytes of states: {error}"));
-    #[cfg(target_os = "linux")]
-    if bytes >= 1 << 21 {
-        // Only advice: without huge pages everything works, more slowly.
-        let _ = memory.advise(memmap2::Advice::HugePage);
-    }
-    memory
 }
 
 /// The set.

@@ -1,0 +1,147 @@
+//! Where states lie: back to back in memory that never moves, so that they can be read while their owner
+//! appends more.
+//!
+//! An arena is a sequence of chunks, each twice as large as the one before. Which chunk an index falls into
+//! follows from its highest bit, no state is ever copied to make room, and about half of the memory at most is
+//! spare; the system provides it when it is first touched.
+
+use memmap2::MmapMut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Bits of an index.
+pub const INDEX_BITS: u32 = 32;
+/// The first chunk of an arena has this many states (as a power of two), each further one twice
+/// as many as the one before.
+const FIRST_CHUNK: u32 = 10;
+/// Enough for every index.
+const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK + 1) as usize;
+
+/// How states lie in an arena.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells {
+    /// Bytes of a state.
+    pub width: usize,
+    /// How many of them are core.
+    pub core: usize,
+    /// Bytes from one state to the next: with monitor bits, a link comes before each.
+    pub stride: usize,
+}
+
+impl Cells {
+    const LINK: usize = size_of::<u64>();
+
+    pub fn new(width: usize, core: usize) -> Self {
+        let stride = match core == width {
+            true => width,
+            false => (Cells::LINK + width).next_multiple_of(Cells::LINK),
+        };
+        Cells { width, core, stride }
+    }
+
+    #[inline(always)]
+    pub fn has_links(self) -> bool {
+        self.core < self.width
+    }
+
+    #[inline(always)]
+    fn state_offset(self) -> usize {
+        if self.has_links() { Cells::LINK } else { 0 }
+    }
+}
+
+/// The states one worker inserted, in order. Only that worker appends; everyone reads. Workers
+/// count for themselves, each on cache lines of its own.
+#[repr(align(128))]
+pub struct Arena {
+    /// Where each chunk starts, once it is there.
+    chunks: [AtomicPtr<u8>; CHUNKS],
+    /// The chunks' memory, which goes when the arena does.
+    memory: Mutex<Vec<MmapMut>>,
+    /// How many there are.
+    pub len: AtomicU32,
+    /// Slots of the table that the worker claimed.
+    pub used: AtomicU32,
+    /// States from here on belong to the level being built.
+    pub level_start: AtomicU32,
+}
+
+impl Arena {
+    pub fn new() -> Self {
+        Arena {
+            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            memory: Mutex::new(Vec::new()),
+            len: AtomicU32::new(0),
+            used: AtomicU32::new(0),
+            level_start: AtomicU32::new(0),
+        }
+    }
+
+    /// Chunk `k` holds the indices `2^(FIRST+k) - 2^FIRST ..`, so position is a matter of bits.
+    #[inline(always)]
+    fn position(index: u32) -> (usize, usize) {
+        let shifted = u64::from(index) + (1 << FIRST_CHUNK);
+        let log = 63 - shifted.leading_zeros();
+        ((log - FIRST_CHUNK) as usize, (shifted - (1 << log)) as usize)
+    }
+
+    #[inline(always)]
+    pub fn cell(&self, index: u32, cells: Cells) -> *mut u8 {
+        let (chunk, offset) = Arena::position(index);
+        let base = self.chunks[chunk].load(Ordering::Acquire);
+        // SAFETY: the chunk has room for `2^(FIRST+chunk)` cells and `offset` is below that.
+        unsafe { base.add(offset * cells.stride) }
+    }
+
+    /// Writes `state` behind the last one without counting it yet.
+    ///
+    /// # Safety
+    /// Only the arena's own worker may call this.
+    #[inline(always)]
+    pub unsafe fn stage(&self, state: &[u8], cells: Cells) -> u32 {
+        let index = self.len.load(Ordering::Relaxed);
+        let (chunk, _) = Arena::position(index);
+        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
+            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk));
+            self.chunks[chunk].store(memory.as_mut_ptr(), Ordering::Release);
+            self.memory.lock().expect("no worker panics with an arena").push(memory);
+        }
+        // SAFETY: the cell exists; no one reads it before its id is published, and no one else
+        // writes it.
+        unsafe {
+            let to = self.cell(index, cells).add(cells.state_offset());
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
+        }
+        index
+    }
+
+    #[inline(always)]
+    pub fn get(&self, index: u32, cells: Cells) -> &[u8] {
+        // SAFETY: ids are published (with release ordering) only after their cell was written, and
+        // states are never written again nor moved while `self` lives.
+        unsafe {
+            let from = self.cell(index, cells).add(cells.state_offset());
+            std::slice::from_raw_parts(from, cells.width)
+        }
+    }
+
+    /// The link before a state.
+    #[inline(always)]
+    pub fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
+        debug_assert!(cells.has_links());
+        // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
+        unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
+    }
+}
+
+/// Memory from the system, full of zeros.
+pub fn zeroed(bytes: usize) -> MmapMut {
+    let memory = MmapMut::map_anon(bytes)
+        .unwrap_or_else(|error| panic!("no memory for {bytes} bytes of states: {error}"));
+    #[cfg(target_os = "linux")]
+    if bytes >= 1 << 21 {
+        // Only advice: without huge pages everything works, more slowly.
+        let _ = memory.advise(memmap2::Advice::HugePage);
+    }
+    memory
+}
