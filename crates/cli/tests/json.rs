@@ -4,6 +4,7 @@ mod run;
 
 use run::{Desk, Run, run_at_root};
 use serde_json::Value;
+use std::process::Command;
 
 /// The fields of every object, in order.
 const FIELDS: [&str; 11] = [
@@ -160,6 +161,30 @@ fn exit_codes_of_many_files() {
     assert_eq!(code(&format!("--limit-states 25 {holds}")), Some(3));
     assert_eq!(code(&format!("--limit-states 25 {violated} {holds}")), Some(1));
     assert_eq!(code(&format!("{holds} nowhere.fp {violated}")), Some(2));
+}
+
+/// Less memory than `--limit-memory` allows is a limit like any other, not a crash.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_the_system_does_not_have() {
+    let desk = Desk::with(
+        "max_value 63; atomic x, y;
+         thread a { local r; while (1) { r = x.load(); y.store(r + 1); } }
+         thread b { local r, s; while (1) { r = y.load(); s = x.load(); x.store(r * 3 + s); } }
+         thread c { local r, s; while (1) { r = x.load(); s = y.load(); y.store(r * 5 + s); } }",
+    );
+    for jobs in ["1", "2"] {
+        let output = Command::new("sh")
+            .args(["-c", "ulimit -v 60000 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fencepost")])
+            .args(["check", "--json", "--model", "sc", "--jobs", jobs, "t.fp"])
+            .current_dir(desk.path())
+            .output()
+            .expect("the binary runs");
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!(answer["verdict"], "undecided");
+        assert_eq!(answer["error"], "the limit on memory was reached");
+    }
 }
 
 /// The validator for a schema in `docs/`.

@@ -149,7 +149,7 @@ impl<M: Model> Shared<'_, M> {
         let Limits { states, memory, time, depth } = self.limits;
         let hit = if states.is_some_and(|max| self.visited.len() > max) {
             Limit::States
-        } else if memory.is_some_and(|max| self.visited.bytes() > max) {
+        } else if self.visited.is_full() || memory.is_some_and(|max| self.visited.bytes() > max) {
             Limit::Memory
         } else if time.is_some_and(|max| self.start.elapsed() > max) {
             Limit::Time
@@ -179,7 +179,7 @@ impl<M: Model> Shared<'_, M> {
                 return;
             }
             let mut next = parents.start;
-            while next < parents.end {
+            while next < parents.end && !self.visited.is_full() {
                 let mut insert = Insert {
                     shared: self,
                     worker: self.visited.enter(me),
@@ -324,7 +324,7 @@ pub fn explore<M: Model>(
         })
         .collect();
     // A search that ended by itself was not cut short, however large it had grown.
-    let exhausted = progress.waiting == 0;
+    let exhausted = progress.waiting == 0 && !shared.visited.is_full();
     let limit = shared.limit.lock().expect("workers are gone").filter(|_| !exhausted);
     Report { findings, progress, limit, exhausted }
 }

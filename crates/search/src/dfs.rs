@@ -102,13 +102,13 @@ pub fn explore<M: Model>(
         let done = answered && options.stop.is_due(visited.len());
         let popped = if done { None } else { stack.pop() };
         steps += 1;
-        if steps.is_multiple_of(64) || popped.is_none() {
+        if steps.is_multiple_of(64) || popped.is_none() || visited.is_full() {
             report.progress = progress(stack.len());
             let limits = &options.limits;
             let now = &report.progress;
             if limits.states.is_some_and(|max| now.states > max) {
                 report.limit = Some(Limit::States);
-            } else if limits.memory.is_some_and(|max| now.bytes > max) {
+            } else if visited.is_full() || limits.memory.is_some_and(|max| now.bytes > max) {
                 report.limit = Some(Limit::Memory);
             } else if limits.time.is_some_and(|max| now.elapsed > max) {
                 report.limit = Some(Limit::Time);
@@ -120,8 +120,10 @@ pub fn explore<M: Model>(
         }
         let Some((id, depth)) = popped else {
             // A search that ended by itself was not cut short, however large it had grown.
-            report.exhausted = stack.is_empty() && !too_deep;
-            report.limit = too_deep.then_some(Limit::Depth);
+            let full = visited.is_full();
+            report.exhausted = stack.is_empty() && !too_deep && !full;
+            report.limit =
+                if full { Some(Limit::Memory) } else { too_deep.then_some(Limit::Depth) };
             break;
         };
         if report.limit.is_some() {

@@ -164,7 +164,7 @@ pub struct Limits {
 pub enum Limit {
     /// [`Limits::states`]
     States,
-    /// [`Limits::memory`]
+    /// [`Limits::memory`], or what the system has
     Memory,
     /// [`Limits::time`]
     Time,

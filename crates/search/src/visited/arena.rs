@@ -14,8 +14,8 @@ pub const INDEX_BITS: u32 = 32;
 /// The first chunk of an arena has this many states (as a power of two), each further one twice
 /// as many as the one before.
 const FIRST_CHUNK: u32 = 10;
-/// Enough for every index.
-const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK + 1) as usize;
+/// Enough for all indices but the last few.
+const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK) as usize;
 
 /// How states lie in an arena.
 #[derive(Clone, Copy, Debug)]
@@ -93,17 +93,19 @@ impl Arena {
         unsafe { base.add(offset * cells.stride) }
     }
 
-    /// Writes `state` behind the last one without counting it yet.
+    /// Writes `state` behind the last one without counting it yet; none if there is no memory or no index
+    /// for it.
     ///
     /// # Safety
     /// Only the arena's own worker may call this.
     #[inline(always)]
-    pub unsafe fn stage(&self, state: &[u8], cells: Cells) -> u32 {
+    pub unsafe fn stage(&self, state: &[u8], cells: Cells) -> Option<u32> {
         let index = self.len.load(Ordering::Relaxed);
         let (chunk, _) = Arena::position(index);
-        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
-            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk));
-            self.chunks[chunk].store(memory.as_mut_ptr(), Ordering::Release);
+        let start = self.chunks.get(chunk)?;
+        if start.load(Ordering::Relaxed).is_null() {
+            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk))?;
+            start.store(memory.as_mut_ptr(), Ordering::Release);
             self.memory.lock().expect("no worker panics with an arena").push(memory);
         }
         // SAFETY: the cell exists; no one reads it before its id is published, and no one else
@@ -112,7 +114,7 @@ impl Arena {
             let to = self.cell(index, cells).add(cells.state_offset());
             std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
         }
-        index
+        Some(index)
     }
 
     #[inline(always)]
@@ -134,14 +136,13 @@ impl Arena {
     }
 }
 
-/// Memory from the system, full of zeros.
-pub fn zeroed(bytes: usize) -> MmapMut {
-    let memory = MmapMut::map_anon(bytes)
-        .unwrap_or_else(|error| panic!("no memory for {bytes} bytes of states: {error}"));
+/// Memory from the system, full of zeros, if there is so much left.
+pub fn zeroed(bytes: usize) -> Option<MmapMut> {
+    let memory = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     if bytes >= 1 << 21 {
         // Only advice: without huge pages everything works, more slowly.
         let _ = memory.advise(memmap2::Advice::HugePage);
     }
-    memory
+    Some(memory)
 }

@@ -19,7 +19,7 @@ mod arena;
 
 use arena::{Arena, Cells, INDEX_BITS, zeroed};
 use memmap2::MmapMut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -66,8 +66,9 @@ struct Table {
 }
 
 impl Table {
-    fn new(capacity: usize) -> Self {
-        Table { memory: zeroed(capacity * size_of::<AtomicU64>()), mask: capacity - 1 }
+    fn new(capacity: usize) -> Option<Self> {
+        let memory = zeroed(capacity * size_of::<AtomicU64>())?;
+        Some(Table { memory, mask: capacity - 1 })
     }
 
     #[inline(always)]
@@ -83,6 +84,8 @@ pub struct Visited {
     arenas: Box<[Arena]>,
     table: RwLock<Table>,
     locks: Box<[Mutex<()>]>,
+    /// Has the system no more memory?
+    full: AtomicBool,
 }
 
 impl Visited {
@@ -92,8 +95,9 @@ impl Visited {
         Visited {
             cells: Cells::new(width, core),
             arenas: (0..workers).map(|_| Arena::new()).collect(),
-            table: RwLock::new(Table::new(1 << 13)),
+            table: RwLock::new(Table::new(1 << 13).expect("there are 64 KiB to begin with")),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            full: AtomicBool::new(false),
         }
     }
 
@@ -118,6 +122,12 @@ impl Visited {
     #[inline(always)]
     fn link(&self, id: Id) -> &AtomicU64 {
         self.arenas[id.worker as usize].link(id.index, self.cells)
+    }
+
+    /// Has the system no more memory? Then states are missing, and who inserts more must stop soon: the table
+    /// does not grow.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
     }
 
     /// How many states `worker` inserted.
@@ -153,13 +163,16 @@ impl Visited {
         Worker { set: self, table, worker: worker as u32, until }
     }
 
-    /// Doubles the table if it is crowded. Waits for all workers to leave.
+    /// Doubles the table if it is crowded and there is memory for it. Waits for all workers to leave.
     pub fn grow(&self) {
         let mut table = self.table.write().expect("no worker panics with the table");
         if !crowded(self.used(), table.slots().len()) {
             return;
         }
-        let wider = Table::new(table.slots().len() * 2);
+        let Some(wider) = Table::new(table.slots().len() * 2) else {
+            self.full.store(true, Ordering::Relaxed);
+            return;
+        };
         let ids = table.slots().iter().filter_map(|old| Id::from_bits(old.load(Ordering::Relaxed)));
         let mut ids = ids.peekable();
         // A few at a time, so that the memory one needs is on its way while others are moved.
@@ -222,7 +235,8 @@ impl Worker<'_> {
         self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) > self.until
     }
 
-    /// Inserts `state`; its id if it is new, and not covered by a state in the set.
+    /// Inserts `state`; its id if it is new, not covered by a state in the set, and there is memory
+    /// for it.
     #[inline]
     pub fn insert(&self, state: &[u8]) -> Option<Id> {
         self.insert_hashed(state, self.hash(state))
@@ -259,6 +273,17 @@ impl Worker<'_> {
         }
     }
 
+    /// Writes `state` where it will be if it is inserted.
+    #[inline(always)]
+    fn stage(&self, state: &[u8]) -> Option<u32> {
+        // SAFETY: `Worker`s with this number are made one at a time, by their own thread.
+        let index = unsafe { self.set.arenas[self.worker as usize].stage(state, self.set.cells) };
+        if index.is_none() {
+            self.set.full.store(true, Ordering::Relaxed);
+        }
+        index
+    }
+
     /// Counts the state staged last.
     #[inline(always)]
     fn commit(&self, index: u32) -> Id {
@@ -274,13 +299,11 @@ impl Worker<'_> {
     }
 
     fn insert_equal(&self, state: &[u8], hash: u64) -> Option<Id> {
-        let arena = &self.set.arenas[self.worker as usize];
         let mut at = home(hash, self.table.mask);
         loop {
             let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
-                // SAFETY: `Worker`s with this number are made one at a time, by their own thread.
-                let index = unsafe { arena.stage(state, self.set.cells) };
+                let index = self.stage(state)?;
                 let own = slot(hash, Id { worker: self.worker, index });
                 match self.claim(at, own) {
                     Ok(()) => return Some(self.commit(index)),
@@ -315,8 +338,7 @@ impl Worker<'_> {
         loop {
             let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
-                // SAFETY: as in `insert_equal`.
-                let index = unsafe { arena.stage(state, cells) };
+                let index = self.stage(state)?;
                 arena.link(index, cells).store(0, Ordering::Relaxed);
                 let own = slot(hash, Id { worker: self.worker, index });
                 match self.claim(at, own) {
@@ -328,8 +350,7 @@ impl Worker<'_> {
                 && self.set.get(head)[..cells.core] == *core
             {
                 let rest = self.without_covered(head, monitor)?;
-                // SAFETY: as in `insert_equal`.
-                let index = unsafe { arena.stage(state, cells) };
+                let index = self.stage(state)?;
                 arena.link(index, cells).store(rest, Ordering::Relaxed);
                 let own = slot(hash, Id { worker: self.worker, index });
                 self.table.slots()[at].store(own, Ordering::Release);
@@ -467,5 +488,16 @@ mod tests {
         assert!(set.is_covered(large) && !set.is_covered(other) && !set.is_covered(larger));
         assert_eq!(worker.insert(&[7, 0b1100, 1]), None);
         assert_eq!(set.len(), 5);
+    }
+
+    /// Without memory for a state the set says so, and takes no other instead.
+    #[test]
+    fn says_when_there_is_no_memory() {
+        // The first chunk alone would fill more than the address space.
+        let set = Visited::new(1 << 40, 1 << 40, 1);
+        let worker = set.enter(0);
+        assert!(!set.is_full());
+        assert_eq!(worker.insert_hashed(&[1], 1), None);
+        assert!(set.is_full() && set.len() == 0);
     }
 }
