@@ -163,27 +163,34 @@ fn exit_codes_of_many_files() {
     assert_eq!(code(&format!("{holds} nowhere.fp {violated}")), Some(2));
 }
 
-/// Less memory than `--limit-memory` allows is a limit like any other, not a crash.
+/// What the system does not provide is no reason to crash: too little memory is a limit like any other, and too
+/// few threads do the work of all. No thread has a stack of 64 terabytes.
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_that_the_system_does_not_have() {
+fn too_little_memory_and_too_few_threads() {
     let desk = Desk::with(
         "max_value 63; atomic x, y;
          thread a { local r; while (1) { r = x.load(); y.store(r + 1); } }
          thread b { local r, s; while (1) { r = y.load(); s = x.load(); x.store(r * 3 + s); } }
          thread c { local r, s; while (1) { r = x.load(); s = y.load(); y.store(r * 5 + s); } }",
     );
-    for jobs in ["1", "2"] {
+    let no_threads = "export RUST_MIN_STACK=70368744177664";
+    for (poverty, options, limit) in [
+        ("ulimit -v 60000", "--jobs 1", "memory"),
+        ("ulimit -v 60000", "--jobs 2", "memory"),
+        (no_threads, "--jobs 4 --limit-states 100k", "states"),
+    ] {
+        let script = format!("{poverty}; exec \"$0\" check --json --model sc {options} t.fp");
         let output = Command::new("sh")
-            .args(["-c", "ulimit -v 60000 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fencepost")])
-            .args(["check", "--json", "--model", "sc", "--jobs", jobs, "t.fp"])
+            .args(["-c", &script, env!("CARGO_BIN_EXE_fencepost")])
             .current_dir(desk.path())
             .output()
-            .expect("the binary runs");
-        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+            .expect("the shell runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{poverty}, {options}: {said}");
         let answer: Value = serde_json::from_slice(&output.stdout).expect("one object");
-        assert_eq!(answer["verdict"], "undecided");
-        assert_eq!(answer["error"], "the limit on memory was reached");
+        assert_eq!(answer["verdict"], "undecided", "{poverty}, {options}");
+        assert_eq!(answer["error"], format!("the limit on {limit} was reached"));
     }
 }
 

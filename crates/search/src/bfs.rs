@@ -298,16 +298,19 @@ pub fn explore<M: Model>(
         }
         shared.visited.start_level();
         done = level.ranges.iter().map(|range| range.end).collect();
-        if jobs == 1 || level.len() < WORTH_SHARING {
-            shared.work(0, &mut hands[0], &level);
-        } else {
-            std::thread::scope(|scope| {
-                for (me, hand) in hands.iter_mut().enumerate() {
-                    let (shared, level) = (&shared, &level);
-                    scope.spawn(move || shared.work(me, hand, level));
+        let (own, others) = hands.split_at_mut(1);
+        let others = if level.len() < WORTH_SHARING { &mut [] } else { others };
+        std::thread::scope(|scope| {
+            let (shared, level) = (&shared, &level);
+            for (hand, me) in others.iter_mut().zip(1..) {
+                let work = move || shared.work(me, hand, level);
+                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    // The system allows no more threads: those there are share the work.
+                    break;
                 }
-            });
-        }
+            }
+            shared.work(0, &mut own[0], level);
+        });
         shared.depth.fetch_add(1, Ordering::Relaxed);
     }
     let progress = shared.progress();
