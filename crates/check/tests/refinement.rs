@@ -1,7 +1,7 @@
 //! Refinement: inclusion against explicit determinisation on random automata, and the verdicts of the
 //! corpus.
 
-use check::refinement::inclusion::{Automaton, Outcome, SILENT, Symbol, compare};
+use check::refinement::inclusion::{Automaton, Outcome, SILENT, StepSink, Symbol, compare};
 use check::refinement::{Answer, Settings, Verdict, refines};
 use lang::library::{Pair, Project, parse};
 use model::memory::prc11::view::Finding;
@@ -66,9 +66,9 @@ impl Automaton for Explicit {
         sink(&[0], None);
     }
 
-    fn steps(&mut self, state: &[u8], sink: &mut dyn FnMut(Symbol, &[u8], Option<()>)) {
+    fn steps(&mut self, state: &[u8], sink: StepSink<()>) {
         for &(symbol, to) in &self.edges[state[0] as usize] {
-            sink(symbol, &[to as u8], None);
+            sink([symbol, SILENT], &[to as u8], None);
         }
     }
 }
@@ -222,7 +222,7 @@ fn reductions_change_nothing() {
         for pair in &project(&files, None).pairs {
             let settings = Settings { pending: 2, ..Settings::default() };
             let with = ask(pair, settings);
-            let without = ask(pair, Settings { reduce: false, ..settings });
+            let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
             assert_eq!(verdict(&without), expected, "{files:?} without reductions");
             if let (Verdict::Differs(a), Verdict::Differs(b)) = (&with.verdict, &without.verdict) {
                 let length = |run: &[check::refinement::Event]| {
@@ -293,7 +293,7 @@ fn reductions_change_nothing_at_random() {
             let settings = Settings { pending: 2, literal, ..Settings::default() };
             let pair = &project.pairs[0];
             let with = ask(pair, settings);
-            let without = ask(pair, Settings { reduce: false, ..settings });
+            let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
             assert_eq!(verdict(&with), verdict(&without), "seed {seed}:\n{text}");
             match (&with.verdict, &without.verdict) {
                 (Verdict::Differs(a), Verdict::Differs(b)) => {
@@ -308,6 +308,99 @@ fn reductions_change_nothing_at_random() {
         }
     }
     assert!(refining > 5 && differing > 5, "one-sided: {refining} and {differing}");
+}
+
+/// A specification whose threads always see the newest of everything, and a library like it but for
+/// some changes.
+fn random_locked_pair(seed: u64) -> String {
+    let mut random = Generator { state: seed ^ 0x10c4 };
+    let part = |random: &mut Generator| {
+        let (lock, cell) = (random.pick(&["l", "m"]), random.pick(&["x", "y"]));
+        match random.below(6) {
+            0 => format!("acquire({lock}); d.nastore({}); release({lock});", random.below(2)),
+            1 => format!("acquire({lock}); a = d.naload(); release({lock});"),
+            2 => format!("acquire({lock}); release({lock});"),
+            3 => format!("BCAS({cell}, {}, {}, acq, rel);", random.below(2), random.below(2)),
+            _ => format!("a = exchange({cell}, {}, acq, rel);", random.below(2)),
+        }
+    };
+    let body = |random: &mut Generator| {
+        let (first, second) = (part(random), part(random));
+        let result = random.pick(&["a", "a", "0"]);
+        match random.below(3) {
+            0 => format!("{first} return({result});"),
+            1 => format!("{first} {second} return({result});"),
+            _ => format!(
+                "oneof ( {{ {first} {second} }} {{ {second} {first} }} ); return({result});"
+            ),
+        }
+    };
+    let change = |body: String, random: &mut Generator| match random.below(9) {
+        0 => body.replacen("acq, rel", "rlx, rlx", 1),
+        1 => body.replacen("acq, rel", "acq, rlx", 1),
+        2 => body.replacen("acq, rel", "rlx, rel", 1),
+        3 => body.replacen("acquire(l);", "x.store(1, rel);", 1),
+        4 => body.replacen("a = exchange(x, 1, acq, rel)", "a = x.load(acq)", 1),
+        5 => body.replacen("a = exchange(y, 0, acq, rel)", "y.store(0, rel)", 1),
+        6 => format!("fence(upd); {body}"),
+        7 => body.replacen("(m)", "(l)", 2),
+        _ => body,
+    };
+    let specification = [body(&mut random), body(&mut random)];
+    let library = specification.clone().map(|body| match random.below(4) {
+        0 => part(&mut random) + " return(a);",
+        _ => change(body, &mut random),
+    });
+    let text = |kind: &str, [f, g]: [String; 2]| {
+        format!(
+            "{kind} lib {{ atomic l, m, x, y; na d; method f() {{ local a; {f} }} \
+             method g() {{ local a; {g} }} }}\n"
+        )
+    };
+    let client = random.pick(&[
+        "client { thread p { f(); f(); } thread q { g(); } }",
+        "client { thread p { while (1) { f(); } } thread q { while (1) { g(); } } }",
+        "client { thread p { f(); } thread q { g(); } thread r { f(); } }",
+        "client { thread p { f(); } thread q { g(); } thread r { g(); } }",
+        "client { thread p { f(); } thread q { oneof ( { f(); } { g(); } ); } thread r { g(); g(); } }",
+    ]);
+    format!("max_value 1;\n{}{}{client}\n", text("library", library), text("spec", specification))
+}
+
+/// Catches a search on demand that overlooks a history: what it shows must be so if markers
+/// propagate at any time. More of them than in the ordinary run: `REFINE_PAIRS=1000`.
+#[test]
+fn on_demand_agrees() {
+    let (mut refining, mut differing, mut cheaper) = (0, 0, 0);
+    let pairs = std::env::var("REFINE_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    for seed in 0..pairs {
+        let text = random_locked_pair(seed);
+        let project = parse(&[("random.fp".to_string(), text.clone())], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        for (literal, pending) in [(false, 1), (true, 2)] {
+            let settings = Settings { pending, literal, ..Settings::default() };
+            let pair = &project.pairs[0];
+            let plain = Settings { on_demand: false, own_space: pair.own_space, ..settings };
+            let (first, second) = (&pair.implementation.system, &pair.specification.system);
+            let without = refines(first, second, &plain, &mut |so_far| so_far.pairs < 5_000);
+            let expected = verdict(&without);
+            if expected == "undecided" {
+                continue;
+            }
+            let with = ask(pair, settings);
+            assert_eq!(verdict(&with), expected, "seed {seed}, {pending} pending:\n{text}");
+            assert_eq!(with.literal, without.literal, "seed {seed}, {pending} pending:\n{text}");
+            match expected {
+                "refines" => refining += 1,
+                _ => differing += 1,
+            }
+            if with.statistics.pairs < without.statistics.pairs {
+                cheaper += 1;
+            }
+        }
+    }
+    eprintln!("{refining} refine, {cheaper} of them at less cost, {differing} differ");
+    assert!(cheaper > pairs / 4 && differing > pairs / 4, "{refining}, {cheaper}, {differing}");
 }
 
 /// The client of section 8.1 may reason with the specification by locks, and the one by flags is too

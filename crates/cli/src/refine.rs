@@ -75,6 +75,7 @@ fn answer(
         pending: args.pending,
         history_only: args.history_only,
         reduce: !args.no_reduction,
+        on_demand: !args.no_reduction,
         own_space: pair.own_space,
         literal: args.literal || question == Question::Client,
     };

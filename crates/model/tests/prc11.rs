@@ -162,7 +162,7 @@ fn literal(system: &System) -> (BTreeSet<End>, bool, usize) {
 }
 
 fn views(system: &System, reduce: bool, keep_registers: bool) -> (BTreeSet<End>, bool) {
-    let options = Options { pending: 50, keep_registers, reduce };
+    let options = Options { pending: 50, keep_registers, reduce, ..Options::default() };
     let machine = view::Machine::new(system.clone(), options).expect("a small program");
     let mut ends = BTreeSet::new();
     let mut racy = false;
@@ -349,7 +349,7 @@ fn difference(a: &Automaton, b: &Automaton) -> Option<Vec<Label>> {
 
 /// The histories of the view machine.
 fn viewed(system: &System, reduce: bool) -> Automaton {
-    let options = Options { pending: 50, keep_registers: false, reduce };
+    let options = Options { pending: 50, keep_registers: false, reduce, ..Options::default() };
     let machine = view::Machine::new(system.clone(), options).expect("a small program");
     explore(packed(&machine, &machine.initial().state), |bytes, sink| {
         machine
@@ -448,7 +448,8 @@ fn less_can_do_more() {
     for seed in 0..count("PRC11_ORDER", 60) {
         for system in [random_calls(seed), random_flags(seed), random_system(seed)] {
             for reduce in [false, true] {
-                let options = Options { pending: 2, keep_registers: false, reduce };
+                let options =
+                    Options { pending: 2, keep_registers: false, reduce, ..Options::default() };
                 let machine = view::Machine::new(system.clone(), options).expect("small");
                 compared += compare_states(&machine, seed);
             }

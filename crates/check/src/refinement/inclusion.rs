@@ -29,11 +29,17 @@ pub type Symbol = u32;
 /// The label of a step that words do not show.
 pub const SILENT: Symbol = 0;
 
+/// What a step shows: at most two labels, one after the other, with [`SILENT`] for none.
+pub type Word = [Symbol; 2];
+
 /// Where an automaton hands its initial state.
 pub type StartSink<'a, B> = &'a mut dyn FnMut(&[u8], Option<B>);
 
 /// Where an automaton hands its steps: label, state, and what is wrong.
-pub type StepSink<'a, B> = &'a mut dyn FnMut(Symbol, &[u8], Option<B>);
+pub type StepSink<'a, B> = &'a mut dyn FnMut(Word, &[u8], Option<B>);
+
+/// Where an automaton hands states.
+pub type StateSink<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// An automaton whose states are byte strings.
 pub trait Automaton {
@@ -45,6 +51,24 @@ pub trait Automaton {
 
     /// Hands every step from a state to `sink`.
     fn steps(&mut self, state: &[u8], sink: StepSink<Self::Bad>);
+
+    /// Hands over where silent steps lead from a state.
+    fn silent(&mut self, state: &[u8], sink: StateSink) {
+        self.steps(state, &mut |word, state, _| {
+            if word == [SILENT; 2] {
+                sink(state);
+            }
+        });
+    }
+
+    /// Hands over where steps that show this label and no more lead from a state.
+    fn follow(&mut self, state: &[u8], symbol: Symbol, sink: StateSink) {
+        self.steps(state, &mut |word, state, _| {
+            if word == [symbol, SILENT] {
+                sink(state);
+            }
+        });
+    }
 
     /// States are worth comparing if they begin with the same so many bytes.
     fn core_length(&self, state: &[u8]) -> usize {
@@ -84,13 +108,13 @@ pub struct Run {
     /// The initial state.
     pub start: Box<[u8]>,
     /// The steps.
-    pub steps: Vec<(Symbol, Box<[u8]>)>,
+    pub steps: Vec<(Word, Box<[u8]>)>,
 }
 
 impl Run {
     /// The labels.
     pub fn word(&self) -> Vec<Symbol> {
-        self.steps.iter().map(|(symbol, _)| *symbol).filter(|symbol| *symbol != SILENT).collect()
+        self.steps.iter().flat_map(|(word, _)| *word).filter(|symbol| *symbol != SILENT).collect()
     }
 }
 
@@ -99,7 +123,7 @@ impl Run {
 pub enum Outcome<B> {
     /// Every word is one of the specification.
     Included,
-    /// The run's word is not, but without its last label it is.
+    /// The run's word is not, but without its last step it is.
     Differs {
         /// What the implementation did.
         run: Run,
@@ -129,8 +153,7 @@ pub fn compare<A: Automaton, B: Automaton>(
         states: Arena::default(),
         chain: Vec::new(),
         pairs: Vec::new(),
-        now: VecDeque::new(),
-        later: VecDeque::new(),
+        open: Default::default(),
         live: 0,
         spec: Determinised::new(specification),
     };
@@ -145,9 +168,11 @@ struct Pair {
     state: u32,
     set: u32,
     parent: u32,
-    symbol: Symbol,
+    word: Word,
     /// How many labels lead here.
     length: u32,
+    /// Is there a later one with fewer specification states?
+    covered: bool,
 }
 
 struct Search<'s, B: Automaton> {
@@ -160,8 +185,8 @@ struct Search<'s, B: Automaton> {
     /// Lists of pairs with equal core: pair and next entry.
     chain: Vec<(u32, u32)>,
     pairs: Vec<Pair>,
-    now: VecDeque<u32>,
-    later: VecDeque<u32>,
+    /// By how many labels more lead there, pairs whose steps are to be looked at.
+    open: [VecDeque<u32>; 3],
     live: u64,
     spec: Determinised<'s, B>,
 }
@@ -180,7 +205,7 @@ impl<B: Automaton> Search<'_, B> {
             first = first.take().or(bad);
         });
         for state in starts {
-            self.reach(implementation, &state, start, NONE, SILENT);
+            self.reach(implementation, &state, start, NONE, [SILENT; 2]);
         }
         if let Some(bad) = first {
             return Outcome::Bad { bad, run: self.trace(0) };
@@ -188,18 +213,18 @@ impl<B: Automaton> Search<'_, B> {
         let mut bytes = Vec::new();
         // The steps from one state: all their states in a row, and where each ends.
         let mut successors: Vec<u8> = Vec::new();
-        let mut ends: Vec<(Symbol, u32, usize)> = Vec::new();
+        let mut ends: Vec<(Word, u32, usize)> = Vec::new();
         let mut expanded = 0u64;
         loop {
-            let Some(at) = self.now.pop_front() else {
-                if self.later.is_empty() {
+            let Some(at) = self.open[0].pop_front() else {
+                if self.open.iter().all(VecDeque::is_empty) {
                     return Outcome::Included;
                 }
-                std::mem::swap(&mut self.now, &mut self.later);
+                self.open.rotate_left(1);
                 continue;
             };
             let pair = self.pairs[at as usize];
-            if pair.symbol & COVERED != 0 {
+            if pair.covered {
                 continue;
             }
             expanded += 1;
@@ -211,36 +236,36 @@ impl<B: Automaton> Search<'_, B> {
             let mut found = None;
             successors.clear();
             ends.clear();
-            implementation.steps(&bytes, &mut |symbol, state, bad| {
+            implementation.steps(&bytes, &mut |word, state, bad| {
                 if found.is_some() {
                     return;
                 }
-                let set = match symbol {
-                    SILENT => Some(pair.set),
-                    _ => self.spec.after(pair.set, symbol),
-                };
+                let shown = word.into_iter().filter(|&symbol| symbol != SILENT);
+                let set = shown.fold(Ok(pair.set), |set, symbol| {
+                    set.and_then(|set| self.spec.after(set, symbol).ok_or(set))
+                });
                 match (bad, set) {
-                    (Some(bad), _) => found = Some((Some(bad), symbol, Box::from(state))),
-                    (None, None) => found = Some((None, symbol, Box::from(state))),
-                    (None, Some(set)) => {
+                    (Some(bad), _) => found = Some((Some(bad), pair.set, word, Box::from(state))),
+                    (None, Err(set)) => found = Some((None, set, word, Box::from(state))),
+                    (None, Ok(set)) => {
                         successors.extend_from_slice(state);
-                        ends.push((symbol, set, successors.len()));
+                        ends.push((word, set, successors.len()));
                     }
                 }
             });
             if found.is_none() {
                 let mut start = 0;
-                for &(symbol, set, end) in &ends {
-                    self.reach(implementation, &successors[start..end], set, at, symbol);
+                for &(word, set, end) in &ends {
+                    self.reach(implementation, &successors[start..end], set, at, word);
                     start = end;
                 }
             }
-            if let Some((bad, symbol, state)) = found {
+            if let Some((bad, set, word, state)) = found {
                 let mut run = self.trace(at);
-                run.steps.push((symbol, state));
+                run.steps.push((word, state));
                 return match bad {
                     Some(bad) => Outcome::Bad { bad, run },
-                    None => Outcome::Differs { run, instead: self.spec.labels(pair.set) },
+                    None => Outcome::Differs { run, instead: self.spec.labels(set) },
                 };
             }
         }
@@ -252,14 +277,15 @@ impl<B: Automaton> Search<'_, B> {
         state: &[u8],
         set: u32,
         parent: u32,
-        symbol: Symbol,
+        word: Word,
     ) {
         let (core, new) = self.cores.insert(&state[..implementation.core_length(state)]);
         if new {
             self.kept.push(NONE);
         }
         let before = if parent == NONE { 0 } else { self.pairs[parent as usize].length };
-        let length = before + u32::from(symbol != SILENT);
+        let shown = word.into_iter().filter(|&symbol| symbol != SILENT).count();
+        let length = before + shown as u32;
         let mut entry = self.kept[core as usize];
         let mut last = NONE;
         let mut number = None;
@@ -281,7 +307,7 @@ impl<B: Automaton> Search<'_, B> {
                 && self.spec.is_outdone(set, pair.set)
                 && implementation.is_less(state, other)
             {
-                self.pairs[index as usize].symbol |= COVERED;
+                self.pairs[index as usize].covered = true;
                 self.live -= 1;
                 match last {
                     NONE => self.kept[core as usize] = next,
@@ -294,14 +320,11 @@ impl<B: Automaton> Search<'_, B> {
         }
         let state = number.unwrap_or_else(|| self.states.push(state));
         let pair = self.pairs.len() as u32;
-        self.pairs.push(Pair { state, set, parent, symbol, length });
+        self.pairs.push(Pair { state, set, parent, word, length, covered: false });
         self.chain.push((pair, self.kept[core as usize]));
         self.kept[core as usize] = self.chain.len() as u32 - 1;
         self.live += 1;
-        match symbol {
-            SILENT => self.now.push_back(pair),
-            _ => self.later.push_back(pair),
-        }
+        self.open[shown].push_back(pair);
     }
 
     fn trace(&self, mut at: u32) -> Run {
@@ -313,7 +336,7 @@ impl<B: Automaton> Search<'_, B> {
                 steps.reverse();
                 return Run { start: state, steps };
             }
-            steps.push((pair.symbol & !COVERED, state));
+            steps.push((pair.word, state));
             at = pair.parent;
         }
     }
@@ -327,13 +350,10 @@ impl<B: Automaton> Search<'_, B> {
             largest_set: self.spec.largest as u64,
             pairs,
             antichain: self.live,
-            bytes: self.cores.memory() + self.states.memory() + self.spec.memory() + 32 * pairs,
+            bytes: self.cores.memory() + self.states.memory() + self.spec.memory() + 36 * pairs,
         }
     }
 }
-
-/// Set in the symbol of a pair that a later one with fewer specification states covers.
-const COVERED: Symbol = 1 << 31;
 
 /// A hash of one number.
 #[derive(Default)]
@@ -354,9 +374,6 @@ impl Hasher for Multiply {
     }
 }
 
-/// The steps from a state.
-type Edges = Box<[(Symbol, u32)]>;
-
 /// The specification, determinised as far as it was asked for.
 struct Determinised<'s, B: Automaton> {
     automaton: &'s mut B,
@@ -364,9 +381,9 @@ struct Determinised<'s, B: Automaton> {
     /// The number of each state's core.
     core_of: Vec<u32>,
     cores: States,
-    /// The steps from each state, once known.
-    edges: Vec<Option<Edges>>,
-    edge_count: u64,
+    /// Where silent steps lead from each state, once known.
+    silent: Vec<Option<Box<[u32]>>>,
+    silent_count: u64,
     /// Sets of states, each as its members in ascending order, four bytes each.
     sets: States,
     /// For every set, a bit for each remainder of its members' cores by 64.
@@ -386,8 +403,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             states: States::default(),
             core_of: Vec::new(),
             cores: States::default(),
-            edges: Vec::new(),
-            edge_count: 0,
+            silent: Vec::new(),
+            silent_count: 0,
             sets: States::default(),
             core_marks: Vec::new(),
             outdone: HashMap::default(),
@@ -407,7 +424,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     fn number(&mut self, state: &[u8]) -> u32 {
         let (id, new) = self.states.insert(state);
         if new {
-            self.edges.push(None);
+            self.silent.push(None);
             let core = self.automaton.core_length(state);
             self.core_of.push(self.cores.insert(&state[..core]).0);
         }
@@ -422,10 +439,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         let mut at = 0;
         while at < members.len() {
             self.expand(members[at]);
-            let edges = self.edges[members[at] as usize].as_deref().unwrap_or_default();
-            members.extend(
-                edges.iter().filter(|e| e.0 == SILENT && seen.insert(e.1)).map(|edge| edge.1),
-            );
+            let next = self.silent[members[at] as usize].as_deref().unwrap_or_default();
+            members.extend(next.iter().filter(|&&id| seen.insert(id)));
             at += 1;
         }
         self.leave_out_outdone(&mut members);
@@ -465,27 +480,33 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         *members = kept;
     }
 
+    /// Finds out where silent steps lead.
     fn expand(&mut self, id: u32) {
-        if self.edges[id as usize].is_some() {
+        if self.silent[id as usize].is_some() {
             return;
         }
-        let state = self.states.get(id).to_vec();
+        let found = self.numbers_of(id, |automaton, state, sink| automaton.silent(state, sink));
+        self.silent_count += found.len() as u64;
+        self.silent[id as usize] = Some(found.into());
+    }
+
+    /// The numbers of the states that some steps from a state lead to.
+    fn numbers_of(&mut self, id: u32, steps: impl FnOnce(&mut B, &[u8], StateSink)) -> Vec<u32> {
         let mut bytes: Vec<u8> = Vec::new();
-        let mut ends: Vec<(Symbol, usize)> = Vec::new();
-        self.automaton.steps(&state, &mut |symbol, state, _| {
+        let mut ends: Vec<usize> = Vec::new();
+        steps(self.automaton, self.states.get(id), &mut |state| {
             bytes.extend_from_slice(state);
-            ends.push((symbol, bytes.len()));
+            ends.push(bytes.len());
         });
-        let mut found: Vec<(Symbol, u32)> = Vec::with_capacity(ends.len());
+        let mut found: Vec<u32> = Vec::with_capacity(ends.len());
         let mut start = 0;
-        for (symbol, end) in ends {
-            found.push((symbol, self.number(&bytes[start..end])));
+        for end in ends {
+            found.push(self.number(&bytes[start..end]));
             start = end;
         }
         found.sort_unstable();
         found.dedup();
-        self.edge_count += found.len() as u64;
-        self.edges[id as usize] = Some(found.into());
+        found
     }
 
     fn members(&self, set: u32) -> impl Iterator<Item = u32> + '_ {
@@ -498,12 +519,14 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         if let Some((_, known)) = self.after[set as usize].iter().find(|(s, _)| *s == symbol) {
             return *known;
         }
-        let next: Vec<u32> = self
-            .members(set)
-            .flat_map(|id| self.edges[id as usize].as_deref().unwrap_or_default())
-            .filter(|edge| edge.0 == symbol)
-            .map(|edge| edge.1)
-            .collect();
+        let members: Vec<u32> = self.members(set).collect();
+        let mut next = Vec::new();
+        for id in members {
+            let follow = |automaton: &mut B, state: &[u8], sink: StateSink| {
+                automaton.follow(state, symbol, sink);
+            };
+            next.extend(self.numbers_of(id, follow));
+        }
         let next = (!next.is_empty()).then(|| self.set(next));
         self.after[set as usize].push((symbol, next));
         self.after_count += 1;
@@ -511,10 +534,14 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// The labels that lead somewhere.
-    fn labels(&self, set: u32) -> Vec<Symbol> {
-        let edges = |id: u32| self.edges[id as usize].as_deref().unwrap_or_default();
-        let mut labels: Vec<Symbol> =
-            self.members(set).flat_map(edges).map(|edge| edge.0).filter(|&s| s != SILENT).collect();
+    fn labels(&mut self, set: u32) -> Vec<Symbol> {
+        let members: Vec<u32> = self.members(set).collect();
+        let mut labels = Vec::new();
+        for id in members {
+            self.automaton.steps(self.states.get(id), &mut |word, _, _| {
+                labels.extend(word.into_iter().find(|&symbol| symbol != SILENT));
+            });
+        }
         labels.sort_unstable();
         labels.dedup();
         labels
@@ -548,6 +575,6 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         let states = self.states.memory() + self.cores.memory() + 20 * self.states.len() as u64;
         let sets = self.sets.memory() + 40 * self.after.len() as u64 + 16 * self.after_count;
         let sets = sets + 18 * self.outdone.capacity() as u64;
-        states + sets + 8 * self.edge_count
+        states + sets + 4 * self.silent_count
     }
 }

@@ -35,7 +35,10 @@ impl Machine {
             for space in self.covered(Reach::of_read(mode), loc) {
                 for &entry in &self.entries[space.0 as usize] {
                     raise(&mut state.before[t][entry], carried[entry]);
-                    raise(&mut state.known[t][entry], carried[entry]);
+                    // Markers propagate by steps of their own, before this or, if owed, later.
+                    if entry < self.locations {
+                        raise(&mut state.known[t][entry], carried[entry]);
+                    }
                 }
                 state.aware[t] |= aware & self.bits_of_space[space.0 as usize];
             }

@@ -44,6 +44,8 @@ pub(super) enum Does {
 /// The local states of one thread.
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
+    /// The values that each location may hold.
+    values: Vec<BTreeSet<Value>>,
     /// For every node, the nodes that steps lead from to it, each with the value read.
     pub(super) before: Vec<Vec<(u32, Value)>>,
     /// Where the thread rests before its choices, with a node that these lead to.
@@ -66,9 +68,26 @@ impl Graph {
             let graph = |t| Graph::new(system, t, &live[t], &polling[t], &mut values);
             let graphs = (0..live.len()).map(graph).collect::<Option<Vec<_>>>()?;
             if values == before {
-                return Some(graphs);
+                let known = |graph| Graph { values: values.clone(), ..graph };
+                return Some(graphs.into_iter().map(known).collect());
             }
         }
+    }
+
+    /// The thread's accesses, each with its location and the values that this may hold.
+    pub(super) fn accesses(
+        &self,
+        program: &Program,
+        tid: Tid,
+    ) -> impl Iterator<Item = (usize, Action, &BTreeSet<Value>)> {
+        let running = self.nodes.iter().filter(|node| node.local.status == Status::Running);
+        running.filter_map(move |node| match node.local.want(program, tid) {
+            Ok(Want::Access(action)) => {
+                let loc = action.loc()?.index();
+                Some((loc, action, &self.values[loc]))
+            }
+            _ => None,
+        })
     }
 
     /// `None` if there are too many local states. Values that are written are added to `values`.
@@ -82,7 +101,13 @@ impl Graph {
         let (program, tid) = (&system.program, Tid::from(t));
         let mut ids: HashMap<Local, u32> = HashMap::new();
         let pcs = program.threads[t].code.len();
-        let mut graph = Graph { nodes: Vec::new(), before: Vec::new(), rests: Vec::new(), pcs };
+        let mut graph = Graph {
+            nodes: Vec::new(),
+            values: Vec::new(),
+            before: Vec::new(),
+            rests: Vec::new(),
+            pcs,
+        };
         let forget = |local: &mut Local| {
             let live = live[local.pc.index()];
             for (reg, value) in local.registers.iter_mut().enumerate() {

@@ -7,13 +7,20 @@
 //! well. So no state has to be kept in which a thread has read and has done nothing with it. Reads are
 //! silent, so histories stay the same. Non-atomic reads take part in races and stay where they are.
 
-use super::{Machine, Reads, State, Step};
+use super::markers::Arrival;
+use super::{Machine, Prelude, State, Step};
 use crate::ids::{Loc, Tid};
 use crate::memory::prc11::Status;
 use crate::memory::prc11::local::{Effect, Want};
 
-/// A state after reads of one thread, those reads, and the location of the last.
-type Ahead = (State, Reads, usize);
+/// A state after reads of one thread.
+#[derive(Clone)]
+pub(super) struct Ahead {
+    pub(super) state: State,
+    pub(super) prelude: Prelude,
+    /// The location of the last.
+    pub(super) loc: usize,
+}
 
 impl Machine {
     pub(super) fn reads_late(&self) -> bool {
@@ -23,18 +30,30 @@ impl Machine {
     /// Hands the steps of a thread to `sink`: whatever it reads first, then something else. That may be
     /// the propagation of a marker to it.
     pub fn moves(&self, state: &State, tid: Tid, sink: &mut impl FnMut(Step)) {
-        if state.locals[tid.index()].status != Status::Running {
-            return;
+        for ahead in self.moves_after_reads(state, tid, sink) {
+            self.stale_propagations(&ahead, tid, sink);
         }
+    }
+
+    /// Hands the steps of a thread itself to `sink`; returns the states after what it may read first.
+    pub(super) fn moves_after_reads(
+        &self,
+        state: &State,
+        tid: Tid,
+        sink: &mut impl FnMut(Step),
+    ) -> Vec<Ahead> {
         let mut open: Vec<Ahead> = Vec::new();
-        self.moves_from(state, tid, &Reads::new(), &mut open, sink);
+        if state.locals[tid.index()].status != Status::Running {
+            return open;
+        }
+        self.moves_from(state, tid, &Prelude::default(), &mut open, sink);
         let mut at = 0;
         while at < open.len() {
-            let (state, reads, loc) = open[at].clone();
-            self.stale_propagations(&state, tid.index(), loc, &reads, sink);
-            self.moves_from(&state, tid, &reads, &mut open, sink);
+            let Ahead { state, prelude, .. } = open[at].clone();
+            self.moves_from(&state, tid, &prelude, &mut open, sink);
             at += 1;
         }
+        open
     }
 
     /// Might the thread do something else if more markers had reached it: is there an acquire read that
@@ -64,44 +83,39 @@ impl Machine {
         &self,
         state: &State,
         tid: Tid,
-        reads: &Reads,
+        prelude: &Prelude,
         open: &mut Vec<Ahead>,
         sink: &mut impl FnMut(Step),
     ) {
         let t = tid.index();
         let locals = state.locals[t].resolved(&self.system.program, tid, &self.polling[t]);
         for local in locals {
-            let mut later = |next: State, reads: Reads, loc: usize| {
-                let same = |(other, _, last): &Ahead| {
-                    *last == loc
-                        && other.locals[t] == next.locals[t]
-                        && other.known[t] == next.known[t]
-                        && other.before[t] == next.before[t]
+            let mut later = |next: State, prelude: Prelude, loc: usize| {
+                let same = |other: &Ahead| {
+                    other.loc == loc
+                        && other.state.locals[t] == next.locals[t]
+                        && other.state.known[t] == next.known[t]
+                        && other.state.before[t] == next.before[t]
                 };
                 if !open.iter().any(same) {
-                    open.push((next, reads, loc));
+                    open.push(Ahead { state: next, prelude, loc });
                 }
             };
-            self.thread_steps(state, tid, local, reads, &mut later, sink);
+            self.thread_steps(state, tid, local, prelude, &mut later, sink);
         }
     }
 
     /// Markers that reach a thread right after it has read something that it could not have read
     /// afterwards.
-    fn stale_propagations(
-        &self,
-        state: &State,
-        to: usize,
-        loc: usize,
-        reads: &Reads,
-        sink: &mut impl FnMut(Step),
-    ) {
-        let space = self.system.space_of[loc];
-        for from in (0..self.threads).filter(|&from| from != to) {
-            let reached = state.known[to][self.count(space, from)];
-            let marker = state.markers[from].get(reached as usize);
-            if marker.is_some_and(|marker| marker[loc] > state.known[to][loc]) {
-                self.propagate(state, from, to, space, reads, sink);
+    fn stale_propagations(&self, ahead: &Ahead, to: Tid, sink: &mut impl FnMut(Step)) {
+        let Ahead { state, prelude, loc } = ahead;
+        let space = self.system.space_of[*loc];
+        let known = &state.known[to.index()];
+        for from in self.system.program.tids().filter(|&from| from != to) {
+            let reached = known[self.count(space, from.index())] as usize;
+            let marker = state.markers[from.index()].get(reached);
+            if marker.is_some_and(|marker| marker[*loc] > known[*loc]) {
+                self.propagate(state, Arrival { from, to, space }, prelude, sink);
             }
         }
     }

@@ -31,11 +31,14 @@
 //! `normal` removes what can no longer matter, so that states with equal futures are equal, with the
 //! help of `alone`, which knows who accesses what, and `unused`, which knows whose values nobody can
 //! use. `late` leaves out interleavings that make no difference. `order` knows of some states that they
-//! can do all that others can.
+//! can do all that others can. `demand` is another way to explore, in which markers propagate only when
+//! something needs it.
 
 mod access;
 mod alone;
+mod demand;
 mod late;
+mod markers;
 mod normal;
 mod order;
 mod pack;
@@ -49,6 +52,8 @@ use crate::expr::Fault;
 use crate::ids::{Loc, Pc, RegSet, Tid, Value};
 use crate::program::LocationKind;
 use alone::{Graph, Usage};
+pub use demand::Propagation;
+pub use markers::{Arrival, Arrivals};
 use smallvec::SmallVec;
 use unused::Unused;
 
@@ -112,11 +117,14 @@ pub struct Options {
     /// others do: it has one place to go, it carries what only its own thread's steps change, and it
     /// takes nothing away from anybody.
     pub reduce: bool,
+    /// When markers propagate.
+    pub propagation: Propagation,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { pending: 2, keep_registers: false, reduce: true }
+        let propagation = Propagation::AnyTime;
+        Options { pending: 2, keep_registers: false, reduce: true, propagation }
     }
 }
 
@@ -203,12 +211,45 @@ pub struct Step {
     pub newer: u8,
     /// What the thread read right before, or the thread that a marker propagated to.
     pub reads: Reads,
+    /// The markers that propagated right before, if they do so on demand.
+    pub arrived: Arrivals,
     /// The stores that the thread went on to do at once; see [`Options::reduce`].
     pub stores: Stores,
     /// What is wrong with it.
     pub finding: Option<Finding>,
     /// Where it leads.
     pub state: State,
+}
+
+/// What comes right before a step, as a part of it.
+#[derive(Clone, Debug, Default)]
+struct Prelude {
+    reads: Reads,
+    arrived: Arrivals,
+}
+
+impl Step {
+    /// Does it read, or write behind, something else than the newest write to a location?
+    pub fn is_stale(&self) -> bool {
+        self.newer > 0 || self.reads.iter().any(|&(_, _, newer)| newer > 0)
+    }
+
+    /// A step of nobody that nothing shows, after these.
+    fn new(state: State, prelude: &Prelude) -> Self {
+        let Prelude { reads, arrived } = prelude.clone();
+        let stores = Stores::new();
+        Step {
+            label: None,
+            at: None,
+            read: None,
+            newer: 0,
+            reads,
+            arrived,
+            stores,
+            finding: None,
+            state,
+        }
+    }
 }
 
 /// A program under pRC11.
@@ -235,6 +276,9 @@ pub struct Machine {
     live: Vec<Vec<RegSet>>,
     polling: Vec<Polling>,
     unused: Unused,
+    /// For every thread and program counter, is it inside a method?
+    inside: Vec<Vec<bool>>,
+    is_synchronised: bool,
 }
 
 impl Machine {
@@ -287,6 +331,9 @@ impl Machine {
             Some(graphs) => Usage::of_graphs(locations, graphs),
             None => Usage::of_program(program),
         };
+        let is_synchronised =
+            graphs.as_ref().is_some_and(|graphs| demand::is_synchronised(&system, graphs));
+        let inside = program.threads.iter().map(demand::inside).collect();
         let unused = match graphs {
             Some(graphs) if !options.keep_registers => Unused::new(&system, &graphs, &writers),
             _ => Unused::default(),
@@ -306,6 +353,8 @@ impl Machine {
             live,
             polling,
             unused,
+            inside,
+            is_synchronised,
             system,
         })
     }
@@ -355,66 +404,20 @@ impl Machine {
             finding = finding.or(found);
         }
         self.normalise(&mut state);
-        let reads = Reads::new();
-        Step { label: None, at: None, read: None, newer: 0, reads, stores, finding, state }
+        Step { at: None, stores, finding, ..Step::new(state, &Prelude::default()) }
     }
 
     /// Hands every step from `state` to `sink`.
     pub fn steps(&self, state: &State, mut sink: impl FnMut(Step)) {
+        if self.options.propagation == Propagation::OnDemand {
+            return self.steps_on_demand(state, &mut sink);
+        }
         for tid in self.system.program.tids() {
             self.moves(state, tid, &mut sink);
         }
         for to in self.system.program.tids() {
             self.arrivals(state, to, &mut sink);
         }
-    }
-
-    /// Hands to `sink` the steps in which a marker propagates to this thread, other than right after it
-    /// has read.
-    pub fn arrivals(&self, state: &State, to: Tid, sink: &mut impl FnMut(Step)) {
-        for from in (0..self.threads).filter(|&from| from != to.index()) {
-            for space in self.spaces().filter(|_| !state.markers[from].is_empty()) {
-                self.propagate(state, from, to.index(), space, &Reads::new(), sink);
-            }
-        }
-    }
-
-    /// The next marker of `from` propagates to `to` for `space`, if it may.
-    fn propagate(
-        &self,
-        state: &State,
-        from: usize,
-        to: usize,
-        space: Space,
-        reads: &Reads,
-        sink: &mut impl FnMut(Step),
-    ) {
-        let count = self.count(space, from);
-        let known = &state.known[to];
-        let Some(marker) = state.markers[from].get(known[count] as usize) else { return };
-        let others = (0..self.threads).filter(|&t| t != to && t != from);
-        if others.map(|t| self.count(space, t)).any(|entry| known[entry] < marker[entry]) {
-            return;
-        }
-        let mut next = state.clone();
-        for &entry in self.entries[space.0 as usize].iter() {
-            if entry < self.locations {
-                raise(&mut next.known[to][entry], marker[entry]);
-            }
-        }
-        next.known[to][count] += 1;
-        self.normalise(&mut next);
-        let label = Label::Propagate { from: Tid::from(from), to: Tid::from(to), space };
-        sink(Step {
-            label: Some(label),
-            at: None,
-            read: None,
-            newer: 0,
-            reads: reads.clone(),
-            stores: Stores::new(),
-            finding: None,
-            state: next,
-        });
     }
 
     /// The steps of a thread that has made its choices and read what it is to read first. What it
@@ -424,8 +427,8 @@ impl Machine {
         state: &State,
         tid: Tid,
         local: Local,
-        reads: &Reads,
-        later: &mut impl FnMut(State, Reads, usize),
+        prelude: &Prelude,
+        later: &mut impl FnMut(State, Prelude, usize),
         sink: &mut impl FnMut(Step),
     ) {
         let program = &self.system.program;
@@ -434,8 +437,7 @@ impl Machine {
             let mut next = state.clone();
             next.locals[tid.index()] = local;
             self.normalise(&mut next);
-            let (reads, stores) = (reads.clone(), Stores::new());
-            Step { label: None, at, read: None, newer: 0, reads, stores, finding, state: next }
+            Step { at, finding, ..Step::new(next, prelude) }
         };
         if local.status != Status::Running {
             let finding = stuck(&local, tid);
@@ -450,23 +452,16 @@ impl Machine {
             Ok(Want::Mark(label)) => {
                 if self.may_mark(state, tid.index()) {
                     let mut next = state.clone();
-                    next.markers[tid.index()].push(state.before[tid.index()].clone());
+                    if !self.only_newest() {
+                        next.markers[tid.index()].push(state.before[tid.index()].clone());
+                    }
                     next.locals[tid.index()] = local;
                     next.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
                     let mut stores = Stores::new();
                     let finding = self.settle(&mut next, tid, &mut stores);
                     self.normalise(&mut next);
-                    let (label, reads) = (Some(label), reads.clone());
-                    sink(Step {
-                        label,
-                        at,
-                        read: None,
-                        newer: 0,
-                        reads,
-                        stores,
-                        finding,
-                        state: next,
-                    });
+                    let label = Some(label);
+                    sink(Step { label, at, stores, finding, ..Step::new(next, prelude) });
                 }
                 return;
             }
@@ -482,7 +477,6 @@ impl Machine {
             let write = &state.writes[loc][position];
             let Some(effect) = Effect::of(&action, write.value, program) else { continue };
             if effect.write.is_some() && write.taken
-                || !self.may_acquire(state, tid.index(), loc, position, effect)
                 || self.options.reduce
                     && effect.write.is_none()
                     && self.has_older(state, loc, known..position)
@@ -492,6 +486,12 @@ impl Machine {
             let read = effect.read.map(|_| write.value);
             let newer = (state.writes[loc].len() - 1 - position) as u8;
             let mut next = state.clone();
+            let mut prelude = prelude.clone();
+            if !self.may_acquire(state, tid.index(), loc, position, effect)
+                && !self.let_acquire(&mut next, tid, loc, position, effect, &mut prelude.arrived)
+            {
+                continue;
+            }
             next.locals[tid.index()] = local.clone();
             let mut stores = Stores::new();
             let race = self.access(&mut next, tid, loc, position, effect);
@@ -518,56 +518,14 @@ impl Machine {
             {
                 // A thread that goes nowhere from there need not have read.
                 if let (Status::Running, Some(value)) = (status, read) {
-                    let mut reads = reads.clone();
-                    reads.push((local.pc, value, newer));
-                    later(next, reads, loc);
+                    prelude.reads.push((local.pc, value, newer));
+                    later(next, prelude, loc);
                 }
                 continue;
             }
             self.normalise(&mut next);
-            sink(Step {
-                label: None,
-                at,
-                read,
-                newer,
-                reads: reads.clone(),
-                stores,
-                finding,
-                state: next,
-            });
+            sink(Step { at, read, newer, stores, finding, ..Step::new(next, &prelude) });
         }
-    }
-
-    /// How many markers of one thread have not yet propagated to another for this space.
-    pub fn on_their_way(&self, state: &State, from: Tid, to: Tid, space: Space) -> usize {
-        let (from, to) = (from.index(), to.index());
-        state.markers[from].len() - state.known[to][self.count(space, from)] as usize
-    }
-
-    /// May the thread leave another marker? It waits while too many are on their way.
-    fn may_mark(&self, state: &State, tid: usize) -> bool {
-        let from = Tid::from(tid);
-        self.system.program.tids().filter(|&to| to != from).all(|to| {
-            let on_their_way = |space| self.on_their_way(state, from, to, space);
-            self.spaces().all(|space| on_their_way(space) < self.options.pending as usize)
-        })
-    }
-
-    fn may_acquire(
-        &self,
-        state: &State,
-        tid: usize,
-        loc: usize,
-        position: usize,
-        effect: Effect,
-    ) -> bool {
-        let Some(reach) = effect.read.map(Reach::of_read) else { return true };
-        let carried = &state.writes[loc][position].carried;
-        let known = &state.known[tid];
-        self.covered(reach, loc).all(|space| {
-            let others = (0..self.threads).filter(|&t| t != tid);
-            others.map(|t| self.count(space, t)).all(|entry| known[entry] >= carried[entry])
-        })
     }
 
     /// Is there an older write with the same value that releases no more? Reading that one leads to

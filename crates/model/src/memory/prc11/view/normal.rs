@@ -10,7 +10,7 @@
 //!   wait for it know it.
 //! * Dead registers are set to 0, and values that nobody can use are replaced (`unused`).
 
-use super::{Machine, State};
+use super::{Machine, State, Write};
 use crate::ids::Reg;
 
 impl Machine {
@@ -112,8 +112,8 @@ impl Machine {
                 };
                 for t in 0..self.threads {
                     let needed = state.before[t][entry];
-                    let mut others = (0..self.threads).filter(|&other| other != t);
-                    if t == from || !others.any(|other| waits(&state.known, other, needed)) {
+                    let mut all = 0..self.threads;
+                    if t == from || !all.any(|waiting| waits(&state.known, waiting, needed)) {
                         state.before[t][entry] = 0;
                     }
                 }
@@ -147,18 +147,27 @@ impl Machine {
         if count == 1 {
             return;
         }
+        if self.only_newest() {
+            for write in &mut state.writes[loc][..count - 1] {
+                write.carried.fill(0);
+                write.aware = 0;
+            }
+        }
         let least = (0..self.threads)
             .filter(|t| self.accessors[loc] >> t & 1 == 1)
             .map(|t| state.known[t][loc] as usize)
             .min()
             .unwrap_or(count - 1);
         let alone = self.writers[loc].count_ones() <= 1 && !self.updated[loc];
+        let writes = &state.writes[loc];
         let dead = |position: usize| {
-            let write = &state.writes[loc][position];
+            let write = &writes[position];
+            let same = |other: &Write| other.value == write.value && other.taken == write.taken;
             position + 1 < count
                 && (position < least
                     || write.taken && !self.plain_reads[loc]
-                    || alone && *write == state.writes[loc][position + 1])
+                    || alone && *write == writes[position + 1]
+                    || self.only_newest() && writes[position + 1..count - 1].iter().any(same))
         };
         let dead: smallvec::SmallVec<[bool; 16]> = (0..count).map(dead).collect();
         if !dead.contains(&true) {

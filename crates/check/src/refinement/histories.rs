@@ -1,0 +1,330 @@
+//! The histories of a program, as an automaton.
+
+use super::Event;
+use super::Settings;
+use super::early::Ahead;
+use super::inclusion::{Automaton, Run, SILENT, StartSink, StateSink, StepSink, Symbol, Word};
+use model::Tid;
+use model::memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
+use model::memory::prc11::{Label, Space, System};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How a program makes its histories.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Manner {
+    /// To the letter.
+    Letter,
+    /// Markers may propagate before the history shows it.
+    Early,
+    /// Markers propagate on demand; see [`super::demand`].
+    OnDemand,
+    /// Follows a program whose markers propagate on demand; with or without owing some.
+    Following { owing: bool },
+}
+
+/// What a symbol stands for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Shown {
+    /// A label; a call or return, if that matters, with the counts that its marker carries.
+    Label(Label, SmallVec<[u8; 8]>),
+    /// Markers propagate.
+    Arrivals(Arrivals),
+}
+
+/// Numbers for what histories show, shared by both sides.
+#[derive(Default)]
+pub(super) struct Alphabet {
+    numbers: HashMap<Shown, Symbol>,
+    shown: Vec<Shown>,
+}
+
+impl Alphabet {
+    fn number(&mut self, shown: Shown) -> Symbol {
+        if let Some(&number) = self.numbers.get(&shown) {
+            return number;
+        }
+        self.shown.push(shown.clone());
+        let number = self.shown.len() as Symbol;
+        self.numbers.insert(shown, number);
+        number
+    }
+
+    fn shown(&self, symbol: Symbol) -> &Shown {
+        &self.shown[symbol as usize - 1]
+    }
+
+    /// The label that a symbol stands for, if it is one.
+    pub(super) fn label(&self, symbol: Symbol) -> Option<Label> {
+        match self.shown(symbol) {
+            Shown::Label(label, _) => Some(label.clone()),
+            Shown::Arrivals(_) => None,
+        }
+    }
+}
+
+/// The histories of a program.
+pub(super) struct Histories {
+    pub(super) machine: Machine,
+    alphabet: Rc<RefCell<Alphabet>>,
+    manner: Manner,
+    history_only: bool,
+    /// May states that can do less than others be left out?
+    pub(super) reduce: bool,
+    pub(super) own_space: Option<Space>,
+    pub(super) threads: usize,
+    pub(super) spaces: usize,
+}
+
+impl Histories {
+    pub(super) fn new(
+        system: &System,
+        settings: &Settings,
+        manner: Manner,
+        alphabet: &Rc<RefCell<Alphabet>>,
+    ) -> Option<Self> {
+        let Settings { pending, reduce, history_only, own_space, .. } = *settings;
+        let (threads, spaces) = (system.program.threads.len(), system.spaces);
+        let propagation = match manner {
+            Manner::OnDemand => Propagation::OnDemand,
+            Manner::Following { owing: true } => Propagation::Owed,
+            _ => Propagation::AnyTime,
+        };
+        let options = Options { pending, keep_registers: false, reduce, propagation };
+        let machine = Machine::new(system.clone(), options)?;
+        let alphabet = Rc::clone(alphabet);
+        Some(Histories {
+            machine,
+            alphabet,
+            manner,
+            history_only,
+            reduce,
+            own_space,
+            threads,
+            spaces,
+        })
+    }
+
+    pub(super) fn symbol(&self, label: &Option<Label>) -> Symbol {
+        match label {
+            None => SILENT,
+            Some(Label::Propagate { .. }) if self.history_only => SILENT,
+            Some(label) => self.number(Shown::Label(label.clone(), SmallVec::new())),
+        }
+    }
+
+    fn number(&self, shown: Shown) -> Symbol {
+        self.alphabet.borrow_mut().number(shown)
+    }
+
+    /// What a step shows if markers propagate on demand: arrivals, then a call or return.
+    fn word(&self, step: Step) -> Word {
+        let carried = self.carried(&step);
+        let Step { label, arrived, .. } = step;
+        let arrived = match arrived.is_empty() {
+            true => SILENT,
+            false => self.number(Shown::Arrivals(arrived)),
+        };
+        [arrived, label.map_or(SILENT, |label| self.number(Shown::Label(label, carried)))]
+    }
+
+    /// The counts that the marker of a call or return carries.
+    fn carried(&self, step: &Step) -> SmallVec<[u8; 8]> {
+        match (&step.label, step.at) {
+            (Some(_), Some((tid, _))) => self.machine.carried_by_newest(&step.state, tid),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// What the steps of a run were. Only for automata where nothing propagates early.
+    pub(super) fn explain(&self, run: &Run) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut at: &[u8] = &run.start;
+        for (word, next) in &run.steps {
+            let mut found: Option<Step> = None;
+            let mut bytes = Vec::new();
+            self.machine.steps(&self.machine.unpack(at), |step| {
+                bytes.clear();
+                self.machine.pack(&step.state, &mut bytes);
+                if found.is_none()
+                    && [self.symbol(&step.label), SILENT] == *word
+                    && bytes[..] == **next
+                {
+                    found = Some(step);
+                }
+            });
+            if let Some(Step { label, at, read, reads, stores, .. }) = found {
+                let reader = at.map(|(tid, _)| tid).or(match label {
+                    Some(Label::Propagate { to, .. }) => Some(to),
+                    _ => None,
+                });
+                events.extend(reads.iter().map(|&(pc, value, _)| Event {
+                    label: None,
+                    at: reader.map(|tid| (tid, pc)),
+                    read: Some(value),
+                }));
+                events.push(Event { label, at, read });
+                let tid = at.map(|(tid, _)| tid);
+                events.extend(tid.into_iter().flat_map(|tid| {
+                    let store = move |&pc: &model::Pc| Event {
+                        label: None,
+                        at: Some((tid, pc)),
+                        read: None,
+                    };
+                    stores.iter().map(store).collect::<Vec<_>>()
+                }));
+            }
+            at = next;
+        }
+        events
+    }
+
+    /// Hands over the steps of a thread, and arrivals there.
+    fn steps_of(&self, from: &From, tid: Tid, sink: StepSink<Finding>) {
+        let mut bytes = Vec::new();
+        match &from.ahead {
+            Some(ahead) => {
+                self.machine.moves(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
+                self.machine.arrivals(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
+                self.early(&from.state, ahead, tid, sink);
+                self.show_early(from.packed, ahead, tid, sink);
+            }
+            None => {
+                let mut hand_over = |step: Step| {
+                    bytes.clear();
+                    self.machine.pack(&step.state, &mut bytes);
+                    sink([self.symbol(&step.label), SILENT], &bytes, step.finding);
+                };
+                self.machine.moves(&from.state, tid, &mut hand_over);
+                self.machine.arrivals(&from.state, tid, &mut hand_over);
+            }
+        }
+    }
+
+    /// Hands over the steps of a thread itself that show this label, or none, for one that follows.
+    fn following(&self, state: &State, tid: Tid, wanted: Option<(&Label, &[u8])>, sink: StateSink) {
+        let mut bytes = Vec::new();
+        self.machine.moves(state, tid, &mut |step| {
+            let carries_no_more = |limit: &[u8]| {
+                self.carried(&step).iter().zip(limit).all(|(own, limit)| own <= limit)
+            };
+            let is_wanted = match (&step.label, wanted) {
+                (None, None) => true,
+                (Some(label), Some((wanted, limit))) => label == wanted && carries_no_more(limit),
+                _ => false,
+            };
+            if is_wanted {
+                bytes.clear();
+                self.machine.pack(&step.state, &mut bytes);
+                sink(&bytes);
+            }
+        });
+    }
+
+    fn from<'b>(&self, state: &'b [u8]) -> From<'b> {
+        let ahead =
+            (self.manner == Manner::Early).then(|| Ahead::read(state, self.threads, self.spaces));
+        let packed = &state[..ahead.as_ref().map_or(state.len(), |ahead| ahead.at)];
+        From { state: self.machine.unpack(packed), packed, ahead }
+    }
+
+    fn tids(&self) -> impl Iterator<Item = Tid> + use<> {
+        (0..self.threads).map(Tid::from)
+    }
+}
+
+/// Where steps start.
+struct From<'b> {
+    state: State,
+    packed: &'b [u8],
+    ahead: Option<Ahead>,
+}
+
+impl Automaton for Histories {
+    type Bad = Finding;
+
+    fn core_length(&self, state: &[u8]) -> usize {
+        if self.reduce { Machine::core_length(state) } else { state.len() }
+    }
+
+    fn is_less(&self, a: &[u8], b: &[u8]) -> bool {
+        if !self.reduce || a == b {
+            return a == b;
+        }
+        let early = self.manner == Manner::Early;
+        let ahead = |state: &[u8]| if early { Ahead::length(state) } else { 0 };
+        let (a, a_ahead) = a.split_at(a.len() - ahead(a));
+        let (b, b_ahead) = b.split_at(b.len() - ahead(b));
+        a_ahead == b_ahead && self.machine.is_less(a, b)
+    }
+
+    fn initial(&mut self, sink: StartSink<Finding>) {
+        let step = self.machine.initial();
+        let mut bytes = Vec::new();
+        self.machine.pack(&step.state, &mut bytes);
+        if self.manner == Manner::Early {
+            Ahead::nothing(self.threads, self.spaces).write(&mut bytes);
+        }
+        sink(&bytes, step.finding);
+    }
+
+    fn steps(&mut self, state: &[u8], sink: StepSink<Finding>) {
+        let from = self.from(state);
+        if self.manner != Manner::OnDemand {
+            return self.tids().for_each(|tid| self.steps_of(&from, tid, sink));
+        }
+        let mut bytes = Vec::new();
+        self.machine.steps(&from.state, |step| {
+            bytes.clear();
+            self.machine.pack(&step.state, &mut bytes);
+            let finding = step.finding;
+            sink(self.word(step), &bytes, finding);
+        });
+    }
+
+    fn silent(&mut self, state: &[u8], sink: StateSink) {
+        let from = self.from(state);
+        for tid in self.tids() {
+            match self.manner {
+                Manner::Following { .. } => self.following(&from.state, tid, None, sink),
+                _ => self.steps_of(&from, tid, &mut |word, state, _| {
+                    if word == [SILENT; 2] {
+                        sink(state);
+                    }
+                }),
+            }
+        }
+    }
+
+    fn follow(&mut self, state: &[u8], symbol: Symbol, sink: StateSink) {
+        let from = self.from(state);
+        let shown = self.alphabet.borrow().shown(symbol).clone();
+        let (label, carried) = match shown {
+            Shown::Label(label, carried) => (label, carried),
+            Shown::Arrivals(arrivals) => {
+                if let Some(next) = self.machine.after_arrivals(&from.state, &arrivals) {
+                    let mut bytes = Vec::new();
+                    self.machine.pack(&next, &mut bytes);
+                    sink(&bytes);
+                }
+                return;
+            }
+        };
+        let tid = match label {
+            Label::Call { tid, .. } | Label::Return { tid, .. } => tid,
+            Label::Propagate { to, .. } => to,
+        };
+        match self.manner {
+            Manner::Following { .. } => {
+                self.following(&from.state, tid, Some((&label, &carried)), sink)
+            }
+            _ => self.steps_of(&from, tid, &mut |word, state, _| {
+                if word == [symbol, SILENT] {
+                    sink(state);
+                }
+            }),
+        }
+    }
+}
