@@ -240,10 +240,9 @@ impl<B: Automaton> Search<'_, B> {
                 if found.is_some() {
                     return;
                 }
-                let shown = word.into_iter().filter(|&symbol| symbol != SILENT);
-                let set = shown.fold(Ok(pair.set), |set, symbol| {
-                    set.and_then(|set| self.spec.after(set, symbol).ok_or(set))
-                });
+                let mut shown = word.into_iter().filter(|&symbol| symbol != SILENT);
+                let set =
+                    shown.try_fold(pair.set, |set, symbol| self.spec.after(set, symbol).ok_or(set));
                 match (bad, set) {
                     (Some(bad), _) => found = Some((Some(bad), pair.set, word, Box::from(state))),
                     (None, Err(set)) => found = Some((None, set, word, Box::from(state))),
