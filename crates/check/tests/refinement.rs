@@ -62,11 +62,11 @@ impl Explicit {
 impl Automaton for Explicit {
     type Bad = ();
 
-    fn initial(&mut self, sink: &mut dyn FnMut(&[u8], Option<()>)) {
+    fn initial(&self, sink: &mut dyn FnMut(&[u8], Option<()>)) {
         sink(&[0], None);
     }
 
-    fn steps(&mut self, state: &[u8], sink: StepSink<()>) {
+    fn steps(&self, state: &[u8], sink: StepSink<()>) {
         for &(symbol, to) in &self.edges[state[0] as usize] {
             sink([symbol, SILENT], &[to as u8], None);
         }
@@ -97,7 +97,7 @@ fn inclusion_agrees_with_determinisation() {
     let (mut included, mut differs) = (0, 0);
     for seed in 0..20_000 {
         let mut random = Generator { state: seed };
-        let (mut a, mut b) = (Explicit::random(&mut random), Explicit::random(&mut random));
+        let (a, mut b) = (Explicit::random(&mut random), Explicit::random(&mut random));
         if random.one_in(2) {
             // Something that is often included: the same with more edges.
             b = Explicit { edges: a.edges.clone() };
@@ -109,7 +109,7 @@ fn inclusion_agrees_with_determinisation() {
             }
         }
         let expected = difference(&a, &b);
-        let (outcome, _) = compare(&mut a, &mut b, &mut |_| true);
+        let (outcome, _) = compare(&a, &b, &mut |_| true);
         match outcome {
             Outcome::Included => {
                 assert_eq!(expected, None, "seed {seed}");

@@ -54,7 +54,7 @@ use super::states::States;
 use super::{Answer, Settings, Statistics, Verdict};
 use model::memory::prc11::System;
 use model::memory::prc11::view::{Machine, Options, Propagation, Step};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How many states of the specification, without markers, are looked at before giving up.
 const MOST_STATES: usize = 1 << 20;
@@ -119,10 +119,10 @@ fn follows(
     owing: bool,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> Option<Answer> {
-    let alphabet = Rc::default();
-    let mut first = Histories::new(first, settings, Manner::OnDemand, &alphabet)?;
-    let mut second = Histories::new(second, settings, Manner::Following { owing }, &alphabet)?;
-    let (outcome, statistics) = inclusion::compare(&mut first, &mut second, go_on);
+    let alphabet = Arc::default();
+    let first = Histories::new(first, settings, Manner::OnDemand, &alphabet)?;
+    let second = Histories::new(second, settings, Manner::Following { owing }, &alphabet)?;
+    let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Refines,
         Outcome::Stopped => Verdict::Undecided,

@@ -8,9 +8,8 @@ use model::Tid;
 use model::memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
 use model::memory::prc11::{Label, Space, System};
 use smallvec::SmallVec;
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a program makes its histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +41,11 @@ pub(super) struct Alphabet {
 }
 
 impl Alphabet {
+    /// The alphabet; only those who panicked could have left it broken, and they did not.
+    pub(super) fn of(shared: &Mutex<Alphabet>) -> MutexGuard<'_, Alphabet> {
+        shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn number(&mut self, shown: Shown) -> Symbol {
         if let Some(&number) = self.numbers.get(&shown) {
             return number;
@@ -68,7 +72,7 @@ impl Alphabet {
 /// The histories of a program.
 pub(super) struct Histories {
     pub(super) machine: Machine,
-    alphabet: Rc<RefCell<Alphabet>>,
+    alphabet: Arc<Mutex<Alphabet>>,
     manner: Manner,
     history_only: bool,
     /// May states that can do less than others be left out?
@@ -83,7 +87,7 @@ impl Histories {
         system: &System,
         settings: &Settings,
         manner: Manner,
-        alphabet: &Rc<RefCell<Alphabet>>,
+        alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
         let Settings { pending, reduce, history_only, own_space, .. } = *settings;
         let (threads, spaces) = (system.program.threads.len(), system.spaces);
@@ -94,7 +98,7 @@ impl Histories {
         };
         let options = Options { pending, keep_registers: false, reduce, propagation };
         let machine = Machine::new(system.clone(), options)?;
-        let alphabet = Rc::clone(alphabet);
+        let alphabet = Arc::clone(alphabet);
         Some(Histories {
             machine,
             alphabet,
@@ -116,7 +120,7 @@ impl Histories {
     }
 
     fn number(&self, shown: Shown) -> Symbol {
-        self.alphabet.borrow_mut().number(shown)
+        Alphabet::of(&self.alphabet).number(shown)
     }
 
     /// What a step shows if markers propagate on demand: arrivals, then a call or return.
@@ -260,7 +264,7 @@ impl Automaton for Histories {
         a_ahead == b_ahead && self.machine.is_less(a, b)
     }
 
-    fn initial(&mut self, sink: StartSink<Finding>) {
+    fn initial(&self, sink: StartSink<Finding>) {
         let step = self.machine.initial();
         let mut bytes = Vec::new();
         self.machine.pack(&step.state, &mut bytes);
@@ -270,7 +274,7 @@ impl Automaton for Histories {
         sink(&bytes, step.finding);
     }
 
-    fn steps(&mut self, state: &[u8], sink: StepSink<Finding>) {
+    fn steps(&self, state: &[u8], sink: StepSink<Finding>) {
         let from = self.from(state);
         if self.manner != Manner::OnDemand {
             return self.tids().for_each(|tid| self.steps_of(&from, tid, sink));
@@ -284,7 +288,7 @@ impl Automaton for Histories {
         });
     }
 
-    fn silent(&mut self, state: &[u8], sink: StateSink) {
+    fn silent(&self, state: &[u8], sink: StateSink) {
         let from = self.from(state);
         for tid in self.tids() {
             match self.manner {
@@ -298,9 +302,9 @@ impl Automaton for Histories {
         }
     }
 
-    fn follow(&mut self, state: &[u8], symbol: Symbol, sink: StateSink) {
+    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink) {
         let from = self.from(state);
-        let shown = self.alphabet.borrow().shown(symbol).clone();
+        let shown = Alphabet::of(&self.alphabet).shown(symbol).clone();
         let (label, carried) = match shown {
             Shown::Label(label, carried) => (label, carried),
             Shown::Arrivals(arrivals) => {

@@ -19,9 +19,11 @@
 //! reports is a shortest one, also with pruning: a pair is pruned only by one that was reached by a
 //! word no longer.
 
+use super::determinised::Determinised;
 use super::states::{Arena, States};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use super::worker::{Batch, Steps, Worker};
+use std::collections::VecDeque;
+use std::hash::Hash;
 
 /// A label by its number; [`SILENT`] is no label.
 pub type Symbol = u32;
@@ -42,18 +44,18 @@ pub type StepSink<'a, B> = &'a mut dyn FnMut(Word, &[u8], Option<B>);
 pub type StateSink<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// An automaton whose states are byte strings.
-pub trait Automaton {
+pub trait Automaton: Sync {
     /// Something that should not happen in a step.
-    type Bad: Clone + Eq + Hash;
+    type Bad: Clone + Eq + Hash + Send;
 
     /// Hands the initial state to `sink`.
-    fn initial(&mut self, sink: StartSink<Self::Bad>);
+    fn initial(&self, sink: StartSink<Self::Bad>);
 
     /// Hands every step from a state to `sink`.
-    fn steps(&mut self, state: &[u8], sink: StepSink<Self::Bad>);
+    fn steps(&self, state: &[u8], sink: StepSink<Self::Bad>);
 
     /// Hands over where silent steps lead from a state.
-    fn silent(&mut self, state: &[u8], sink: StateSink) {
+    fn silent(&self, state: &[u8], sink: StateSink) {
         self.steps(state, &mut |word, state, _| {
             if word == [SILENT; 2] {
                 sink(state);
@@ -62,7 +64,7 @@ pub trait Automaton {
     }
 
     /// Hands over where steps that show this label and no more lead from a state.
-    fn follow(&mut self, state: &[u8], symbol: Symbol, sink: StateSink) {
+    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink) {
         self.steps(state, &mut |word, state, _| {
             if word == [symbol, SILENT] {
                 sink(state);
@@ -143,8 +145,8 @@ pub enum Outcome<B> {
 
 /// Compares; `go_on` is asked now and then.
 pub fn compare<A: Automaton, B: Automaton>(
-    implementation: &mut A,
-    specification: &mut B,
+    implementation: &A,
+    specification: &B,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> (Outcome<A::Bad>, Statistics) {
     let mut search = Search {
@@ -162,6 +164,9 @@ pub fn compare<A: Automaton, B: Automaton>(
 }
 
 const NONE: u32 = u32::MAX;
+
+/// How many pairs a worker takes at a time.
+const BATCH: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Pair {
@@ -194,7 +199,7 @@ struct Search<'s, B: Automaton> {
 impl<B: Automaton> Search<'_, B> {
     fn run<A: Automaton>(
         &mut self,
-        implementation: &mut A,
+        implementation: &A,
         go_on: &mut dyn FnMut(&Statistics) -> bool,
     ) -> Outcome<A::Bad> {
         let mut first = None;
@@ -210,64 +215,80 @@ impl<B: Automaton> Search<'_, B> {
         if let Some(bad) = first {
             return Outcome::Bad { bad, run: self.trace(0) };
         }
-        let mut bytes = Vec::new();
-        // The steps from one state: all their states in a row, and where each ends.
-        let mut successors: Vec<u8> = Vec::new();
-        let mut ends: Vec<(Word, u32, usize)> = Vec::new();
-        let mut expanded = 0u64;
-        loop {
-            let Some(at) = self.open[0].pop_front() else {
-                if self.open.iter().all(VecDeque::is_empty) {
-                    return Outcome::Included;
+        std::thread::scope(|scope| {
+            let workers = std::thread::available_parallelism().map_or(1, |n| n.get() - 1).max(1);
+            let workers: Vec<_> =
+                (0..workers).map(|_| Worker::new(scope, implementation)).collect();
+            // Each has one batch at hand and one in reserve, in turn.
+            let (mut started, mut finished) = (0, 0);
+            let mut explored = 0u64;
+            loop {
+                while started < finished + 2 * workers.len() && !self.open[0].is_empty() {
+                    workers[started % workers.len()].start(self.next_batch());
+                    started += 1;
                 }
-                self.open.rotate_left(1);
-                continue;
-            };
-            let pair = self.pairs[at as usize];
-            if pair.covered {
-                continue;
-            }
-            expanded += 1;
-            if expanded.is_multiple_of(1 << 12) && !go_on(&self.statistics()) {
-                return Outcome::Stopped;
-            }
-            bytes.clear();
-            bytes.extend_from_slice(self.states.get(pair.state));
-            let mut found = None;
-            successors.clear();
-            ends.clear();
-            implementation.steps(&bytes, &mut |word, state, bad| {
-                if found.is_some() {
-                    return;
+                if started == finished {
+                    if self.open.iter().all(VecDeque::is_empty) {
+                        return Outcome::Included;
+                    }
+                    self.open.rotate_left(1);
+                    continue;
                 }
-                let mut shown = word.into_iter().filter(|&symbol| symbol != SILENT);
-                let set =
-                    shown.try_fold(pair.set, |set, symbol| self.spec.after(set, symbol).ok_or(set));
-                match (bad, set) {
-                    (Some(bad), _) => found = Some((Some(bad), pair.set, word, Box::from(state))),
-                    (None, Err(set)) => found = Some((None, set, word, Box::from(state))),
-                    (None, Ok(set)) => {
-                        successors.extend_from_slice(state);
-                        ends.push((word, set, successors.len()));
+                let batch = workers[finished % workers.len()].finish();
+                finished += 1;
+                for (at, steps) in batch {
+                    if self.pairs[at as usize].covered {
+                        continue;
+                    }
+                    explored += 1;
+                    if explored.is_multiple_of(1 << 12) && !go_on(&self.statistics()) {
+                        return Outcome::Stopped;
+                    }
+                    if let Some(outcome) = self.take_steps(implementation, at, &steps) {
+                        return outcome;
                     }
                 }
-            });
-            if found.is_none() {
-                let mut start = 0;
-                for &(word, set, end) in &ends {
-                    self.reach(implementation, &successors[start..end], set, at, word);
-                    start = end;
+            }
+        })
+    }
+
+    /// The next pairs whose steps are to be looked at, with the implementation's states.
+    fn next_batch(&mut self) -> Batch {
+        let count = self.open[0].len().min(BATCH);
+        let pairs = self.open[0].drain(..count).filter(|&at| !self.pairs[at as usize].covered);
+        pairs.map(|at| (at, self.states.get(self.pairs[at as usize].state).into())).collect()
+    }
+
+    /// Follows the steps from a pair, and keeps the pairs that they lead to; unless the specification
+    /// cannot follow one, or something is wrong with it.
+    fn take_steps<A: Automaton>(
+        &mut self,
+        implementation: &A,
+        at: u32,
+        steps: &Steps<A::Bad>,
+    ) -> Option<Outcome<A::Bad>> {
+        let set = self.pairs[at as usize].set;
+        let mut reached = Vec::new();
+        for (word, state, bad) in steps.iter() {
+            let mut shown = word.into_iter().filter(|&symbol| symbol != SILENT);
+            let after = shown.try_fold(set, |set, symbol| self.spec.after(set, symbol).ok_or(set));
+            let outcome = |run, instead| match bad {
+                Some(bad) => Outcome::Bad { bad: bad.clone(), run },
+                None => Outcome::Differs { run, instead },
+            };
+            match after {
+                Ok(set) if bad.is_none() => reached.push((word, state, set)),
+                Ok(set) | Err(set) => {
+                    let mut run = self.trace(at);
+                    run.steps.push((word, state.into()));
+                    return Some(outcome(run, self.spec.labels(set)));
                 }
             }
-            if let Some((bad, set, word, state)) = found {
-                let mut run = self.trace(at);
-                run.steps.push((word, state));
-                return match bad {
-                    Some(bad) => Outcome::Bad { bad, run },
-                    None => Outcome::Differs { run, instead: self.spec.labels(set) },
-                };
-            }
         }
+        for (word, state, set) in reached {
+            self.reach(implementation, state, set, at, word);
+        }
+        None
     }
 
     fn reach<A: Automaton>(
@@ -342,238 +363,15 @@ impl<B: Automaton> Search<'_, B> {
 
     fn statistics(&self) -> Statistics {
         let pairs = self.pairs.len() as u64;
+        let [specification, sets, largest_set] = self.spec.sizes();
         Statistics {
             implementation: self.states.len() as u64,
-            specification: self.spec.states.len() as u64,
-            sets: self.spec.sets.len() as u64,
-            largest_set: self.spec.largest as u64,
+            specification,
+            sets,
+            largest_set,
             pairs,
             antichain: self.live,
             bytes: self.cores.memory() + self.states.memory() + self.spec.memory() + 36 * pairs,
         }
-    }
-}
-
-/// A hash of one number.
-#[derive(Default)]
-struct Multiply(u64);
-
-impl Hasher for Multiply {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ product >> 32;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// The specification, determinised as far as it was asked for.
-struct Determinised<'s, B: Automaton> {
-    automaton: &'s mut B,
-    states: States,
-    /// The number of each state's core.
-    core_of: Vec<u32>,
-    cores: States,
-    /// Where silent steps lead from each state, once known.
-    silent: Vec<Option<Box<[u32]>>>,
-    silent_count: u64,
-    /// Sets of states, each as its members in ascending order, four bytes each.
-    sets: States,
-    /// For every set, a bit for each remainder of its members' cores by 64.
-    core_marks: Vec<u64>,
-    /// Which of two sets can do all that the other can, as far as it was asked for.
-    outdone: HashMap<u64, bool, BuildHasherDefault<Multiply>>,
-    /// For every set, where labels lead, as far as it was asked for.
-    after: Vec<Vec<(Symbol, Option<u32>)>>,
-    after_count: u64,
-    largest: usize,
-}
-
-impl<'s, B: Automaton> Determinised<'s, B> {
-    fn new(automaton: &'s mut B) -> Self {
-        Determinised {
-            automaton,
-            states: States::default(),
-            core_of: Vec::new(),
-            cores: States::default(),
-            silent: Vec::new(),
-            silent_count: 0,
-            sets: States::default(),
-            core_marks: Vec::new(),
-            outdone: HashMap::default(),
-            after: Vec::new(),
-            after_count: 0,
-            largest: 0,
-        }
-    }
-
-    fn start(&mut self) -> u32 {
-        let mut found: Vec<Box<[u8]>> = Vec::new();
-        self.automaton.initial(&mut |state, _| found.push(state.into()));
-        let members = found.iter().map(|state| self.number(state)).collect();
-        self.set(members)
-    }
-
-    fn number(&mut self, state: &[u8]) -> u32 {
-        let (id, new) = self.states.insert(state);
-        if new {
-            self.silent.push(None);
-            let core = self.automaton.core_length(state);
-            self.core_of.push(self.cores.insert(&state[..core]).0);
-        }
-        id
-    }
-
-    /// The set of these states and those that silent steps lead to.
-    fn set(&mut self, mut members: Vec<u32>) -> u32 {
-        members.sort_unstable();
-        members.dedup();
-        let mut seen: std::collections::HashSet<u32> = members.iter().copied().collect();
-        let mut at = 0;
-        while at < members.len() {
-            self.expand(members[at]);
-            let next = self.silent[members[at] as usize].as_deref().unwrap_or_default();
-            members.extend(next.iter().filter(|&&id| seen.insert(id)));
-            at += 1;
-        }
-        self.leave_out_outdone(&mut members);
-        members.sort_unstable();
-        self.largest = self.largest.max(members.len());
-        let bytes: Vec<u8> = members.iter().flat_map(|id| id.to_le_bytes()).collect();
-        let (set, new) = self.sets.insert(&bytes);
-        if new {
-            let mark = |id: &u32| 1u64 << (self.core_of[*id as usize] % 64);
-            self.core_marks.push(members.iter().fold(0, |marks, id| marks | mark(id)));
-            self.after.push(Vec::new());
-        }
-        set
-    }
-
-    /// Removes states that others can do all of.
-    fn leave_out_outdone(&self, members: &mut Vec<u32>) {
-        let core = |id: &u32| self.core_of[*id as usize];
-        members.sort_unstable_by_key(|id| (core(id), *id));
-        let mut kept: Vec<u32> = Vec::with_capacity(members.len());
-        for group in members.chunk_by(|a, b| core(a) == core(b)) {
-            let start = kept.len();
-            for &id in group {
-                let state = self.states.get(id);
-                let less = |a: &[u8], b: &[u8]| self.automaton.is_less(a, b);
-                if kept[start..].iter().any(|&other| less(self.states.get(other), state)) {
-                    continue;
-                }
-                let mut at = 0;
-                kept.retain(|&other| {
-                    at += 1;
-                    at <= start || !less(state, self.states.get(other))
-                });
-                kept.push(id);
-            }
-        }
-        *members = kept;
-    }
-
-    /// Finds out where silent steps lead.
-    fn expand(&mut self, id: u32) {
-        if self.silent[id as usize].is_some() {
-            return;
-        }
-        let found = self.numbers_of(id, |automaton, state, sink| automaton.silent(state, sink));
-        self.silent_count += found.len() as u64;
-        self.silent[id as usize] = Some(found.into());
-    }
-
-    /// The numbers of the states that some steps from a state lead to.
-    fn numbers_of(&mut self, id: u32, steps: impl FnOnce(&mut B, &[u8], StateSink)) -> Vec<u32> {
-        let mut bytes: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
-        steps(self.automaton, self.states.get(id), &mut |state| {
-            bytes.extend_from_slice(state);
-            ends.push(bytes.len());
-        });
-        let mut found: Vec<u32> = Vec::with_capacity(ends.len());
-        let mut start = 0;
-        for end in ends {
-            found.push(self.number(&bytes[start..end]));
-            start = end;
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    fn members(&self, set: u32) -> impl Iterator<Item = u32> + '_ {
-        let words = self.sets.get(set).chunks_exact(4);
-        words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-    }
-
-    /// Where a label leads from a set; `None` if nowhere.
-    fn after(&mut self, set: u32, symbol: Symbol) -> Option<u32> {
-        if let Some((_, known)) = self.after[set as usize].iter().find(|(s, _)| *s == symbol) {
-            return *known;
-        }
-        let members: Vec<u32> = self.members(set).collect();
-        let mut next = Vec::new();
-        for id in members {
-            let follow = |automaton: &mut B, state: &[u8], sink: StateSink| {
-                automaton.follow(state, symbol, sink);
-            };
-            next.extend(self.numbers_of(id, follow));
-        }
-        let next = (!next.is_empty()).then(|| self.set(next));
-        self.after[set as usize].push((symbol, next));
-        self.after_count += 1;
-        next
-    }
-
-    /// The labels that lead somewhere.
-    fn labels(&mut self, set: u32) -> Vec<Symbol> {
-        let members: Vec<u32> = self.members(set).collect();
-        let mut labels = Vec::new();
-        for id in members {
-            self.automaton.steps(self.states.get(id), &mut |word, _, _| {
-                labels.extend(word.into_iter().find(|&symbol| symbol != SILENT));
-            });
-        }
-        labels.sort_unstable();
-        labels.dedup();
-        labels
-    }
-
-    /// Is every state of `a` in `b`, or can one in `b` do all that it can? Then so can `b` do all that
-    /// `a` can.
-    fn is_outdone(&mut self, a: u32, b: u32) -> bool {
-        if a == b {
-            return true;
-        }
-        if self.core_marks[a as usize] & !self.core_marks[b as usize] != 0 {
-            return false;
-        }
-        let key = u64::from(a) << 32 | u64::from(b);
-        if let Some(&known) = self.outdone.get(&key) {
-            return known;
-        }
-        let core = |id: u32| self.core_of[id as usize];
-        let answer = self.members(a).all(|id| {
-            self.members(b).any(|other| {
-                let (own, others) = (self.states.get(id), self.states.get(other));
-                id == other || core(id) == core(other) && self.automaton.is_less(others, own)
-            })
-        });
-        self.outdone.insert(key, answer);
-        answer
-    }
-
-    fn memory(&self) -> u64 {
-        let states = self.states.memory() + self.cores.memory() + 20 * self.states.len() as u64;
-        let sets = self.sets.memory() + 40 * self.after.len() as u64 + 16 * self.after_count;
-        let sets = sets + 18 * self.outdone.capacity() as u64;
-        states + sets + 4 * self.silent_count
     }
 }

@@ -40,17 +40,19 @@
 //! [`inclusion`] compares the automata; `Histories` makes one out of a program.
 
 mod demand;
+mod determinised;
 mod early;
 mod histories;
 pub mod inclusion;
 mod states;
+mod worker;
 
-use histories::{Histories, Manner};
+use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
 use model::memory::prc11::view::Finding;
 use model::memory::prc11::{Label, Space, System};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What to compare, and how far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,16 +166,16 @@ fn refines_as(
     manner: Manner,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> Answer {
-    let alphabet = Rc::default();
+    let alphabet = Arc::default();
     let literal = manner == Manner::Letter;
-    let (Some(mut first), Some(mut second)) = (
+    let (Some(first), Some(second)) = (
         Histories::new(first, settings, Manner::Letter, &alphabet),
         Histories::new(second, settings, manner, &alphabet),
     ) else {
         let statistics = Statistics::default();
         return Answer { verdict: Verdict::Undecided, literal, statistics };
     };
-    let (outcome, statistics) = inclusion::compare(&mut first, &mut second, go_on);
+    let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Refines,
         Outcome::Stopped | Outcome::Bad { bad: Finding::TooManyWrites { .. }, .. } => {
@@ -182,11 +184,10 @@ fn refines_as(
         Outcome::Bad { bad, run } => Verdict::Wrong { finding: bad, run: first.explain(&run) },
         Outcome::Differs { run, instead } => {
             let run = first.explain(&run);
-            let label = |symbol| alphabet.borrow().label(symbol);
-            Verdict::Differs(Difference {
-                run,
-                instead: instead.into_iter().filter_map(label).collect(),
-            })
+            let label = |symbol| Alphabet::of(&alphabet).label(symbol);
+            let mut instead: Vec<Label> = instead.into_iter().filter_map(label).collect();
+            instead.sort();
+            Verdict::Differs(Difference { run, instead })
         }
     };
     Answer { verdict, literal, statistics }

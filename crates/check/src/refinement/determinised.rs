@@ -1,0 +1,258 @@
+//! An automaton, determinised as far as it is asked for.
+
+use super::inclusion::{Automaton, SILENT, StateSink, Symbol};
+use super::states::States;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A hash of one number.
+#[derive(Default)]
+struct Multiply(u64);
+
+impl Hasher for Multiply {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// The specification, as sets of states.
+pub struct Determinised<'s, B: Automaton> {
+    automaton: &'s B,
+    states: States,
+    /// The number of each state's core.
+    core_of: Vec<u32>,
+    cores: States,
+    /// Where silent steps lead from each state, once known.
+    silent: Vec<Option<Box<[u32]>>>,
+    silent_count: u64,
+    /// Sets of states, each as its members in ascending order, four bytes each.
+    sets: States,
+    /// For every set, a bit for each remainder of its members' cores by 64.
+    core_marks: Vec<u64>,
+    /// Where labels lead from a state, as far as it was asked for: a range of `followers`.
+    followed: HashMap<u64, (u32, u32), BuildHasherDefault<Multiply>>,
+    followers: Vec<u32>,
+    /// Which of two sets can do all that the other can, as far as it was asked for.
+    outdone: HashMap<u64, bool, BuildHasherDefault<Multiply>>,
+    /// For every set, where labels lead, as far as it was asked for.
+    after: Vec<Vec<(Symbol, Option<u32>)>>,
+    after_count: u64,
+    largest: usize,
+}
+
+impl<'s, B: Automaton> Determinised<'s, B> {
+    /// Nothing of it yet.
+    pub fn new(automaton: &'s B) -> Self {
+        Determinised {
+            automaton,
+            states: States::default(),
+            core_of: Vec::new(),
+            cores: States::default(),
+            silent: Vec::new(),
+            silent_count: 0,
+            sets: States::default(),
+            core_marks: Vec::new(),
+            followed: HashMap::default(),
+            followers: Vec::new(),
+            outdone: HashMap::default(),
+            after: Vec::new(),
+            after_count: 0,
+            largest: 0,
+        }
+    }
+
+    /// The set of initial states.
+    pub fn start(&mut self) -> u32 {
+        let mut found: Vec<Box<[u8]>> = Vec::new();
+        self.automaton.initial(&mut |state, _| found.push(state.into()));
+        let members = found.iter().map(|state| self.number(state)).collect();
+        self.set(members)
+    }
+
+    /// How many states were met, how many sets, and how large the largest is.
+    pub fn sizes(&self) -> [u64; 3] {
+        [self.states.len() as u64, self.sets.len() as u64, self.largest as u64]
+    }
+
+    fn number(&mut self, state: &[u8]) -> u32 {
+        let (id, new) = self.states.insert(state);
+        if new {
+            self.silent.push(None);
+            let core = self.automaton.core_length(state);
+            self.core_of.push(self.cores.insert(&state[..core]).0);
+        }
+        id
+    }
+
+    /// The set of these states and those that silent steps lead to.
+    fn set(&mut self, mut members: Vec<u32>) -> u32 {
+        members.sort_unstable();
+        members.dedup();
+        let mut seen: std::collections::HashSet<u32> = members.iter().copied().collect();
+        let mut at = 0;
+        while at < members.len() {
+            self.expand(members[at]);
+            let next = self.silent[members[at] as usize].as_deref().unwrap_or_default();
+            members.extend(next.iter().filter(|&&id| seen.insert(id)));
+            at += 1;
+        }
+        self.leave_out_outdone(&mut members);
+        members.sort_unstable();
+        self.largest = self.largest.max(members.len());
+        let bytes: Vec<u8> = members.iter().flat_map(|id| id.to_le_bytes()).collect();
+        let (set, new) = self.sets.insert(&bytes);
+        if new {
+            let mark = |id: &u32| 1u64 << (self.core_of[*id as usize] % 64);
+            self.core_marks.push(members.iter().fold(0, |marks, id| marks | mark(id)));
+            self.after.push(Vec::new());
+        }
+        set
+    }
+
+    /// Removes states that others can do all of.
+    fn leave_out_outdone(&self, members: &mut Vec<u32>) {
+        let core = |id: &u32| self.core_of[*id as usize];
+        members.sort_unstable_by_key(|id| (core(id), *id));
+        let mut kept: Vec<u32> = Vec::with_capacity(members.len());
+        for group in members.chunk_by(|a, b| core(a) == core(b)) {
+            let start = kept.len();
+            for &id in group {
+                let state = self.states.get(id);
+                let less = |a: &[u8], b: &[u8]| self.automaton.is_less(a, b);
+                if kept[start..].iter().any(|&other| less(self.states.get(other), state)) {
+                    continue;
+                }
+                let mut at = 0;
+                kept.retain(|&other| {
+                    at += 1;
+                    at <= start || !less(state, self.states.get(other))
+                });
+                kept.push(id);
+            }
+        }
+        *members = kept;
+    }
+
+    /// Finds out where silent steps lead.
+    fn expand(&mut self, id: u32) {
+        if self.silent[id as usize].is_some() {
+            return;
+        }
+        let found = self.numbers_of(id, |automaton, state, sink| automaton.silent(state, sink));
+        self.silent_count += found.len() as u64;
+        self.silent[id as usize] = Some(found.into());
+    }
+
+    /// The numbers of the states that some steps from a state lead to.
+    fn numbers_of(&mut self, id: u32, steps: impl FnOnce(&B, &[u8], StateSink)) -> Vec<u32> {
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
+        steps(self.automaton, self.states.get(id), &mut |state| {
+            bytes.extend_from_slice(state);
+            ends.push(bytes.len());
+        });
+        let mut found: Vec<u32> = Vec::with_capacity(ends.len());
+        let mut start = 0;
+        for end in ends {
+            found.push(self.number(&bytes[start..end]));
+            start = end;
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn members(&self, set: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = self.sets.get(set).chunks_exact(4);
+        words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+
+    /// Where a label leads from a state.
+    fn follow(&mut self, id: u32, symbol: Symbol) -> (u32, u32) {
+        let key = u64::from(id) << 32 | u64::from(symbol);
+        if let Some(&known) = self.followed.get(&key) {
+            return known;
+        }
+        let found = self.numbers_of(id, |automaton, state, sink| {
+            automaton.follow(state, symbol, sink);
+        });
+        let start = self.followers.len() as u32;
+        self.followers.extend_from_slice(&found);
+        let range = (start, self.followers.len() as u32);
+        self.followed.insert(key, range);
+        range
+    }
+
+    /// Where a label leads from a set; `None` if nowhere.
+    pub fn after(&mut self, set: u32, symbol: Symbol) -> Option<u32> {
+        if let Some((_, known)) = self.after[set as usize].iter().find(|(s, _)| *s == symbol) {
+            return *known;
+        }
+        let members: Vec<u32> = self.members(set).collect();
+        let mut next = Vec::new();
+        for id in members {
+            let (start, end) = self.follow(id, symbol);
+            next.extend_from_slice(&self.followers[start as usize..end as usize]);
+        }
+        let next = (!next.is_empty()).then(|| self.set(next));
+        self.after[set as usize].push((symbol, next));
+        self.after_count += 1;
+        next
+    }
+
+    /// The labels that lead somewhere.
+    pub fn labels(&mut self, set: u32) -> Vec<Symbol> {
+        let members: Vec<u32> = self.members(set).collect();
+        let mut labels = Vec::new();
+        for id in members {
+            self.automaton.steps(self.states.get(id), &mut |word, _, _| {
+                labels.extend(word.into_iter().find(|&symbol| symbol != SILENT));
+            });
+        }
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
+    /// Is every state of `a` in `b`, or can one in `b` do all that it can? Then so can `b` do all that
+    /// `a` can.
+    pub fn is_outdone(&mut self, a: u32, b: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        if self.core_marks[a as usize] & !self.core_marks[b as usize] != 0 {
+            return false;
+        }
+        let key = u64::from(a) << 32 | u64::from(b);
+        if let Some(&known) = self.outdone.get(&key) {
+            return known;
+        }
+        let core = |id: u32| self.core_of[id as usize];
+        let answer = self.members(a).all(|id| {
+            self.members(b).any(|other| {
+                let (own, others) = (self.states.get(id), self.states.get(other));
+                id == other || core(id) == core(other) && self.automaton.is_less(others, own)
+            })
+        });
+        self.outdone.insert(key, answer);
+        answer
+    }
+
+    /// Bytes in use.
+    pub fn memory(&self) -> u64 {
+        let states = self.states.memory() + self.cores.memory() + 20 * self.states.len() as u64;
+        let sets = self.sets.memory() + 40 * self.after.len() as u64 + 16 * self.after_count;
+        let sets = sets + 18 * (self.outdone.capacity() + self.followed.capacity()) as u64;
+        let sets = sets + 4 * self.followers.len() as u64;
+        states + sets + 4 * self.silent_count
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding the steps of the implementation ahead of the search, in threads of their own.
+
+use super::inclusion::{Automaton, Word};
+use std::sync::mpsc;
+use std::thread::Scope;
+
+/// Pairs by number, with the implementation's states.
+pub type Batch = Vec<(u32, Box<[u8]>)>;
+
+/// The steps from one state: all their states in a row, and where each ends.
+pub struct Steps<B> {
+    states: Vec<u8>,
+    ends: Vec<(Word, usize, Option<B>)>,
+}
+
+impl<B> Steps<B> {
+    fn of<A: Automaton<Bad = B>>(automaton: &A, state: &[u8]) -> Self {
+        let mut steps = Steps { states: Vec::new(), ends: Vec::new() };
+        automaton.steps(state, &mut |word, state, bad| {
+            steps.states.extend_from_slice(state);
+            steps.ends.push((word, steps.states.len(), bad));
+        });
+        steps
+    }
+
+    /// Each step's word, state, and what is wrong with it.
+    pub fn iter(&self) -> impl Iterator<Item = (Word, &[u8], &Option<B>)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(word, end, bad)| {
+            let state = &self.states[start..*end];
+            start = *end;
+            (*word, state, bad)
+        })
+    }
+}
+
+/// A thread that finds the steps of the implementation ahead of the search. What is found first does
+/// not depend on it: batches are taken and come back in order.
+pub struct Worker<B> {
+    states: mpsc::Sender<Batch>,
+    steps: mpsc::Receiver<Vec<(u32, Steps<B>)>>,
+}
+
+impl<B: Send> Worker<B> {
+    /// Starts one.
+    pub fn new<'scope, A: Automaton<Bad = B>>(
+        scope: &'scope Scope<'scope, '_>,
+        automaton: &'scope A,
+    ) -> Self
+    where
+        B: 'scope,
+    {
+        let (states, batches) = mpsc::channel::<Batch>();
+        let (results, steps) = mpsc::channel();
+        scope.spawn(move || {
+            for batch in batches {
+                let of = |(at, state): (u32, Box<[u8]>)| (at, Steps::of(automaton, &state));
+                if results.send(batch.into_iter().map(of).collect()).is_err() {
+                    return;
+                }
+            }
+        });
+        Worker { states, steps }
+    }
+
+    /// Hands it something to do.
+    pub fn start(&self, batch: Batch) {
+        self.states.send(batch).expect("a worker that has not panicked waits for more");
+    }
+
+    /// Waits for what it was handed first and has not given back.
+    pub fn finish(&self) -> Vec<(u32, Steps<B>)> {
+        self.steps.recv().expect("a worker that has not panicked answers")
+    }
+}
