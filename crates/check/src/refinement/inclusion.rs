@@ -166,7 +166,7 @@ pub fn compare<A: Automaton, B: Automaton>(
 const NONE: u32 = u32::MAX;
 
 /// How many pairs a worker takes at a time.
-const BATCH: usize = 64;
+const BATCH: usize = 32;
 
 #[derive(Clone, Copy)]
 struct Pair {
@@ -219,11 +219,11 @@ impl<B: Automaton> Search<'_, B> {
             let workers = std::thread::available_parallelism().map_or(1, |n| n.get() - 1).max(1);
             let workers: Vec<_> =
                 (0..workers).map(|_| Worker::new(scope, implementation)).collect();
-            // Each has one batch at hand and one in reserve, in turn.
+            // Each has some batches in reserve, in turn.
             let (mut started, mut finished) = (0, 0);
             let mut explored = 0u64;
             loop {
-                while started < finished + 2 * workers.len() && !self.open[0].is_empty() {
+                while started < finished + 8 * workers.len() && !self.open[0].is_empty() {
                     workers[started % workers.len()].start(self.next_batch());
                     started += 1;
                 }
