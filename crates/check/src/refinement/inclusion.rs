@@ -21,7 +21,7 @@
 
 use super::determinised::Determinised;
 use super::states::{Arena, States};
-use super::worker::{Batch, Steps, Worker};
+use super::worker::{Batch, Steps, Worker, find_steps};
 use std::collections::VecDeque;
 use std::hash::Hash;
 
@@ -217,8 +217,8 @@ impl<B: Automaton> Search<'_, B> {
         }
         std::thread::scope(|scope| {
             let workers = std::thread::available_parallelism().map_or(1, |n| n.get() - 1).max(1);
-            let workers: Vec<_> =
-                (0..workers).map(|_| Worker::new(scope, implementation)).collect();
+            let worker = |_| Worker::new(scope, implementation);
+            let workers: Vec<_> = (0..workers).map_while(worker).collect();
             // Each has some batches in reserve, in turn.
             let (mut started, mut finished) = (0, 0);
             let mut explored = 0u64;
@@ -227,15 +227,17 @@ impl<B: Automaton> Search<'_, B> {
                     workers[started % workers.len()].start(self.next_batch());
                     started += 1;
                 }
-                if started == finished {
-                    if self.open.iter().all(VecDeque::is_empty) {
-                        return Outcome::Included;
-                    }
+                let batch = if started > finished {
+                    finished += 1;
+                    workers[(finished - 1) % workers.len()].finish()
+                } else if !self.open[0].is_empty() {
+                    find_steps(implementation, self.next_batch())
+                } else if self.open.iter().all(VecDeque::is_empty) {
+                    return Outcome::Included;
+                } else {
                     self.open.rotate_left(1);
                     continue;
-                }
-                let batch = workers[finished % workers.len()].finish();
-                finished += 1;
+                };
                 for (at, steps) in batch {
                     if self.pairs[at as usize].covered {
                         continue;

@@ -41,26 +41,31 @@ pub struct Worker<B> {
     steps: mpsc::Receiver<Vec<(u32, Steps<B>)>>,
 }
 
+/// The steps from each state of a batch.
+pub fn find_steps<A: Automaton>(automaton: &A, batch: Batch) -> Vec<(u32, Steps<A::Bad>)> {
+    batch.into_iter().map(|(at, state)| (at, Steps::of(automaton, &state))).collect()
+}
+
 impl<B: Send> Worker<B> {
-    /// Starts one.
+    /// Starts one; `None` if the system allows no more threads.
     pub fn new<'scope, A: Automaton<Bad = B>>(
         scope: &'scope Scope<'scope, '_>,
         automaton: &'scope A,
-    ) -> Self
+    ) -> Option<Self>
     where
         B: 'scope,
     {
         let (states, batches) = mpsc::channel::<Batch>();
         let (results, steps) = mpsc::channel();
-        scope.spawn(move || {
+        let work = move || {
             for batch in batches {
-                let of = |(at, state): (u32, Box<[u8]>)| (at, Steps::of(automaton, &state));
-                if results.send(batch.into_iter().map(of).collect()).is_err() {
+                if results.send(find_steps(automaton, batch)).is_err() {
                     return;
                 }
             }
-        });
-        Worker { states, steps }
+        };
+        std::thread::Builder::new().spawn_scoped(scope, work).ok()?;
+        Some(Worker { states, steps })
     }
 
     /// Hands it something to do.
