@@ -332,7 +332,8 @@ fn random_locked_pair(seed: u64) -> String {
         let (lock, cell) = (random.pick(&["l", "m"]), random.pick(&["x", "y"]));
         match random.below(16) {
             // These let a thread see something old, or see something without what came before.
-            14 => format!("{cell}.store(1, rel); a = {cell}.load(acq);"),
+            12 | 13 => format!("a = {cell}.load(acq);"),
+            14 => format!("{cell}.store(1, rel);"),
             15 => format!("a = exchange({cell}, 1, rlx, rlx);"),
             0 | 1 => format!("acquire({lock}); d.nastore({}); release({lock});", random.below(2)),
             2 | 3 => format!("acquire({lock}); a = d.naload(); release({lock});"),

@@ -123,8 +123,11 @@ impl Histories {
         Alphabet::of(&self.alphabet).number(shown)
     }
 
-    /// What a step shows if markers propagate on demand: arrivals, then a call or return.
+    /// What a step shows; if markers propagate on demand, arrivals first, then a call or return.
     fn word(&self, step: Step) -> Word {
+        if self.manner != Manner::OnDemand {
+            return [self.symbol(&step.label), SILENT];
+        }
         let carried = self.carried(&step);
         let Step { label, arrived, .. } = step;
         let arrived = match arrived.is_empty() {
@@ -276,7 +279,7 @@ impl Automaton for Histories {
 
     fn steps(&self, state: &[u8], sink: StepSink<Finding>) {
         let from = self.from(state);
-        if self.manner != Manner::OnDemand {
+        if self.manner == Manner::Early {
             return self.tids().for_each(|tid| self.steps_of(&from, tid, sink));
         }
         let mut bytes = Vec::new();
