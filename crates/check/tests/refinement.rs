@@ -389,7 +389,7 @@ fn random_locked_pair(seed: u64) -> String {
 /// propagate at any time. More of them than in the ordinary run: `REFINE_PAIRS=600`.
 #[test]
 fn on_demand_agrees() {
-    let pairs = std::env::var("REFINE_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let pairs = std::env::var("REFINE_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     let [cheaper, differing] = std::thread::scope(|scope| {
         let halves = [0, 1].map(|half| {
             let seeds = (half..pairs).step_by(2);

@@ -8,7 +8,7 @@
 
 use fencepost_model as model;
 use model::graph::{self, Limits, drc11};
-use model::memory::prc11::view::{Finding, Options};
+use model::memory::prc11::view::{Finding, Options, Propagation};
 use model::memory::prc11::{Label, Local, Space, Status, System, knowledge, view};
 use model::random::{self, Allow, Config, Generator};
 use model::{Expr, Instr, LocationKind, Mark, Origin, Pc, ReadMode, Reg, Step, Value, WriteMode};
@@ -438,6 +438,58 @@ fn histories_with_flags_agree() {
             panic!("histories differ on seed {seed}: {history:?}");
         }
     }
+}
+
+/// What each thread calls and gets back, as far as runs get.
+type Calls = Vec<Vec<Label>>;
+
+fn calls(system: &System, pending: u8, propagation: Propagation) -> HashSet<Calls> {
+    let options = Options { pending, propagation, ..Options::default() };
+    let machine = view::Machine::new(system.clone(), options).expect("a small program");
+    let nothing: Calls = vec![Vec::new(); system.program.threads.len()];
+    let initial = (packed(&machine, &machine.initial().state), nothing);
+    let mut seen = HashSet::from([initial.clone()]);
+    let mut open = vec![initial];
+    while let Some((state, calls)) = open.pop() {
+        machine.steps(&machine.unpack(&state), |step| {
+            let mut calls = calls.clone();
+            if let Some(label @ (Label::Call { tid, .. } | Label::Return { tid, .. })) = step.label
+            {
+                calls[tid.index()].push(label);
+            }
+            let next = (packed(&machine, &step.state), calls);
+            if seen.insert(next.clone()) {
+                open.push(next);
+            }
+        });
+    }
+    seen.into_iter().map(|(_, calls)| calls).collect()
+}
+
+/// Catches markers on demand that leave out what a thread can do: whatever threads call and get back
+/// when markers propagate at any time is the beginning of what they do when they propagate on demand, and
+/// that is nothing else.
+#[test]
+fn on_demand_threads_do_the_same() {
+    let mut compared = 0;
+    for seed in 0..count("PRC11_HISTORIES", 150) {
+        for system in [random_calls(seed), random_flags(seed)] {
+            for pending in [1, 2] {
+                let any_time = calls(&system, pending, Propagation::AnyTime);
+                let on_demand = calls(&system, pending, Propagation::OnDemand);
+                assert!(on_demand.is_subset(&any_time), "something new on seed {seed}, {pending}");
+                for calls in &any_time {
+                    let goes_on = |other: &&Calls| {
+                        calls.iter().zip(*other).all(|(calls, other)| other.starts_with(calls))
+                    };
+                    let found = on_demand.iter().any(|other| goes_on(&other));
+                    assert!(found, "missing on seed {seed}, {pending} pending: {calls:?}");
+                }
+                compared += any_time.len();
+            }
+        }
+    }
+    assert!(compared > 1000, "only {compared}");
 }
 
 /// What is less can do more: the histories from the larger of two states are among those from the
