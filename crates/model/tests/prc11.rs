@@ -472,7 +472,7 @@ fn calls(system: &System, pending: u8, propagation: Propagation) -> HashSet<Call
 #[test]
 fn on_demand_threads_do_the_same() {
     let mut compared = 0;
-    for seed in 0..count("PRC11_HISTORIES", 150) {
+    for seed in 0..count("PRC11_HISTORIES", 300) {
         for system in [random_calls(seed), random_flags(seed)] {
             for pending in [1, 2] {
                 let any_time = calls(&system, pending, Propagation::AnyTime);
