@@ -67,7 +67,7 @@ pub(super) fn refines(
     settings: &Settings,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> Option<Answer> {
-    if !settings.on_demand || settings.history_only || !is_current(second)? {
+    if !settings.on_demand || settings.history_only || !is_current(second, go_on)? {
         return None;
     }
     let to_the_letter = follows(first, second, settings, false, go_on);
@@ -78,8 +78,8 @@ pub(super) fn refines(
 }
 
 /// Does every access in every run of the program read, or come behind, the newest write to its location,
-/// and is nothing wrong with any? `None` if there is too much to look at.
-fn is_current(system: &System) -> Option<bool> {
+/// and is nothing wrong with any? `None` if there is too much to look at, or `go_on` said no.
+fn is_current(system: &System, go_on: &mut dyn FnMut(&Statistics) -> bool) -> Option<bool> {
     let options = Options { propagation: Propagation::Never, ..Options::default() };
     let machine = Machine::new(system.clone(), options)?;
     if !machine.is_synchronised() {
@@ -87,24 +87,27 @@ fn is_current(system: &System) -> Option<bool> {
     }
     let mut states = States::default();
     let mut bytes = Vec::new();
-    let mut current = true;
     let mut visit = |states: &mut States, step: Step| {
-        current &= !step.is_stale() && step.finding.is_none();
         bytes.clear();
         machine.pack(&step.state, &mut bytes);
         states.insert(&bytes);
-        current
+        !step.is_stale() && step.finding.is_none()
     };
-    visit(&mut states, machine.initial());
+    if !visit(&mut states, machine.initial()) {
+        return Some(false);
+    }
     let mut at = 0;
     while at < states.len() {
         let state = machine.unpack(states.get(at as u32));
-        let mut go_on = true;
-        machine.steps(&state, |step| go_on = go_on && visit(&mut states, step));
-        if !go_on {
+        let mut current = true;
+        machine.steps(&state, |step| current = current && visit(&mut states, step));
+        if !current {
             return Some(false);
         }
-        if states.len() > MOST_STATES {
+        let specification = states.len() as u64;
+        let so_far = Statistics { specification, bytes: states.memory(), ..Statistics::default() };
+        let stop = at.is_multiple_of(1 << 12) && !go_on(&so_far);
+        if stop || states.len() > MOST_STATES {
             return None;
         }
         at += 1;
