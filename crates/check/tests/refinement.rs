@@ -324,6 +324,28 @@ fn reductions_change_nothing_at_random() {
     assert!(refining > 5 && differing > 5, "one-sided: {refining} and {differing}");
 }
 
+/// Catches markers on demand where the specification is of the wrong kind. In the first, what is read
+/// without synchronisation gives away that `f` has been called, though no marker of it has arrived; in the
+/// second, an arrival takes away what could be read before. To the library neither matters.
+#[test]
+fn not_on_demand() {
+    let updates = ("exchange(x, 1, rlx, rlx);", "a = exchange(x, 0, rlx, rlx);", 1);
+    let stale = ("x.store(1, rel);", "a = x.load(acq);", 0);
+    for (f, g, result) in [updates, stale] {
+        let text = format!(
+            "max_value 1;\n\
+             library l {{ atomic x; method f() {{ return(); }} method g() {{ return({result}); }} }}\n\
+             spec l {{ atomic x; method f() {{ {f} return(); }} \
+             method g() {{ local a; {g} return(a); }} }}\n\
+             client {{ thread p {{ f(); }} thread q {{ g(); }} }}\n"
+        );
+        let project = parse(&[("kinds.fp".to_string(), text.clone())], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let answer = ask(&project.pairs[0], Settings::default());
+        assert_eq!(verdict(&answer), "differs", "{text}");
+    }
+}
+
 /// A specification whose threads nearly always see the newest of everything, and a library like it but
 /// for some changes.
 fn random_locked_pair(seed: u64) -> String {

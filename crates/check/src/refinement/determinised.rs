@@ -1,4 +1,5 @@
-//! An automaton, determinised as far as it is asked for.
+//! An automaton, determinised as far as it is asked for: the subset construction, on the fly. A set is
+//! closed under silent steps, and leaves out states that others in it outdo ([`Automaton::is_less`]).
 
 use super::inclusion::{Automaton, SILENT, StateSink, Symbol};
 use super::states::States;

@@ -274,18 +274,19 @@ impl<B: Automaton> Search<'_, B> {
         for (word, state, bad) in steps.iter() {
             let mut shown = word.into_iter().filter(|&symbol| symbol != SILENT);
             let after = shown.try_fold(set, |set, symbol| self.spec.after(set, symbol).ok_or(set));
-            let outcome = |run, instead| match bad {
-                Some(bad) => Outcome::Bad { bad: bad.clone(), run },
-                None => Outcome::Differs { run, instead },
-            };
-            match after {
-                Ok(set) if bad.is_none() => reached.push((word, state, set)),
-                Ok(set) | Err(set) => {
-                    let mut run = self.trace(at);
-                    run.steps.push((word, state.into()));
-                    return Some(outcome(run, self.spec.labels(set)));
+            let last_set = match (after, bad) {
+                (Ok(set), None) => {
+                    reached.push((word, state, set));
+                    continue;
                 }
-            }
+                (Ok(set) | Err(set), _) => set,
+            };
+            let mut run = self.trace(at);
+            run.steps.push((word, state.into()));
+            return Some(match bad {
+                Some(bad) => Outcome::Bad { bad: bad.clone(), run },
+                None => Outcome::Differs { run, instead: self.spec.labels(last_set) },
+            });
         }
         for (word, state, set) in reached {
             self.reach(implementation, state, set, at, word);

@@ -137,17 +137,19 @@ impl Machine {
         if to == self.threads {
             return self.leave(&state, room.from, room.marks.clone(), &prelude, sink);
         }
-        let full = |space: &Space| {
-            Tid::from(to) != room.from && self.is_full(&state, room.from, Tid::from(to), *space)
+        let tid = Tid::from(to);
+        let is_full = |state: &State, space: Space| {
+            tid != room.from && self.is_full(state, room.from, tid, space)
         };
-        let full: SmallVec<[Space; 2]> = self.spaces().filter(full).collect();
-        if full.is_empty() {
+        if !self.spaces().any(|space| is_full(&state, space)) {
             return self.make_room(room, to + 1, state, prelude, sink);
         }
         let arrive = |state: &mut State, prelude: &mut Prelude| {
-            for &space in &full {
-                let arrival = Arrival { from: room.from, to: Tid::from(to), space };
-                self.let_arrive(state, arrival, &mut prelude.arrived);
+            for space in self.spaces() {
+                if is_full(state, space) {
+                    let arrival = Arrival { from: room.from, to: tid, space };
+                    self.let_arrive(state, arrival, &mut prelude.arrived);
+                }
             }
         };
         for Ahead { state: ahead, prelude: first, loc } in &room.ahead[to] {

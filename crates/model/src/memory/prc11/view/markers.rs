@@ -1,4 +1,9 @@
 //! How markers of calls and returns get from thread to thread.
+//!
+//! Those of one thread reach another in order, for each space on its own, so it is enough to count
+//! them. A marker may arrive when all that it carries has; then what it carries is known there. Acquire
+//! reads wait for arrivals, and a thread with too many markers on their way waits before it leaves the
+//! next.
 
 use super::{Machine, Prelude, State, Step, raise};
 use crate::ids::Tid;
@@ -84,11 +89,11 @@ impl Machine {
         known[count] += 1;
     }
 
-    /// Lets the next marker of a thread arrive, and before it all that it carries.
+    /// Lets the next marker of a thread arrive, and before it all that it carries. There must be one.
     pub(super) fn let_arrive(&self, state: &mut State, arrival: Arrival, arrived: &mut Arrivals) {
         let Arrival { from, to, space } = arrival;
         let reached = state.known[to.index()][self.count(space, from.index())] as usize;
-        let Some(marker) = state.markers[from.index()].get(reached).cloned() else { return };
+        let marker = state.markers[from.index()][reached].clone();
         let spaces = std::iter::once(space);
         self.let_all_arrive(state, to, spaces, &marker, Some(from), arrived);
         self.arrive(state, arrival);
