@@ -69,11 +69,13 @@ pub(crate) struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     pub fn new(plan: &'a Plan<'_>, settings: &'a Settings, observe: Observe<'a>) -> Self {
         let program = &*plan.program;
+        let counters = plan.counters.clone();
         let symmetries = match settings.reductions.symmetry {
-            true => symmetry::find(program),
+            true => symmetry::find(program, |alpha, types| {
+                Counters::fixed_by(&counters, alpha, types)
+            }),
             false => Symmetries::trivial(program),
         };
-        let counters = plan.counters.clone();
         let mut possible = PossibleValues::of(program).with_counters(&counters);
         symmetries.close(program, &mut possible);
         let mut explorer = Explorer {
@@ -178,7 +180,9 @@ impl<'a> Explorer<'a> {
             Extent::All => Stop::AtEnd,
         };
         let mut limits = self.settings.limits;
-        let quick = task.states.filter(|quick| limits.states.is_none_or(|most| *quick < most));
+        let quick = task.states.filter(|quick| {
+            self.settings.extent == Extent::First && limits.states.is_none_or(|most| *quick < most)
+        });
         limits.states = quick.or(limits.states);
         limits.time = limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
         let depth = task.depth.filter(|_| self.settings.extent == Extent::First);
@@ -216,9 +220,7 @@ impl<'a> Explorer<'a> {
                 _ => runs.push(run),
             }
         }
-        self.cut_by_quick_look = quick.is_some()
-            && report.limit == Some(search::Limit::States)
-            && report.findings.iter().all(|found| !search::Model::stops(&product, &found.finding));
+        self.cut_by_quick_look = quick.is_some() && report.limit == Some(search::Limit::States);
         if !self.cut_by_quick_look {
             self.cost.limit = self.cost.limit.or(report.limit);
         }
@@ -227,7 +229,7 @@ impl<'a> Explorer<'a> {
         } else if !self.faults.is_empty() {
             Some(Why::Faulty)
         } else {
-            report.limit.map(Why::Limit)
+            Some(report.limit.map_or(Why::Stopped, Why::Limit))
         };
         Some(Searched { runs, cut })
     }

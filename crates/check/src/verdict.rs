@@ -46,7 +46,7 @@ pub enum Verdict {
     Holds,
     /// It does not, as this shows.
     Violated(Box<Witness>),
-    /// Nobody knows, because of this.
+    /// Unknown, because of this.
     Undecided(Why),
 }
 
@@ -85,6 +85,8 @@ pub enum Why {
     Racy,
     /// Runs of the program end in a run-time error, or one stopped the search.
     Faulty,
+    /// The search stopped at something else that it found.
+    Stopped,
     /// The monitors objected, but the judge did not accept the execution they led to. This is a bug
     /// in Fencepost.
     Rejected,
@@ -99,6 +101,7 @@ impl fmt::Display for Why {
             Why::Faulty => {
                 f.write_str("the program has run-time errors, and what comes after them is unknown")
             }
+            Why::Stopped => f.write_str("the search stopped at a finding; --all goes on"),
             Why::Rejected => {
                 f.write_str("the certificate was rejected, which is a bug in fencepost")
             }

@@ -221,7 +221,7 @@ impl Job<'_> {
 /// reports only some of the lines where things go wrong.
 fn symmetry_hides_lines(source: &Source) -> bool {
     let program = &source.program;
-    symmetry::find(program).elements.iter().any(|alpha| {
+    symmetry::find(program, |_, _| true).elements.iter().any(|alpha| {
         program.steps().any(|(tid, pc, step)| {
             let image = alpha.threads[tid.index()];
             let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);

@@ -238,14 +238,25 @@ impl Place {
         Place { base, len: 1, index: None }
     }
 
+    /// The one location it stands for, or the constant index that is out of range; `None` if that
+    /// is known only at run time.
+    pub fn known(&self) -> Option<Result<Loc, Value>> {
+        match &self.index {
+            None => Some(Ok(self.base)),
+            Some(Expr::Const(k)) if (0..i64::from(self.len)).contains(&i64::from(*k)) => {
+                Some(Ok(Loc(self.base.0 + *k as u32)))
+            }
+            Some(Expr::Const(k)) => Some(Err(*k)),
+            Some(_) => None,
+        }
+    }
+
     /// The locations it may stand for.
     pub fn locations(&self) -> impl Iterator<Item = Loc> + use<> {
-        let (first, count) = match &self.index {
-            None => (self.base.0, 1),
-            Some(Expr::Const(k)) if (0..self.len as i64).contains(&i64::from(*k)) => {
-                (self.base.0 + *k as u32, 1)
-            }
-            Some(_) => (self.base.0, self.len),
+        let (first, count) = match self.known() {
+            Some(Ok(loc)) => (loc.0, 1),
+            Some(Err(_)) => (self.base.0, 0),
+            None => (self.base.0, self.len),
         };
         (first..first + count).map(Loc)
     }
@@ -369,6 +380,21 @@ impl Step {
 }
 
 impl Thread {
+    /// The program counters that control may come to.
+    pub fn reachable(&self) -> impl Iterator<Item = Pc> + use<> {
+        let mut seen = vec![false; self.code.len()];
+        let mut open = vec![self.entry];
+        seen[self.entry.index()] = true;
+        while let Some(pc) = open.pop() {
+            for next in self.code[pc.index()].successors() {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    open.push(next);
+                }
+            }
+        }
+        (0..seen.len()).filter(move |pc| seen[*pc]).map(Pc::from)
+    }
+
     /// The name a report uses: replicas get their number.
     pub fn display_name(&self) -> String {
         match self.replica {

@@ -155,6 +155,15 @@ impl<M: Memory> Evaluation<'_, '_, M> {
         self.counters().locations.contains(&loc).then(|| self.known(value))
     }
 
+    /// Do monitors remember a vague number of the location that the action overwrites, to compare it
+    /// with what is overwritten?
+    fn remembers_vague(&self, action: &Action) -> bool {
+        let (memory, least) = (&self.product.memory, self.product.program.domain.min);
+        let remembered = action.loc().map(|loc| memory.remembered(&self.world.memory, loc));
+        let mut remembered = remembered.into_iter().flatten().filter(|value| **value >= least);
+        remembered.any(|value| self.known(*value).vague)
+    }
+
     /// Would the action set the clock back?
     fn sets_back(&self, action: &Action) -> bool {
         let clock = self.watch.window.clock;
@@ -184,6 +193,10 @@ impl<M: Memory> Evaluation<'_, '_, M> {
         }
         let here = action.loc().and_then(|loc| self.at(loc));
         if let Some(here) = here {
+            let overwrites = matches!(action, Action::Write { .. } | Action::Update { .. });
+            if here.vague && overwrites && self.remembers_vague(action) {
+                return true;
+            }
             let mut may_succeed = false;
             for expected in instr.compared() {
                 let Some(expected) = self.eval(expected) else { return true };

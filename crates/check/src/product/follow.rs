@@ -152,10 +152,13 @@ impl<M: Memory> Product<'_, M> {
         if !M::OBJECTS || !self.memory.may_object(&scratch.next.memory, tid, accesses) {
             return;
         }
+        // The thread may have come here in the middle of following choices: those are kept apart.
         let here = scratch.next.clone();
         let waiting = std::mem::take(&mut scratch.choices);
+        let forks = std::mem::take(&mut scratch.forks);
         follow.forked(1);
         self.through_choices(scratch, tid, follow, |_, _, follow| follow.dropped());
+        scratch.forks = forks;
         scratch.choices = waiting;
         scratch.next = here;
     }

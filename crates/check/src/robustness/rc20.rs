@@ -87,9 +87,10 @@ impl Check<'_> {
         // A quick look at each location first: what is wrong usually shows early.
         let mut large = Vec::new();
         for loc in atomic {
+            let known = self.stale.found.len();
             if self.watch(&[loc], Robustness::Plain, Some(QUICK)) {
                 searches += 1;
-                if self.explorer.cut_by_quick_look {
+                if self.explorer.cut_by_quick_look && self.stale.found.len() == known {
                     large.push(loc);
                 }
             }

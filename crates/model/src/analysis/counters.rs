@@ -21,6 +21,8 @@
 //! because there the representative is the first to wrap.
 
 use super::bounds;
+use super::symmetry::Automorphism;
+use super::types::Types;
 use super::liveness::live_registers;
 use super::tally::{self, Tally};
 use super::values::{PossibleValues, Values};
@@ -120,6 +122,49 @@ impl Counters {
     pub fn range(&self) -> Option<RangeInclusive<Value>> {
         let Window { behind, ahead, .. } = self.window?;
         Some(self.base..=self.base + behind + ahead?)
+    }
+
+    /// Does making the counters of all `classes` small commute with `alpha`? It does if the image of
+    /// each class is a class for which all is the image of what it is for this one, and if `alpha`
+    /// renames no counters.
+    pub fn fixed_by(classes: &[Counters], alpha: &Automorphism, types: &Types) -> bool {
+        let image = |loc: Loc| alpha.locations[loc.index()];
+        let images = |locations: &[Loc]| {
+            let mut images: Vec<Loc> = locations.iter().copied().map(image).collect();
+            images.sort_unstable();
+            images
+        };
+        let registers = |registers: &[Vec<RegSet>]| {
+            let mut images = registers.to_vec();
+            for (t, sets) in registers.iter().enumerate() {
+                for (pc, set) in sets.iter().enumerate() {
+                    let renamed = set.iter().map(|reg| alpha.registers[t][reg.index()]);
+                    images[alpha.threads[t].index()][alpha.pcs[t][pc].index()] = renamed.collect();
+                }
+            }
+            images
+        };
+        classes.iter().all(|class| {
+            let image = Counters {
+                locations: images(&class.locations),
+                registers: registers(&class.registers),
+                clock: class.clock.map(image),
+                climbing: images(&class.climbing),
+                window: class.window.map(|window| Window { clock: image(window.clock), ..window }),
+                ..class.clone()
+            };
+            let renames_location = |loc: &Loc| alpha.renames(types.location(*loc));
+            let renames_register = |(t, pc, set): (usize, usize, &RegSet)| {
+                let class = |reg| types.register(Tid::from(t), Pc::from(pc), reg);
+                set.iter().any(|reg| alpha.renames(class(reg)))
+            };
+            let mut sets = class.registers.iter().enumerate().flat_map(|(t, sets)| {
+                sets.iter().enumerate().map(move |(pc, set)| (t, pc, set))
+            });
+            classes.contains(&image)
+                && !class.locations.iter().any(renames_location)
+                && !sets.any(renames_register)
+        })
     }
 
     /// The values that members hold in a search.

@@ -6,13 +6,43 @@
 //! exchanges of two threads by matching their code in lockstep, and returns the group they
 //! generate. A search then keeps one state of each orbit.
 //!
-//! The initial state need not be symmetric: if α is an automorphism of the transition relation and
-//! of the property, a bad state is reachable from s iff one is reachable from α(s).
+//! # What is promised, and what it rests on
+//!
+//! **Statement.** Every element α of [`Symmetries::elements`] maps runs of the program from its
+//! initial state to runs from its initial state, step by step, and findings to findings at the
+//! image of their place.
+//!
+//! **Premises**, all of which [`Automorphism::is_of`] checks on each exchange before it is used,
+//! whatever the search for it did:
+//!
+//! 1. threads, program counters, registers, locations and the values of each class are permuted,
+//!    and values of rigid classes stay;
+//! 2. each reachable step of a thread, renamed, is the step of the image thread at the image of its
+//!    program counter: same kind and modes, same operators, constants renamed as their class says,
+//!    successors renamed, branches of a choice in any order. A place with a computed index goes to
+//!    one of the same length, element by element; an index that is out of range goes to one that is;
+//! 3. the classes of live registers and of locations are mapped as [`Automorphism::then`] assumes;
+//! 4. the initial state is its own image: entries go to entries, a location's initial value to the
+//!    initial value of its image, and the 0 of a register that is read before it is written to 0;
+//!    a location's image is of the same kind;
+//! 5. what a search treats specially (its counters, [`super::counters::Counters::fixed_by`]) is
+//!    its own image. This depends on the search, which passes it to [`find`] as `keeps`.
+//!
+//! **Proof.** (a) By 2, a thread at a program counter and its image do the same up to renaming: an
+//! expression over renamed registers has the renamed value, because the operators that are applied
+//! to values of a renamed class are equality tests within the class ([`super::types`]), which a
+//! permutation keeps, and all other values stay by 1. So a step from s to s' becomes a step from
+//! α(s) to α(s'), and the same finding is made. (b) By 4, α(init) = init, so the image of a run from
+//! the initial state is one. (c) Premises 1 to 5 hold for compositions if they hold for the parts.
+//!
+//! Premise 4 is needed for more than it seems. A search for violations at one location stands for
+//! the searches at its images, which start in the images of *its* initial state.
 
+use super::liveness::live_registers;
 use super::types::{Class, Types, operands};
 use super::values::{PossibleValues, Values};
 use crate::expr::{Expr, Op};
-use crate::ids::{Loc, Pc, Reg, Tid, Value};
+use crate::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use crate::program::{Instr, Place, Program};
 use std::collections::HashMap;
 
@@ -117,6 +147,124 @@ impl Automorphism {
     pub fn renames(&self, class: Class) -> bool {
         self.renamed.contains_key(&class)
     }
+
+    /// Is it an automorphism of `program` that keeps its initial state: do premises 1 to 4 hold?
+    pub fn is_of(&self, program: &Program, types: &Types) -> bool {
+        self.permutes(types)
+            && self.keeps_initial_state(program, types)
+            && program.tids().all(|tid| {
+                let thread = &program.threads[tid.index()];
+                let live = live_registers(thread);
+                thread.reachable().all(|pc| {
+                    self.maps_step(program, types, tid, pc)
+                        && self.maps_classes(types, tid, pc, live[pc.index()])
+                })
+            })
+    }
+
+    /// Premise 1.
+    fn permutes(&self, types: &Types) -> bool {
+        let raw = |ids: &[Pc]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
+        is_permutation(self.threads.iter().map(|id| id.0))
+            && is_permutation(self.locations.iter().map(|id| id.0))
+            && is_permutation(self.classes.iter().copied())
+            && self.pcs.iter().all(|pcs| is_permutation(raw(pcs).into_iter()))
+            && self.registers.iter().all(|regs| is_permutation(regs.iter().map(|id| id.0)))
+            && self.renamed.iter().all(|(class, map)| {
+                let (mut from, mut to): (Vec<Value>, Vec<Value>) = map.iter().unzip();
+                from.sort_unstable();
+                to.sort_unstable();
+                from == to && !types.is_rigid(*class)
+            })
+    }
+
+    /// Premise 4.
+    fn keeps_initial_state(&self, program: &Program, types: &Types) -> bool {
+        let locations = program.locations.iter().enumerate().all(|(x, location)| {
+            let image = &program.locations[self.locations[x].index()];
+            let class = types.location(Loc::from(x));
+            image.kind == location.kind && self.value(class, location.initial) == image.initial
+        });
+        locations
+            && program.threads.iter().enumerate().all(|(t, thread)| {
+                let entry = program.threads[self.threads[t].index()].entry;
+                let live = live_registers(thread)[thread.entry.index()];
+                let stays = |reg: Reg| {
+                    self.value(types.register(Tid::from(t), thread.entry, reg), 0) == 0
+                };
+                self.pcs[t][thread.entry.index()] == entry && live.iter().all(stays)
+            })
+    }
+
+    /// Premise 2.
+    fn maps_step(&self, program: &Program, types: &Types, tid: Tid, pc: Pc) -> bool {
+        let t = tid.index();
+        let (image_tid, image_pc) = (self.threads[t], self.pcs[t][pc.index()]);
+        let (step, image) = (program.step(tid, pc), program.step(image_tid, image_pc));
+        let register = |reg: Reg| self.registers[t][reg.index()];
+        let place = |a: &Place, b: &Place| {
+            let renamed = a.locations().map(|x| self.locations[x.index()]);
+            same_kind_of_place(a, b) && renamed.eq(b.locations())
+        };
+        let places = match (&step.instr, &image.instr) {
+            (Instr::LightFence(a), Instr::LightFence(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| place(a, b))
+            }
+            (a, b) => match (a.place(), b.place()) {
+                (Some(a), Some(b)) => place(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            },
+        };
+        let mut classes = types.constants(tid, pc);
+        let mut renamed = Vec::new();
+        for expr in operands(&step.instr) {
+            renamed.push(expr.clone().into_postfix().into_iter().map(|op| match op {
+                Op::Const(value) => {
+                    let class = classes.next().expect("every constant has a class");
+                    Op::Const(self.value(class, value))
+                }
+                Op::Reg(reg) => Op::Reg(register(reg)),
+                op => op,
+            }).collect::<Vec<_>>());
+        }
+        let expected = operands(&image.instr).into_iter().map(|e| e.clone().into_postfix());
+        let mut targets = [Vec::new(), Vec::new()];
+        if let Instr::Jump { targets: from, .. } = &step.instr {
+            targets[0].extend(from.iter().map(|pc| self.pcs[t][pc.index()]));
+        }
+        if let Instr::Jump { targets: to, .. } = &image.instr {
+            targets[1].extend_from_slice(to);
+        }
+        targets.iter_mut().for_each(|targets| targets.sort_unstable());
+        same_shape(&step.instr, &image.instr)
+            && step.instr.output().map(register) == image.instr.output()
+            && places
+            && renamed.into_iter().eq(expected)
+            && targets[0] == targets[1]
+            && (step.instr == Instr::Halt || self.pcs[t][step.next.index()] == image.next)
+    }
+
+    /// Premise 3.
+    fn maps_classes(&self, types: &Types, tid: Tid, pc: Pc, live: RegSet) -> bool {
+        let t = tid.index();
+        let (image_tid, image_pc) = (self.threads[t], self.pcs[t][pc.index()]);
+        live.iter().all(|reg| {
+            let class = types.register(tid, pc, reg);
+            let image = types.register(image_tid, image_pc, self.registers[t][reg.index()]);
+            self.classes[class as usize] == image
+        }) && self.locations.iter().enumerate().take(self.locations.len() - 1).all(|(x, image)| {
+            let loc = Loc::from(x);
+            loc == *image || self.classes[types.location(loc) as usize] == types.location(*image)
+        })
+    }
+}
+
+/// Does each number below the number of items come once?
+fn is_permutation(items: impl ExactSizeIterator<Item = u32>) -> bool {
+    let mut seen = vec![false; items.len()];
+    items.into_iter().all(|item| {
+        seen.get_mut(item as usize).is_some_and(|seen| !std::mem::replace(seen, true))
+    })
 }
 
 /// The symmetries of a program.
@@ -155,9 +303,19 @@ impl Symmetries {
         self.elements.len() == 1
     }
 
-    /// Adds to `possible` what its images hold, since a search will come to states that are images
-    /// of reachable ones.
+    /// Adds to `possible` what its images hold, and their images, since a search will come to states
+    /// that are images of reachable ones.
     pub fn close(&self, program: &Program, possible: &mut PossibleValues) {
+        loop {
+            let before = possible.clone();
+            self.add_images(program, possible);
+            if *possible == before {
+                return;
+            }
+        }
+    }
+
+    fn add_images(&self, program: &Program, possible: &mut PossibleValues) {
         let original = possible.clone();
         let image = |values: &Values, alpha: &Automorphism, class: Class| match values.members() {
             None => Values::Any,
@@ -183,16 +341,18 @@ impl Symmetries {
     }
 }
 
-/// The group generated by exchanges of two threads.
-pub fn find(program: &Program) -> Symmetries {
+/// The group generated by exchanges of two threads that `keeps` accepts, as far as it is at most
+/// [`MAX_GROUP`] large.
+pub fn find(program: &Program, keeps: impl Fn(&Automorphism, &Types) -> bool) -> Symmetries {
     let mut found = Symmetries::trivial(program);
     let count = program.threads.len();
     let mut swaps = Vec::new();
     for i in 0..count {
         for j in i + 1..count {
-            if let Some(swap) = exchange(program, &found.types, Tid::from(i), Tid::from(j)) {
-                swaps.push(swap);
-            }
+            let swap = exchange(program, &found.types, Tid::from(i), Tid::from(j));
+            swaps.extend(swap.filter(|swap| {
+                swap.is_of(program, &found.types) && keeps(swap, &found.types)
+            }));
         }
     }
     let mut known: HashMap<Vec<Tid>, ()> = HashMap::new();
@@ -232,7 +392,7 @@ fn exchange(program: &Program, types: &Types, i: Tid, j: Tid) -> Option<Automorp
         let entry = program.threads[tid.index()].entry;
         goals.push((tid, entry, entry));
     }
-    matcher.solve(goals).then(|| matcher.finish(i, j)).flatten()
+    matcher.solve(goals).then(|| matcher.finish(i, j))
 }
 
 /// What has been matched so far. Everything is an involution, so each pair stands for two.
@@ -362,18 +522,18 @@ impl Matcher<'_> {
     }
 
     fn place(&mut self, a: &Place, b: &Place) -> bool {
-        let (x, y): (Vec<Loc>, Vec<Loc>) = (a.locations().collect(), b.locations().collect());
-        let computed = |place: &Place| place.index.as_ref().is_some_and(|e| e.as_const().is_none());
-        x.len() == y.len()
-            && computed(a) == computed(b)
-            && x.into_iter().zip(y).all(|(x, y)| self.location(x, y))
+        same_kind_of_place(a, b)
+            && a.locations().zip(b.locations()).all(|(x, y)| self.location(x, y))
     }
 
     fn location(&mut self, x: Loc, y: Loc) -> bool {
-        let kind = |loc: Loc| self.program.locations[loc.index()].kind;
-        kind(x) == kind(y)
+        let (first, second) = (self.types.location(x), self.types.location(y));
+        let (from, to) =
+            (&self.program.locations[x.index()], &self.program.locations[y.index()]);
+        from.kind == to.kind
             && pair(&mut self.state.locations, x, y)
-            && self.class(self.types.location(x), self.types.location(y))
+            && self.class(first, second)
+            && self.value(first, from.initial, second, to.initial)
     }
 
     fn class(&mut self, c: Class, d: Class) -> bool {
@@ -389,7 +549,7 @@ impl Matcher<'_> {
     }
 
     /// The automorphism, with everything not mentioned mapped to itself.
-    fn finish(&self, i: Tid, j: Tid) -> Option<Automorphism> {
+    fn finish(&self, i: Tid, j: Tid) -> Automorphism {
         let mut alpha = Automorphism::identity(self.program, self.types);
         alpha.threads.clone_from(&self.thread);
         for (&(tid, p), &q) in &self.state.pcs {
@@ -415,24 +575,18 @@ impl Matcher<'_> {
                 alpha.renamed.entry(c).or_default().insert(v, w);
             }
         }
-        let closed = |map: &HashMap<Value, Value>| {
-            let mut from: Vec<_> = map.keys().collect();
-            let mut to: Vec<_> = map.values().collect();
-            from.sort_unstable();
-            to.sort_unstable();
-            from == to
-        };
-        let bijective = |map: &[u32]| {
-            let mut seen = vec![false; map.len()];
-            map.iter().all(|&k| !std::mem::replace(&mut seen[k as usize], true))
-        };
-        let raw = |map: &[Pc]| map.iter().map(|k| k.0).collect::<Vec<_>>();
-        let registers = |map: &[Reg]| map.iter().map(|k| k.0).collect::<Vec<_>>();
-        (alpha.renamed.values().all(closed)
-            && alpha.pcs.iter().all(|map| bijective(&raw(map)))
-            && alpha.registers.iter().all(|map| bijective(&registers(map)))
-            && bijective(&alpha.classes))
-        .then_some(alpha)
+        alpha
+    }
+}
+
+/// Do both places stand for one known location, both for an element of arrays of equal length, or both
+/// for no element of any array, whatever happens?
+fn same_kind_of_place(a: &Place, b: &Place) -> bool {
+    match (a.known(), b.known()) {
+        (Some(Ok(_)), Some(Ok(_))) => true,
+        (Some(Err(x)), Some(Err(y))) => (x, a.len) == (y, b.len),
+        (None, None) => a.len == b.len,
+        _ => false,
     }
 }
 

@@ -123,7 +123,7 @@ impl Values {
 }
 
 /// The result of the analysis.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PossibleValues {
     /// Per location, everything it may ever hold.
     pub locations: Vec<Values>,

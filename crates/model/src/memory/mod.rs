@@ -102,6 +102,14 @@ pub trait Memory: Sync {
     /// Writes the image of `state` to `image`.
     fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
 
+    /// Values that an access which overwrites `loc` has compared with the value overwritten; any below
+    /// the domain is none.
+    #[inline(always)]
+    fn remembered<'s>(&self, state: &'s Self::State, loc: Loc) -> &'s [Value] {
+        let _ = (state, loc);
+        &[]
+    }
+
     /// Can counters be made smaller without changing anything else?
     fn can_lower(&self, counters: &Counters) -> bool;
 

@@ -209,6 +209,17 @@ impl Rc20 {
         self.overwriting.retag(&mut state.overwriting, k);
     }
 
+    /// Empties the tags of `tid` for `reg`, which gets another value: a tag that is not empty holds
+    /// what its register holds.
+    #[inline(always)]
+    fn untag(&self, state: &mut State, tid: Tid, reg: Reg) {
+        for (k, tag) in self.tags.iter().enumerate() {
+            if (tag.tid, tag.reg) == (tid, reg) && state.tags[k] != self.no_tag {
+                self.retag(state, k, self.no_tag);
+            }
+        }
+    }
+
     /// The tag for `tid` comparing `loc` with `reg`.
     #[inline(always)]
     fn tag(&self, loc: Loc, tid: Tid, reg: Reg) -> Option<usize> {
@@ -356,6 +367,7 @@ impl Memory for Rc20 {
             match (action, instr) {
                 (Action::Fence(mode), _) => self.fence(state, tid, *mode),
                 (_, Instr::Assign { dst, value }) => {
+                    self.untag(state, tid, *dst);
                     let taint = &mut state.taint[tid.index()];
                     *taint = match value.registers().intersect(*taint).is_empty() {
                         true => taint.minus(RegSet::one(*dst)),
@@ -370,6 +382,9 @@ impl Memory for Rc20 {
             return Ok(Effect::Blocked);
         };
         let old = access.old;
+        if let Some(dst) = thread::destination(instr) {
+            self.untag(state, tid, dst);
+        }
         let dst = thread::destination(instr).map_or(RegSet::EMPTY, RegSet::one);
         let taint = state.taint[tid.index()];
         state.taint[tid.index()] = taint.minus(dst);
@@ -468,6 +483,12 @@ impl Memory for Rc20 {
             image.taint[alpha.threads[t].index()] =
                 taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
         }
+    }
+
+    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
+        let first = self.tags.partition_point(|tag| tag.loc < loc);
+        let end = self.tags.partition_point(|tag| tag.loc <= loc);
+        &state.tags[first..end]
     }
 
     /// Counters move from bit to bit, so either each has one of its own or none has.

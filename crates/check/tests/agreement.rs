@@ -1,0 +1,100 @@
+//! The answer with all reductions is the answer with none, on programs aimed at the reductions.
+//!
+//! `FENCEPOST_AIMED_PROGRAMS` asks for more programs, `FENCEPOST_FIRST_SEED` for others.
+
+mod aimed;
+
+use check::{Extent, Model, Outcome, Reductions, Settings, Verdict, Why};
+use model::memory::rc20::columns::Track;
+use search::Limits;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A search that takes more is given up and says nothing.
+const STATES: u64 = 20_000;
+
+fn asked(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// What an outcome says, as far as it must not depend on reductions: each verdict with its reason,
+/// and whether there are run-time errors.
+fn said(outcome: &Outcome) -> Vec<String> {
+    let verdict = |verdict: &Verdict| match verdict {
+        Verdict::Undecided(Why::Rejected) => panic!("the judge disagrees with the monitors"),
+        Verdict::Undecided(why) => format!("undecided: {why}"),
+        verdict => verdict.name().to_string(),
+    };
+    let answers = outcome.answers.iter();
+    answers
+        .map(|(property, answer)| format!("{property} {}", verdict(answer)))
+        .chain([format!("errors {}", !outcome.faults.is_empty())])
+        .chain([format!("wraps {}", !outcome.wrapped.is_empty())])
+        .collect()
+}
+
+#[test]
+fn aimed_programs() {
+    let count = asked("FENCEPOST_AIMED_PROGRAMS", 2_000);
+    let first = asked("FENCEPOST_FIRST_SEED", 0);
+    let (next, compared, violated) =
+        (AtomicU64::new(first), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Relaxed);
+                    if seed >= first + count {
+                        break;
+                    }
+                    let text = aimed::program(seed);
+                    let program = match lang::parse("aimed", &text) {
+                        Ok(source) => source.program,
+                        Err(error) => panic!("seed {seed}: {error:?}\n{text}"),
+                    };
+                    let (model, observational) = [
+                        (Model::Rc20, false),
+                        (Model::Sc, false),
+                        (Model::Rc20, true),
+                        (Model::Ra, false),
+                    ][seed as usize % 4];
+                    let settings = Settings {
+                        model,
+                        observational,
+                        extent: Extent::All,
+                        limits: Limits { states: Some(STATES), ..Limits::default() },
+                        ..Settings::default()
+                    };
+                    let plain = Settings {
+                        reductions: Reductions::NONE,
+                        track: Track::All,
+                        ..settings
+                    };
+                    let expected = check::check(&program, &plain, &|_, _| {});
+                    if expected.cost.limit.is_some() {
+                        continue;
+                    }
+                    let outcome = std::panic::catch_unwind(|| {
+                        check::check(&program, &settings, &|_, _| {})
+                    })
+                    .unwrap_or_else(|_| panic!("seed {seed} {}\n{text}", model.name()));
+                    if outcome.cost.limit.is_some() {
+                        continue;
+                    }
+                    compared.fetch_add(1, Relaxed);
+                    let wrong = outcome.answers.iter().any(|(_, v)| v.witness().is_some());
+                    violated.fetch_add(u64::from(wrong), Relaxed);
+                    if said(&outcome) != said(&expected) {
+                        panic!(
+                            "seed {seed}: {} observational={observational}\nreduced {:?}\nplain   {:?}\n{text}",
+                            model.name(), said(&outcome), said(&expected)
+                        );
+                    }
+                }
+            });
+        }
+    });
+    let (compared, violated) = (compared.into_inner(), violated.into_inner());
+    println!("{compared} of {count} programs compared, {violated} of them violated");
+    assert!(2 * compared > count, "only {compared} of {count} programs could be compared");
+    assert!(5 * violated > compared && 5 * violated < 4 * compared, "{violated} of {compared} violated");
+}

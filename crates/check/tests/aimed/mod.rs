@@ -1,0 +1,260 @@
+//! Random programs aimed at the reductions.
+//!
+//! A reduction goes wrong where one of its premises almost holds. So these programs are nearly
+//! symmetric (unequal initial values, exchanged locations, arrays that are too short, one thread
+//! that differs a little), count (with guards, clocks, constants such as 0 for "offline", tallies),
+//! compare with what was loaded, wait, choose, and do several of these at once.
+//!
+//! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
+
+use model::random::Generator;
+
+/// What a thread may name.
+struct Scope {
+    /// The thread's number, as it writes it: `t` in a replica, else a constant.
+    own: String,
+    /// The other thread's number.
+    other: String,
+    /// The names of the plain locations, in this thread's order.
+    plain: [&'static str; 2],
+    /// The names of the two counters, in this thread's order.
+    counters: [&'static str; 2],
+}
+
+/// What the whole program has.
+struct Shape {
+    threads: usize,
+    counts: bool,
+    epochs: bool,
+    na: bool,
+    /// The highest value that a guard lets pass.
+    guard: usize,
+    /// The length of the array `a`.
+    length: usize,
+}
+
+/// The program with this seed.
+pub fn program(seed: u64) -> String {
+    let random = &mut Generator { state: seed };
+    let threads = 2 + usize::from(random.one_in(5));
+    let shape = Shape {
+        threads,
+        counts: random.one_in(2),
+        epochs: random.one_in(3),
+        na: random.one_in(8),
+        guard: 2 + random.below(3),
+        length: (threads + random.below(3)).saturating_sub(1).max(1),
+    };
+    let mut text = format!("max_value {};\n", if shape.counts { 7 } else { 3 });
+    let small = |random: &mut Generator| if random.one_in(3) { random.below(3) } else { 0 };
+    text += &format!("atomic x = {}, y = {};\n", small(random), small(random));
+    text += &format!("atomic a[{}] = {};\n", shape.length, small(random));
+    if shape.counts {
+        let base = random.below(2);
+        text += &format!("atomic c = {base}, d = {};\n", base + usize::from(random.one_in(4)));
+        let off = if random.one_in(2) { 0 } else { base };
+        text += &format!("atomic e[{threads}] = {off};\n");
+    }
+    if shape.na {
+        text += "na p;\n";
+    }
+    if random.one_in(2) {
+        let scope = Scope {
+            own: "t".into(),
+            other: if threads == 2 { "1 - t".into() } else { "(t + 1) % 3".into() },
+            plain: ["x", "y"],
+            counters: ["c", "d"],
+        };
+        let body = block(random, &shape, &scope, 2);
+        text += &thread(&format!("t[{threads}]"), &body);
+    } else {
+        // Copies of one body, or bodies of their own now and then.
+        let template = random.bits();
+        for t in 0..threads {
+            let odd = random.one_in(4);
+            let exchanged = t % 2 == 1 && random.one_in(2);
+            let scope = Scope {
+                own: t.to_string(),
+                other: ((t + 1) % threads).to_string(),
+                plain: if exchanged { ["y", "x"] } else { ["x", "y"] },
+                counters: if t % 2 == 1 && random.one_in(2) { ["d", "c"] } else { ["c", "d"] },
+            };
+            let state = if odd { random.bits() } else { template };
+            let body = block(&mut Generator { state }, &shape, &scope, 2);
+            text += &thread(&format!("t{t}"), &body);
+        }
+    }
+    text
+}
+
+fn thread(name: &str, body: &str) -> String {
+    format!("thread {name} {{\n  local r, s, u, v, n;\n{body}}}\n")
+}
+
+fn block(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize) -> String {
+    let most = if shape.threads > 2 || depth < 2 { 2 } else { 4 };
+    let count = 1 + random.below(most);
+    (0..count).map(|_| statement(random, shape, scope, depth)).collect()
+}
+
+fn read(random: &mut Generator) -> &'static str {
+    random.pick(&["rlx", "acq"])
+}
+
+fn write(random: &mut Generator) -> &'static str {
+    random.pick(&["rlx", "rel"])
+}
+
+/// A plain location.
+fn place(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
+    // A constant index that is out of range is an error of its own, and no program.
+    let element = |index: &str| match index.parse::<usize>() {
+        Ok(constant) if constant >= shape.length => "a[0]".into(),
+        _ => format!("a[{index}]"),
+    };
+    match random.below(9) {
+        0..=2 => scope.plain[0].into(),
+        3 | 4 => scope.plain[1].into(),
+        5 | 6 => element(&scope.own),
+        7 => element(&scope.other),
+        _ if random.one_in(3) => "a[r]".into(),
+        _ => element(random.pick(&["0", "1"])),
+    }
+}
+
+fn value(random: &mut Generator, scope: &Scope) -> String {
+    match random.below(9) {
+        0..=2 => "1".into(),
+        3 => random.below(4).to_string(),
+        4 => "r".into(),
+        5 => "s".into(),
+        6 | 7 => scope.own.clone(),
+        _ => format!("{} + 1", scope.own),
+    }
+}
+
+fn condition(random: &mut Generator, scope: &Scope) -> String {
+    let equal = random.pick(&["==", "!="]);
+    match random.below(6) {
+        0 => format!("r {equal} s"),
+        1 => format!("r {equal} {}", scope.own),
+        2 => format!("r {equal} {}", random.below(3)),
+        3 => format!("s {equal} {}", scope.own),
+        4 => format!("r {} {}", random.pick(&["<", ">="]), random.below(3)),
+        _ => format!("s {equal} {}", random.below(3)),
+    }
+}
+
+fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize) -> String {
+    let indent = "  ".repeat(3 - depth);
+    if shape.counts && random.one_in(2) {
+        return format!("{indent}{}\n", counting(random, shape, scope));
+    }
+    let (rm, wm) = (read(random), write(random));
+    let reg = random.pick(&["r", "s"]);
+    let line = match random.below(if depth == 0 { 15 } else { 20 }) {
+        0..=2 => format!("{}.store({}, {wm});", place(random, shape, scope), value(random, scope)),
+        3..=5 => format!("{reg} = {}.load({rm});", place(random, shape, scope)),
+        6 => format!("{reg} = FADD({}, {}, {rm}, {wm});", place(random, shape, scope), random.below(2)),
+        7 => {
+            let (e, d) = (value(random, scope), value(random, scope));
+            format!("{reg} = CAS({}, {e}, {d}, {rm}, {wm});", place(random, shape, scope))
+        }
+        8 => {
+            // Compares with what was loaded.
+            let (at, other) = (scope.plain[0], place(random, shape, scope));
+            let second = if random.one_in(3) { format!("s = {other}.load({rm}); ") } else { "".into() };
+            let desired = value(random, scope);
+            match random.below(3) {
+                0 => format!("r = {at}.load({rm}); {second}s = CAS({at}, r, {desired}, {rm}, {wm});"),
+                1 => format!("r = {at}.load({rm}); {second}BCAS({at}, r, {desired}, {rm}, {wm});"),
+                _ => format!("r = {at}.load({rm}); {second}wait({at}, r, {rm});"),
+            }
+        }
+        9 => {
+            let (a, b) = (value(random, scope), value(random, scope));
+            match random.one_in(2) {
+                true => format!("wait({}, {a}, {rm});", place(random, shape, scope)),
+                false => format!("{reg} = wait({}, {a}, {b}, {rm});", place(random, shape, scope)),
+            }
+        }
+        10 => {
+            let (e, d) = (value(random, scope), value(random, scope));
+            format!("BCAS({}, {e}, {d}, {rm}, {wm});", place(random, shape, scope))
+        }
+        11 => {
+            let v = value(random, scope);
+            format!("{reg} = exchange({}, {v}, {rm}, {wm});", place(random, shape, scope))
+        }
+        12 => format!("fence({});", random.pick(&["acq", "rel", "seq_cst", "seq_cst", "upd"])),
+        13 => format!("{}({});", random.pick(&["assert", "assume"]), condition(random, scope)),
+        14 if shape.na => match random.one_in(2) {
+            true => format!("{reg} = p.naload();"),
+            false => format!("p.nastore({});", value(random, scope)),
+        },
+        14 => format!("{reg} = {};", value(random, scope)),
+        15 | 16 => {
+            let inner = block(random, shape, scope, depth - 1);
+            match random.one_in(3) {
+                true => {
+                    let second = block(random, shape, scope, depth - 1);
+                    let cond = condition(random, scope);
+                    format!("if ({cond}) {{\n{inner}{indent}}} else {{\n{second}{indent}}}")
+                }
+                false => format!("if ({}) {{\n{inner}{indent}}}", condition(random, scope)),
+            }
+        }
+        17 => {
+            let (first, second) =
+                (block(random, shape, scope, depth - 1), block(random, shape, scope, depth - 1));
+            format!("oneof({{\n{first}{indent}}}{{\n{second}{indent}}});")
+        }
+        18 => {
+            let inner = block(random, shape, scope, depth - 1);
+            format!("while (n < {}) {{\n{indent}  n = n + 1;\n{inner}{indent}}}", 1 + random.below(2))
+        }
+        _ => {
+            let inner = block(random, shape, scope, depth - 1);
+            format!("while ({}) {{\n{inner}{indent}}}", condition(random, scope))
+        }
+    };
+    format!("{indent}{line}\n")
+}
+
+/// Something that is done with counters, epochs and clocks.
+fn counting(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let at = match random.below(4) {
+        0..=1 => scope.counters[0].to_string(),
+        2 => scope.counters[1].to_string(),
+        _ => format!("e[{}]", if random.one_in(2) { &scope.own } else { &scope.other }),
+    };
+    let clock = scope.counters[0];
+    let guard = shape.guard;
+    let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
+    let by = 1 + usize::from(random.one_in(4));
+    let fence = if random.one_in(4) { " fence(seq_cst);" } else { "" };
+    match random.below(if shape.epochs { 16 } else { 11 }) {
+        0 => format!("u = {at}.load({rm}); assume(u < {guard}); {at}.store(u + {by}, {wm});"),
+        1 => format!("u = {at}.load({rm}); assume(u < {guard}); v = CAS({at}, u, u + 1, {rm}, {wm});"),
+        2 => format!("u = {at}.load({rm}); assume(u <= {guard}); BCAS({at}, u, u + {by}, {rm}, {wm});"),
+        3 => format!("u = FADD({at}, 0, {rm}, {wm}); v = {at}.load({rm});"),
+        4 => format!("u = {clock}.load({rm});{fence} v = {at}.load({rm}); assert(u {compare} v);"),
+        5 => format!("v = {at}.load({rm}); if (u {compare} v) {{ x.store(1, {wm}); }}"),
+        6 => format!("u = {clock}.load({rm}); exchange({at}, u, {rm}, {wm});"),
+        7 => format!("v = CAS({at}, u, u, {rm}, {wm}); assert(v {compare} u);"),
+        8 => format!("u = {at}.load({rm}); v = {clock}.load({rm}); u = CAS({at}, u, v, {rm}, {wm});"),
+        9 => format!("u = {clock}.load({rm}); wait({at}, u, {rm});"),
+        10 => format!("if (n < 2) {{ n = n + 1; u = FADD({clock}, 1, {rm}, {wm});{fence} }}"),
+        // Epochs: 0 stands for "offline".
+        11 => format!("u = {clock}.load({rm}); e[{}].store(u, {wm});{fence}", scope.own),
+        12 => format!("e[{}].store(0, {wm});{fence}", scope.own),
+        13 => format!("wait(e[{}], 0, {rm});", scope.other),
+        14 => format!(
+            "if (n < 2) {{ n = n + 1; u = {clock}.load({rm}); {clock}.store(u + 1, {wm});{fence} \
+             wait(e[{}], u + 1, 0, {rm}); }}",
+            scope.other
+        ),
+        _ => format!("v = e[{}].load({rm}); if (u {compare} v) {{ y.store(1, {wm}); }}", scope.other),
+    }
+}
