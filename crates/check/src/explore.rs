@@ -44,14 +44,15 @@ pub(crate) struct Searched<V> {
 
 /// Searches one program.
 pub(crate) struct Explorer<'a> {
-    program: &'a Program,
+    /// The program.
+    pub program: &'a Program,
     settings: &'a Settings,
     observe: Observe<'a>,
     start: Instant,
     /// The program's automorphisms, as far as they are used.
     pub symmetries: Symmetries,
     /// The program's counters, as far as they are used.
-    counters: Vec<Counters>,
+    pub counters: Vec<Counters>,
     /// The values registers and locations may hold.
     pub possible: PossibleValues,
     /// Has a search seen everything?
@@ -71,9 +72,9 @@ impl<'a> Explorer<'a> {
         let program = &*plan.program;
         let counters = plan.counters.clone();
         let symmetries = match settings.reductions.symmetry {
-            true => symmetry::find(program, |alpha, types| {
-                Counters::fixed_by(&counters, alpha, types)
-            }),
+            true => {
+                symmetry::find(program, |alpha, types| Counters::fixed_by(&counters, alpha, types))
+            }
             false => Symmetries::trivial(program),
         };
         let mut possible = PossibleValues::of(program).with_counters(&counters);
@@ -139,7 +140,8 @@ impl<'a> Explorer<'a> {
         Options { order: self.settings.order, stop, limits, jobs: self.settings.jobs }
     }
 
-    fn product<M: Memory>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
+    /// The product that is searched with `memory` and these locations watched.
+    pub fn product<M: Memory>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
         let symmetries = match focus {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
@@ -164,7 +166,8 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn has_windows(&self) -> bool {
+    /// Are numbers far behind a clock not told apart?
+    pub fn has_windows(&self) -> bool {
         self.counters.iter().any(|counters| counters.window.is_some())
     }
 
@@ -256,6 +259,8 @@ impl<'a> Explorer<'a> {
             stuck: self.stuck,
             wrapped: self.wrapped,
             cost: self.cost,
+            double_checked: false,
+            disagreement: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! is violated.
 
 pub mod certificate;
+pub mod double_check;
 pub mod explore;
 pub mod fix;
 mod plan;
@@ -19,7 +20,7 @@ pub mod verdict;
 
 pub use explore::Task;
 pub use reduce::Reductions;
-pub use settings::{Extent, Model, Settings};
+pub use settings::{DoubleCheck, Extent, Model, Settings};
 pub use verdict::{Certificate, Cost, Outcome, Problem, Property, Verdict, Why, Witness};
 
 use search::Progress;
@@ -30,12 +31,15 @@ pub fn check(
     settings: &Settings,
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Outcome {
-    match settings.model {
-        Model::Sc => plan::first_answer(program, settings, observe, safety::check),
-        Model::Rc20 => plan::first_answer(program, settings, observe, robustness::rc20::check),
+    let strengthened;
+    let (program, check): (_, plan::Check) = match settings.model {
+        Model::Sc => (program, safety::check),
+        Model::Rc20 => (program, robustness::rc20::check),
         Model::Ra => {
-            let program = program.release_acquire();
-            plan::first_answer(&program, settings, observe, robustness::rc20::check)
+            strengthened = program.release_acquire();
+            (&strengthened, robustness::rc20::check)
         }
-    }
+    };
+    let answer = |settings: &Settings| plan::first_answer(program, settings, observe, check);
+    double_check::confirm(program, settings, answer(settings), answer)
 }

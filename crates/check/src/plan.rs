@@ -28,6 +28,7 @@ const AHEAD: model::Value = 2;
 const FEW_TIMES: u64 = 2;
 
 /// What a check makes of a program.
+#[derive(Clone)]
 pub(crate) struct Plan<'p> {
     /// The program to explore.
     pub program: Cow<'p, Program>,
@@ -42,13 +43,15 @@ pub(crate) struct Plan<'p> {
 /// Who is told now and then how far a search has come.
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Task, &Progress) + Sync);
 
-/// Carries out one plan after the other until one gives an answer; `check` gives none if what
-/// happens is unclear.
+/// How a plan is carried out; there is no answer if what happens is unclear.
+pub(crate) type Check = fn(&Plan<'_>, &Settings, Observe<'_>) -> Option<Outcome>;
+
+/// Carries out one plan after the other until one gives an answer.
 pub(crate) fn first_answer(
     program: &Program,
     settings: &Settings,
     observe: Observe<'_>,
-    check: fn(&Plan<'_>, &Settings, Observe<'_>) -> Option<Outcome>,
+    check: Check,
 ) -> Outcome {
     let mut too_many_runs = false;
     for plan in plans(program, settings) {
@@ -75,7 +78,8 @@ fn is_all_right(outcome: &Outcome) -> bool {
         && outcome.wrapped.is_empty()
 }
 
-fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'p>> {
+/// The plans, the boldest first.
+pub(crate) fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'p>> {
     let found = match settings.reductions.counters && settings.reductions.dead_registers {
         true => counters::find(program, &PossibleValues::of(program)),
         false => counters::Found::default(),

@@ -154,7 +154,7 @@ pub fn replay<M: Memory>(
 
 /// All moves of all threads from `world`, and all that is found on the way.
 #[allow(clippy::type_complexity)]
-fn moves<M: Memory>(
+pub(crate) fn moves<M: Memory>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,

@@ -37,6 +37,18 @@ pub enum Extent {
     All,
 }
 
+/// Whether what was decided with reductions is decided once more without ([`crate::double_check`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DoubleCheck {
+    /// If it took next to no time, and may take next to no time again.
+    #[default]
+    IfSmall,
+    /// Never.
+    Never,
+    /// Always, however long it takes.
+    Always,
+}
+
 /// How a check is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -52,6 +64,8 @@ pub struct Settings {
     pub reductions: Reductions,
     /// Which values to tell apart.
     pub track: Track,
+    /// Whether to check again without what is saved.
+    pub double_check: DoubleCheck,
     /// The order of exploration.
     pub order: Order,
     /// What it may use up.
@@ -69,6 +83,7 @@ impl Default for Settings {
             extent: Extent::First,
             reductions: Reductions::ALL,
             track: Track::Critical,
+            double_check: DoubleCheck::IfSmall,
             order: Order::Breadth,
             limits: Limits::default(),
             jobs: 1,

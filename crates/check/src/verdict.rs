@@ -1,5 +1,6 @@
 //! What an analysis answers.
 
+use crate::double_check::Disagreement;
 use crate::replay::RunStep;
 use model::graph::axioms::Cycle;
 use model::graph::{EventId, ExecutionGraph};
@@ -206,6 +207,10 @@ pub struct Outcome {
     pub wrapped: Vec<(Tid, Pc)>,
     /// What it cost.
     pub cost: Cost,
+    /// Did a search without reductions say the same?
+    pub double_checked: bool,
+    /// What two searches said that do not agree. This is a bug in Fencepost.
+    pub disagreement: Option<Disagreement>,
 }
 
 impl Outcome {

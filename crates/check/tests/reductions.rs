@@ -1,6 +1,6 @@
 //! No reduction, order of exploration or number of cores changes a verdict.
 
-use check::{Extent, Model, Outcome, Property, Settings};
+use check::{DoubleCheck, Extent, Model, Outcome, Property, Settings};
 use model::Program;
 use model::analysis::counters::{self, Found};
 use model::analysis::values::PossibleValues;
@@ -41,6 +41,7 @@ fn variants(states: u64) -> Vec<(&'static str, Settings)> {
     let with = |reductions: &str| Settings {
         reductions: reductions.parse().expect("names of reductions"),
         extent: Extent::All,
+        double_check: DoubleCheck::Never,
         limits: Limits { states: Some(states), ..Limits::default() },
         ..Settings::default()
     };

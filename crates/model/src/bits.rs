@@ -3,6 +3,8 @@
 //! A state of a search is a few dozen small fields; packed, it is a few words. Fields are written
 //! and read in the same order, each with the width that the layout gives it.
 
+use crate::ids::Value;
+
 /// Appends fields to a buffer of words.
 pub struct BitWriter<'a> {
     words: &'a mut Vec<u64>,
@@ -110,6 +112,12 @@ impl<'a> BitReader<'a> {
             width -= part;
         }
     }
+}
+
+/// Does `value` fit a field of `width` bits whose smallest value is `min`?
+pub fn fits(value: Value, min: Value, width: u32) -> bool {
+    let above = i64::from(value) - i64::from(min);
+    above >= 0 && (above as u64).checked_shr(width).unwrap_or(0) == 0
 }
 
 /// How many bits are needed to tell `count` things apart.

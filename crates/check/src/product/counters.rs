@@ -45,7 +45,7 @@ impl Watch {
     }
 }
 
-/// A number is too large for its window.
+/// A number is too large for its window, or another value for its field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TooLarge;
 

@@ -226,12 +226,16 @@ impl<M: Memory> Product<'_, M> {
         if matches!(instr, Instr::Jump { targets, .. } if targets.len() > 1) {
             // A loop of choices without an access would be followed again and again.
             let mut packed = Vec::new();
-            self.pack(world, &mut packed);
+            if self.pack_lowered(scratch, &mut packed).is_err() {
+                follow.finding(Finding::Unclear { tid, pc });
+                return Came::Around;
+            }
             if scratch.forks.contains(&packed) {
                 return Came::Around;
             }
             scratch.forks.push(packed);
         }
+        let world = &mut scratch.next;
         match self.step(world, tid, action, &mut scratch.choices, &mut scratch.pool, follow) {
             true => Came::Further,
             false => Came::ToRest,
@@ -240,7 +244,7 @@ impl<M: Memory> Product<'_, M> {
 
     /// Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
     #[inline(always)]
-    fn forget_if_dead(&self, scratch: &mut Scratch<M::State>, tid: Tid, pc: Pc) {
+    pub(super) fn forget_if_dead(&self, scratch: &mut Scratch<M::State>, tid: Tid, pc: Pc) {
         if self.reductions.dead_registers || !self.renamings.is_empty() {
             self.forget_dead(&mut scratch.next, tid, pc);
         }

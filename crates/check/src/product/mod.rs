@@ -24,7 +24,10 @@
 //!   apart (`counters` in this module says why).
 
 mod counters;
+#[cfg(test)]
+mod diagrams;
 mod follow;
+mod normal_form;
 mod orbit;
 mod pack;
 mod persistent;
@@ -178,6 +181,8 @@ pub struct Product<'p, M: Memory> {
     private: Vec<Vec<bool>>,
     orbits: Vec<Orbit>,
     counters: Vec<Counters>,
+    /// May a search come to states that do not fit their bits?
+    may_not_fit: bool,
     watches: Vec<Watch>,
     /// Per thread and program counter: may the thread never leave it?
     ends: Vec<Vec<Option<End>>>,
@@ -265,6 +270,7 @@ impl<'p, M: Memory> Product<'p, M> {
                 .enumerate()
                 .filter_map(|(class, counters)| Watch::new(program, class, counters))
                 .collect(),
+            may_not_fit: !counters.is_empty(),
             counters,
             orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
             uses_bus,

@@ -3,7 +3,6 @@
 //! Threads that can be exchanged are put in ascending order of a key that does not change when
 //! they are; of the images that this leaves, the smallest stands for all.
 
-use super::counters::TooLarge;
 use super::{Product, Scratch, World};
 use model::analysis::symmetry::{Automorphism, Symmetries};
 use model::memory::Memory;
@@ -51,32 +50,8 @@ impl Orbit {
 }
 
 impl<M: Memory> Product<'_, M> {
-    /// The packed representative of `scratch.next`.
-    pub(crate) fn packed<'s>(
-        &self,
-        scratch: &'s mut Scratch<M::State>,
-    ) -> Result<&'s [u8], TooLarge> {
-        if self.retire(&mut scratch.next) {
-            scratch.mover = None; // other threads' registers have changed
-        }
-        if !self.counters.is_empty() {
-            self.lowerings(&scratch.next, &mut scratch.lowerings)?;
-        }
-        if scratch.lowerings.is_empty() {
-            self.pack_representative(scratch);
-        } else {
-            scratch.mover = None; // other threads' counters change, too
-            scratch.lowered.clone_from(&scratch.next);
-            self.lower(&mut scratch.lowered, &scratch.lowerings);
-            std::mem::swap(&mut scratch.next, &mut scratch.lowered);
-            self.pack_representative(scratch);
-            std::mem::swap(&mut scratch.next, &mut scratch.lowered);
-        }
-        Ok(&bytemuck::cast_slice(&scratch.words)[..self.layout.bytes])
-    }
-
     /// Packs the representative of `scratch.next`, whose counters are as small as they get.
-    fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
+    pub(super) fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
         if self.renamings.is_empty() {
             let Scratch { next, words, parent, mover, .. } = scratch;
             match mover {
@@ -151,7 +126,7 @@ impl<M: Memory> Product<'_, M> {
     }
 
     /// Writes the image of `world` under `alpha` to `image`.
-    fn rename(
+    pub(super) fn rename(
         &self,
         alpha: &Automorphism,
         renaming: &M::Renaming,

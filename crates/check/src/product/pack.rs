@@ -1,7 +1,7 @@
 //! Packing a state into bytes: threads, the memory, and last the monitors.
 
 use super::{Product, World};
-use model::bits::{BitReader, BitWriter, overwrite};
+use model::bits::{BitReader, BitWriter, fits, overwrite};
 use model::memory::Memory;
 use model::{Pc, Tid, Value};
 
@@ -29,6 +29,13 @@ pub(super) struct ThreadLayout {
 }
 
 impl<M: Memory> Product<'_, M> {
+    /// Does `world` fit the bits that it is packed in?
+    pub(super) fn fits(&self, world: &World<M::State>) -> bool {
+        let fields = self.layout.threads.iter().flat_map(|thread| &thread.regs);
+        world.regs.iter().zip(fields).all(|(value, (min, width))| fits(*value, *min, *width))
+            && self.memory.fits(&world.memory)
+    }
+
     /// Packs `world`.
     #[inline]
     pub(super) fn pack(&self, world: &World<M::State>, words: &mut Vec<u64>) {

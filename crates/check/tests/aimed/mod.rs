@@ -26,6 +26,7 @@ struct Shape {
     threads: usize,
     counts: bool,
     epochs: bool,
+    tallies: bool,
     na: bool,
     /// The highest value that a guard lets pass.
     guard: usize,
@@ -39,13 +40,19 @@ pub fn program(seed: u64) -> String {
     let threads = 2 + usize::from(random.one_in(5));
     let shape = Shape {
         threads,
-        counts: random.one_in(2),
+        counts: !random.one_in(4),
         epochs: random.one_in(3),
+        tallies: !random.one_in(3),
         na: random.one_in(8),
         guard: 2 + random.below(3),
-        length: (threads + random.below(3)).saturating_sub(1).max(1),
+        length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
     };
-    let mut text = format!("max_value {};\n", if shape.counts { 7 } else { 3 });
+    let largest = match (shape.counts, shape.tallies) {
+        (true, true) => 31, // room for all that tallies let through
+        (true, false) => 7,
+        _ => 3,
+    };
+    let mut text = format!("max_value {largest};\n");
     let small = |random: &mut Generator| if random.one_in(3) { random.below(3) } else { 0 };
     text += &format!("atomic x = {}, y = {};\n", small(random), small(random));
     text += &format!("atomic a[{}] = {};\n", shape.length, small(random));
@@ -92,8 +99,11 @@ fn thread(name: &str, body: &str) -> String {
 }
 
 fn block(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize) -> String {
-    let most = if shape.threads > 2 || depth < 2 { 2 } else { 4 };
-    let count = 1 + random.below(most);
+    let count = match (depth, shape.threads) {
+        (2, 2) => 2 + random.below(4),
+        (2, _) => 1 + random.below(3),
+        _ => 1 + random.below(2),
+    };
     (0..count).map(|_| statement(random, shape, scope, depth)).collect()
 }
 
@@ -117,7 +127,7 @@ fn place(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
         3 | 4 => scope.plain[1].into(),
         5 | 6 => element(&scope.own),
         7 => element(&scope.other),
-        _ if random.one_in(3) => "a[r]".into(),
+        _ if random.one_in(4) => "a[r]".into(),
         _ => element(random.pick(&["0", "1"])),
     }
 }
@@ -152,10 +162,14 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
     }
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
-    let line = match random.below(if depth == 0 { 15 } else { 20 }) {
+    let line = match random.below(if depth == 0 { 15 } else { 22 }) {
         0..=2 => format!("{}.store({}, {wm});", place(random, shape, scope), value(random, scope)),
         3..=5 => format!("{reg} = {}.load({rm});", place(random, shape, scope)),
-        6 => format!("{reg} = FADD({}, {}, {rm}, {wm});", place(random, shape, scope), random.below(2)),
+        6 => {
+            // A sum that nothing bounds keeps numbers from counting as counters.
+            let added = if shape.counts { 0 } else { random.below(2) };
+            format!("{reg} = FADD({}, {added}, {rm}, {wm});", place(random, shape, scope))
+        }
         7 => {
             let (e, d) = (value(random, scope), value(random, scope));
             format!("{reg} = CAS({}, {e}, {d}, {rm}, {wm});", place(random, shape, scope))
@@ -163,10 +177,13 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
         8 => {
             // Compares with what was loaded.
             let (at, other) = (scope.plain[0], place(random, shape, scope));
-            let second = if random.one_in(3) { format!("s = {other}.load({rm}); ") } else { "".into() };
+            let second =
+                if random.one_in(3) { format!("s = {other}.load({rm}); ") } else { "".into() };
             let desired = value(random, scope);
             match random.below(3) {
-                0 => format!("r = {at}.load({rm}); {second}s = CAS({at}, r, {desired}, {rm}, {wm});"),
+                0 => {
+                    format!("r = {at}.load({rm}); {second}s = CAS({at}, r, {desired}, {rm}, {wm});")
+                }
                 1 => format!("r = {at}.load({rm}); {second}BCAS({at}, r, {desired}, {rm}, {wm});"),
                 _ => format!("r = {at}.load({rm}); {second}wait({at}, r, {rm});"),
             }
@@ -187,7 +204,10 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
             format!("{reg} = exchange({}, {v}, {rm}, {wm});", place(random, shape, scope))
         }
         12 => format!("fence({});", random.pick(&["acq", "rel", "seq_cst", "seq_cst", "upd"])),
-        13 => format!("{}({});", random.pick(&["assert", "assume"]), condition(random, scope)),
+        13 => match random.one_in(4) {
+            true => format!("assert({});", condition(random, scope)),
+            false => format!("assume({});", condition(random, scope)),
+        },
         14 if shape.na => match random.one_in(2) {
             true => format!("{reg} = p.naload();"),
             false => format!("p.nastore({});", value(random, scope)),
@@ -204,14 +224,17 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
                 false => format!("if ({}) {{\n{inner}{indent}}}", condition(random, scope)),
             }
         }
-        17 => {
+        17..=19 => {
             let (first, second) =
                 (block(random, shape, scope, depth - 1), block(random, shape, scope, depth - 1));
             format!("oneof({{\n{first}{indent}}}{{\n{second}{indent}}});")
         }
-        18 => {
+        20 => {
             let inner = block(random, shape, scope, depth - 1);
-            format!("while (n < {}) {{\n{indent}  n = n + 1;\n{inner}{indent}}}", 1 + random.below(2))
+            format!(
+                "while (n < {}) {{\n{indent}  n = n + 1;\n{inner}{indent}}}",
+                1 + random.below(2)
+            )
         }
         _ => {
             let inner = block(random, shape, scope, depth - 1);
@@ -234,16 +257,25 @@ fn counting(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
     let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
     let by = 1 + usize::from(random.one_in(4));
     let fence = if random.one_in(4) { " fence(seq_cst);" } else { "" };
+    if shape.tallies && !random.one_in(3) {
+        return format!("if (n < 2) {{ n = n + 1; u = FADD({at}, {by}, {rm}, {wm});{fence} }}");
+    }
     match random.below(if shape.epochs { 16 } else { 11 }) {
         0 => format!("u = {at}.load({rm}); assume(u < {guard}); {at}.store(u + {by}, {wm});"),
-        1 => format!("u = {at}.load({rm}); assume(u < {guard}); v = CAS({at}, u, u + 1, {rm}, {wm});"),
-        2 => format!("u = {at}.load({rm}); assume(u <= {guard}); BCAS({at}, u, u + {by}, {rm}, {wm});"),
+        1 => format!(
+            "u = {at}.load({rm}); assume(u < {guard}); v = CAS({at}, u, u + 1, {rm}, {wm});"
+        ),
+        2 => format!(
+            "u = {at}.load({rm}); assume(u <= {guard}); BCAS({at}, u, u + {by}, {rm}, {wm});"
+        ),
         3 => format!("u = FADD({at}, 0, {rm}, {wm}); v = {at}.load({rm});"),
         4 => format!("u = {clock}.load({rm});{fence} v = {at}.load({rm}); assert(u {compare} v);"),
         5 => format!("v = {at}.load({rm}); if (u {compare} v) {{ x.store(1, {wm}); }}"),
         6 => format!("u = {clock}.load({rm}); exchange({at}, u, {rm}, {wm});"),
         7 => format!("v = CAS({at}, u, u, {rm}, {wm}); assert(v {compare} u);"),
-        8 => format!("u = {at}.load({rm}); v = {clock}.load({rm}); u = CAS({at}, u, v, {rm}, {wm});"),
+        8 => {
+            format!("u = {at}.load({rm}); v = {clock}.load({rm}); u = CAS({at}, u, v, {rm}, {wm});")
+        }
         9 => format!("u = {clock}.load({rm}); wait({at}, u, {rm});"),
         10 => format!("if (n < 2) {{ n = n + 1; u = FADD({clock}, 1, {rm}, {wm});{fence} }}"),
         // Epochs: 0 stands for "offline".
@@ -255,6 +287,8 @@ fn counting(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
              wait(e[{}], u + 1, 0, {rm}); }}",
             scope.other
         ),
-        _ => format!("v = e[{}].load({rm}); if (u {compare} v) {{ y.store(1, {wm}); }}", scope.other),
+        _ => {
+            format!("v = e[{}].load({rm}); if (u {compare} v) {{ y.store(1, {wm}); }}", scope.other)
+        }
     }
 }

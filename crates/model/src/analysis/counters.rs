@@ -21,10 +21,10 @@
 //! because there the representative is the first to wrap.
 
 use super::bounds;
-use super::symmetry::Automorphism;
-use super::types::Types;
 use super::liveness::live_registers;
+use super::symmetry::Automorphism;
 use super::tally::{self, Tally};
+use super::types::Types;
 use super::values::{PossibleValues, Values};
 use crate::expr::{Binary, Expr, Op};
 use crate::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
@@ -158,9 +158,10 @@ impl Counters {
                 let class = |reg| types.register(Tid::from(t), Pc::from(pc), reg);
                 set.iter().any(|reg| alpha.renames(class(reg)))
             };
-            let mut sets = class.registers.iter().enumerate().flat_map(|(t, sets)| {
-                sets.iter().enumerate().map(move |(pc, set)| (t, pc, set))
-            });
+            let mut sets =
+                class.registers.iter().enumerate().flat_map(|(t, sets)| {
+                    sets.iter().enumerate().map(move |(pc, set)| (t, pc, set))
+                });
             classes.contains(&image)
                 && !class.locations.iter().any(renames_location)
                 && !sets.any(renames_register)

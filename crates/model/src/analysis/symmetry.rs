@@ -8,35 +8,38 @@
 //!
 //! # What is promised, and what it rests on
 //!
-//! **Statement.** Every element α of [`Symmetries::elements`] maps runs of the program from its
-//! initial state to runs from its initial state, step by step, and findings to findings at the
-//! image of their place.
+//! **Statement A.** Every element α of [`Symmetries::elements`] maps runs of the program to runs, step
+//! by step, and findings to findings at the image of their place. So something is found from a state s
+//! iff its image is found from α(s), and a search may keep one state of each orbit.
 //!
-//! **Premises**, all of which [`Automorphism::is_of`] checks on each exchange before it is used,
-//! whatever the search for it did:
+//! **Statement B.** If α also maps the initial state to itself ([`Automorphism::keeps_initial`]), then
+//! what is found at a location in a run from the initial state is found at its image in such a run. So
+//! of locations that such elements exchange, a search needs to watch one
+//! ([`Symmetries::is_first_of_orbit`]).
+//!
+//! **Premises**, which [`Automorphism::is_of`] checks on each exchange before it is used, whatever the
+//! search for it did:
 //!
 //! 1. threads, program counters, registers, locations and the values of each class are permuted,
 //!    and values of rigid classes stay;
 //! 2. each reachable step of a thread, renamed, is the step of the image thread at the image of its
 //!    program counter: same kind and modes, same operators, constants renamed as their class says,
 //!    successors renamed, branches of a choice in any order. A place with a computed index goes to
-//!    one of the same length, element by element; an index that is out of range goes to one that is;
+//!    one of the same length, element by element; an index that is out of range goes to one that is.
+//!    Entries go to entries, and locations to locations of the same kind;
 //! 3. the classes of live registers and of locations are mapped as [`Automorphism::then`] assumes;
-//! 4. the initial state is its own image: entries go to entries, a location's initial value to the
-//!    initial value of its image, and the 0 of a register that is read before it is written to 0;
-//!    a location's image is of the same kind;
-//! 5. what a search treats specially (its counters, [`super::counters::Counters::fixed_by`]) is
-//!    its own image. This depends on the search, which passes it to [`find`] as `keeps`.
+//! 4. what a search treats specially (its counters, [`super::counters::Counters::fixed_by`]) is
+//!    its own image. This depends on the search, which passes it to [`find`] as `keeps`;
+//! 5. for statement B: a location's initial value goes to the initial value of its image, and the 0 of
+//!    a register that is read before it is written to 0.
 //!
 //! **Proof.** (a) By 2, a thread at a program counter and its image do the same up to renaming: an
 //! expression over renamed registers has the renamed value, because the operators that are applied
 //! to values of a renamed class are equality tests within the class ([`super::types`]), which a
 //! permutation keeps, and all other values stay by 1. So a step from s to s' becomes a step from
-//! α(s) to α(s'), and the same finding is made. (b) By 4, α(init) = init, so the image of a run from
-//! the initial state is one. (c) Premises 1 to 5 hold for compositions if they hold for the parts.
-//!
-//! Premise 4 is needed for more than it seems. A search for violations at one location stands for
-//! the searches at its images, which start in the images of *its* initial state.
+//! α(s) to α(s'), and the same finding is made. This is statement A. (b) By 5, α(init) = init, so the
+//! image of a run from the initial state is one. This is statement B. (c) Premises 1 to 5 hold for
+//! compositions if they hold for the parts, so they hold for the group if they hold for exchanges.
 
 use super::liveness::live_registers;
 use super::types::{Class, Types, operands};
@@ -67,6 +70,8 @@ pub struct Automorphism {
     classes: Vec<Class>,
     /// How each class's values are renamed; classes not here keep theirs.
     renamed: HashMap<Class, HashMap<Value, Value>>,
+    /// Is the initial state its own image (premise 5)?
+    pub keeps_initial: bool,
 }
 
 impl Automorphism {
@@ -86,6 +91,7 @@ impl Automorphism {
             locations: (0..=program.locations.len()).map(Loc::from).collect(),
             classes: (0..types.count() as Class).collect(),
             renamed: HashMap::new(),
+            keeps_initial: true,
         }
     }
 
@@ -124,6 +130,7 @@ impl Automorphism {
             locations: self.locations.iter().map(|x| other.locations[x.index()]).collect(),
             classes: self.classes.iter().map(|&c| other.classes[c as usize]).collect(),
             renamed,
+            keeps_initial: self.keeps_initial && other.keeps_initial,
         }
     }
 
@@ -148,17 +155,25 @@ impl Automorphism {
         self.renamed.contains_key(&class)
     }
 
-    /// Is it an automorphism of `program` that keeps its initial state: do premises 1 to 4 hold?
+    /// Is it an automorphism of `program`: do premises 1 to 3 hold, and premise 5 if it says so?
     pub fn is_of(&self, program: &Program, types: &Types) -> bool {
-        self.permutes(types)
-            && self.keeps_initial_state(program, types)
+        let kinds = program
+            .locations
+            .iter()
+            .zip(&self.locations)
+            .all(|(location, image)| location.kind == program.locations[image.index()].kind);
+        kinds
+            && self.permutes(types)
+            && (!self.keeps_initial || self.keeps_initial_state(program, types))
             && program.tids().all(|tid| {
                 let thread = &program.threads[tid.index()];
+                let image = &program.threads[self.threads[tid.index()].index()];
                 let live = live_registers(thread);
-                thread.reachable().all(|pc| {
-                    self.maps_step(program, types, tid, pc)
-                        && self.maps_classes(types, tid, pc, live[pc.index()])
-                })
+                self.pcs[tid.index()][thread.entry.index()] == image.entry
+                    && thread.reachable().all(|pc| {
+                        self.maps_step(program, types, tid, pc)
+                            && self.maps_classes(types, tid, pc, live[pc.index()])
+                    })
             })
     }
 
@@ -178,21 +193,17 @@ impl Automorphism {
             })
     }
 
-    /// Premise 4.
+    /// Premise 5.
     fn keeps_initial_state(&self, program: &Program, types: &Types) -> bool {
         let locations = program.locations.iter().enumerate().all(|(x, location)| {
             let image = &program.locations[self.locations[x].index()];
-            let class = types.location(Loc::from(x));
-            image.kind == location.kind && self.value(class, location.initial) == image.initial
+            self.value(types.location(Loc::from(x)), location.initial) == image.initial
         });
         locations
             && program.threads.iter().enumerate().all(|(t, thread)| {
-                let entry = program.threads[self.threads[t].index()].entry;
                 let live = live_registers(thread)[thread.entry.index()];
-                let stays = |reg: Reg| {
-                    self.value(types.register(Tid::from(t), thread.entry, reg), 0) == 0
-                };
-                self.pcs[t][thread.entry.index()] == entry && live.iter().all(stays)
+                let class = |reg| types.register(Tid::from(t), thread.entry, reg);
+                live.iter().all(|reg| self.value(class(reg), 0) == 0)
             })
     }
 
@@ -218,14 +229,20 @@ impl Automorphism {
         let mut classes = types.constants(tid, pc);
         let mut renamed = Vec::new();
         for expr in operands(&step.instr) {
-            renamed.push(expr.clone().into_postfix().into_iter().map(|op| match op {
-                Op::Const(value) => {
-                    let class = classes.next().expect("every constant has a class");
-                    Op::Const(self.value(class, value))
-                }
-                Op::Reg(reg) => Op::Reg(register(reg)),
-                op => op,
-            }).collect::<Vec<_>>());
+            renamed.push(
+                expr.clone()
+                    .into_postfix()
+                    .into_iter()
+                    .map(|op| match op {
+                        Op::Const(value) => {
+                            let class = classes.next().expect("every constant has a class");
+                            Op::Const(self.value(class, value))
+                        }
+                        Op::Reg(reg) => Op::Reg(register(reg)),
+                        op => op,
+                    })
+                    .collect::<Vec<_>>(),
+            );
         }
         let expected = operands(&image.instr).into_iter().map(|e| e.clone().into_postfix());
         let mut targets = [Vec::new(), Vec::new()];
@@ -262,9 +279,9 @@ impl Automorphism {
 /// Does each number below the number of items come once?
 fn is_permutation(items: impl ExactSizeIterator<Item = u32>) -> bool {
     let mut seen = vec![false; items.len()];
-    items.into_iter().all(|item| {
-        seen.get_mut(item as usize).is_some_and(|seen| !std::mem::replace(seen, true))
-    })
+    items
+        .into_iter()
+        .all(|item| seen.get_mut(item as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
 }
 
 /// The symmetries of a program.
@@ -293,9 +310,10 @@ impl Symmetries {
         }
     }
 
-    /// Is no smaller location the image of `loc`?
+    /// Is no smaller location the image of `loc` under an element that keeps the initial state?
     pub fn is_first_of_orbit(&self, loc: Loc) -> bool {
-        self.elements.iter().all(|alpha| alpha.locations[loc.index()] >= loc)
+        let mut keeping = self.elements.iter().filter(|alpha| alpha.keeps_initial);
+        keeping.all(|alpha| alpha.locations[loc.index()] >= loc)
     }
 
     /// Is there only the identity?
@@ -349,9 +367,11 @@ pub fn find(program: &Program, keeps: impl Fn(&Automorphism, &Types) -> bool) ->
     let mut swaps = Vec::new();
     for i in 0..count {
         for j in i + 1..count {
-            let swap = exchange(program, &found.types, Tid::from(i), Tid::from(j));
-            swaps.extend(swap.filter(|swap| {
-                swap.is_of(program, &found.types) && keeps(swap, &found.types)
+            // One that keeps the initial state is worth more.
+            swaps.extend([true, false].into_iter().find_map(|keeps_initial| {
+                let (i, j) = (Tid::from(i), Tid::from(j));
+                exchange(program, &found.types, i, j, keeps_initial)
+                    .filter(|swap| swap.is_of(program, &found.types) && keeps(swap, &found.types))
             }));
         }
     }
@@ -372,8 +392,15 @@ pub fn find(program: &Program, keeps: impl Fn(&Automorphism, &Types) -> bool) ->
     found
 }
 
-/// The automorphism that exchanges `i` and `j` and keeps all other threads, if there is one.
-fn exchange(program: &Program, types: &Types, i: Tid, j: Tid) -> Option<Automorphism> {
+/// A candidate for the automorphism that exchanges `i` and `j` and keeps all other threads, and perhaps
+/// the initial state, too.
+fn exchange(
+    program: &Program,
+    types: &Types,
+    i: Tid,
+    j: Tid,
+    keeps_initial: bool,
+) -> Option<Automorphism> {
     let (a, b) = (&program.threads[i.index()], &program.threads[j.index()]);
     if a.code.len() != b.code.len() || a.registers.len() != b.registers.len() {
         return None;
@@ -384,6 +411,7 @@ fn exchange(program: &Program, types: &Types, i: Tid, j: Tid) -> Option<Automorp
         thread: program.tids().collect(),
         state: Partial::default(),
         steps: 0,
+        keeps_initial,
     };
     matcher.thread[i.index()] = j;
     matcher.thread[j.index()] = i;
@@ -414,6 +442,7 @@ struct Matcher<'p> {
     thread: Vec<Tid>,
     state: Partial,
     steps: u32,
+    keeps_initial: bool,
 }
 
 /// Inserts a pair in an involution; false if it contradicts what is there.
@@ -528,12 +557,11 @@ impl Matcher<'_> {
 
     fn location(&mut self, x: Loc, y: Loc) -> bool {
         let (first, second) = (self.types.location(x), self.types.location(y));
-        let (from, to) =
-            (&self.program.locations[x.index()], &self.program.locations[y.index()]);
+        let (from, to) = (&self.program.locations[x.index()], &self.program.locations[y.index()]);
         from.kind == to.kind
             && pair(&mut self.state.locations, x, y)
             && self.class(first, second)
-            && self.value(first, from.initial, second, to.initial)
+            && (!self.keeps_initial || self.value(first, from.initial, second, to.initial))
     }
 
     fn class(&mut self, c: Class, d: Class) -> bool {
@@ -552,6 +580,7 @@ impl Matcher<'_> {
     fn finish(&self, i: Tid, j: Tid) -> Automorphism {
         let mut alpha = Automorphism::identity(self.program, self.types);
         alpha.threads.clone_from(&self.thread);
+        alpha.keeps_initial = self.keeps_initial;
         for (&(tid, p), &q) in &self.state.pcs {
             alpha.pcs[tid.index()][p.index()] = q;
             if tid == i {

@@ -116,6 +116,10 @@ pub trait Memory: Sync {
     /// Makes counters smaller.
     fn lower(&self, state: &mut Self::State, counters: &Counters, lowering: Lowering);
 
+    /// Does the state fit the bits that it is packed in? A search that makes counters small may come to
+    /// states which no analysis of the program foresaw.
+    fn fits(&self, state: &Self::State) -> bool;
+
     /// How many bits a packed state has, without the monitors' part.
     fn bits(&self) -> u32;
 

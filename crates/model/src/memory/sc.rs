@@ -5,7 +5,7 @@ use crate::analysis::counters::{Counters, Lowering};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::{PossibleValues, Values};
-use crate::bits::{BitReader, BitWriter, width_for};
+use crate::bits::{BitReader, BitWriter, fits, width_for};
 use crate::expr::{Domain, Fault, Notes};
 use crate::ids::{Loc, Tid, Value};
 use crate::program::{Instr, Program};
@@ -136,6 +136,11 @@ impl Store {
         self.fields.iter().map(|(_, width)| width).sum()
     }
 
+    /// Do the values fit their fields?
+    pub fn fits(&self, values: &[Value]) -> bool {
+        values.iter().zip(&self.fields).all(|(value, (min, width))| fits(*value, *min, *width))
+    }
+
     /// Packs the values.
     #[inline(always)]
     pub fn pack(&self, values: &[Value], out: &mut BitWriter<'_>) {
@@ -255,6 +260,10 @@ impl Memory for Sc {
         for loc in &counters.locations {
             state[loc.index()] = counters.lowered(state[loc.index()], lowering);
         }
+    }
+
+    fn fits(&self, state: &Vec<Value>) -> bool {
+        self.store.fits(state)
     }
 
     fn bits(&self) -> u32 {

@@ -34,7 +34,7 @@ use crate::analysis::counters::{Counters, Lowering};
 use crate::analysis::symmetry::Automorphism;
 use crate::analysis::types::Types;
 use crate::analysis::values::PossibleValues;
-use crate::bits::{BitReader, BitWriter, width_for};
+use crate::bits::{BitReader, BitWriter, fits, width_for};
 use crate::expr::{Expr, Fault, Notes};
 use crate::ids::{Loc, Reg, RegSet, Tid, Value};
 use crate::mode::FenceMode;
@@ -515,6 +515,11 @@ impl Memory for Rc20 {
                 *value = counters.lowered(*value, lowering);
             }
         }
+    }
+
+    fn fits(&self, state: &State) -> bool {
+        let tag = |tag: &Value| fits(*tag, self.no_tag, self.tag_bits);
+        self.store.fits(&state.values) && state.tags.iter().all(tag)
     }
 
     fn bits(&self) -> u32 {

@@ -1,0 +1,622 @@
+//! The diagram of each reduction, tested at every state.
+//!
+//! That two searches end with the same verdict shows little: a wrong reduction is right about most
+//! programs. So here the claim itself is tested, at each state that a plain search comes to:
+//!
+//! * *normal form*: the representatives of a state's successors are the representatives of its
+//!   representative's successors, and the same is found; with counters, at least those;
+//! * *private steps and late choices*: the states in which all threads rest, and what is found, are
+//!   the same as when every step is taken by itself;
+//! * *partial order*: what a thread outside the chosen set does commutes with what a thread inside
+//!   does, now and after up to two steps of threads outside;
+//! * *subsumption*: of two states with the same core, the one that remembers more goes where the other
+//!   goes, remembers more there, and finds what the other finds.
+//!
+//! Programs are the corpus and those of `tests/aimed`, aimed at the premises. Each reduction has to be
+//! active in a tenth of the programs; `FENCEPOST_DIAGRAM_PROGRAMS` asks for more of them.
+
+#[path = "../../tests/aimed/mod.rs"]
+mod aimed;
+
+use super::{Finding, Pending, Product, Scratch, World, threads};
+use crate::explore::Explorer;
+use crate::plan::{Plan, plans};
+use crate::replay::{beginnings, moves};
+use crate::settings::{Model, Settings};
+use crate::{Extent, Reductions};
+use model::analysis::counters::{Counters, Lowering, is_upper_guard};
+use model::analysis::symmetry::Symmetries;
+use model::memory::Memory;
+use model::memory::rc20::columns::Track;
+use model::memory::rc20::{Rc20, Robustness};
+use model::memory::sc::Sc;
+use model::{Instr, Loc, Pc, Program, Tid, Value};
+use search::{Limits, Model as _};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// States of a program that are looked at; of the rest nothing is said.
+const STATES: usize = 150;
+
+/// How often something was the case.
+#[derive(Default)]
+struct Counts(Mutex<HashMap<&'static str, u64>>);
+
+impl Counts {
+    fn add(&self, what: &'static str) {
+        *self.0.lock().expect("nobody panics while counting").entry(what).or_default() += 1;
+    }
+
+    fn of(&self, what: &'static str) -> u64 {
+        self.0.lock().expect("nobody panics while counting").get(what).copied().unwrap_or(0)
+    }
+}
+
+/// What one program made a reduction do.
+#[derive(Default)]
+struct Active(HashSet<&'static str>);
+
+impl Active {
+    fn note(&mut self, what: &'static str, active: bool) {
+        if active {
+            self.0.insert(what);
+        }
+    }
+}
+
+/// A finding as it looks in every image of its place: its kind, and the smallest image of the place.
+type Place = (String, Tid, Pc);
+
+fn place<M: Memory>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
+    let (kind, tid, pc) = match finding {
+        Finding::Violation { tid, pc, violation } => (format!("{violation:?}"), *tid, *pc),
+        Finding::Assertion { tid, pc } => ("assertion".into(), *tid, *pc),
+        Finding::Fault { tid, pc, fault } => (format!("{fault:?}"), *tid, *pc),
+        Finding::Unclear { .. } | Finding::Deadlock { .. } => return None,
+    };
+    let images = symmetries
+        .elements
+        .iter()
+        .map(|alpha| (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()]));
+    let (tid, pc) = images.min().expect("there is the identity");
+    Some((kind, tid, pc))
+}
+
+/// A finding where it is made.
+fn exact<M: Memory>(finding: &Finding<M::Violation>) -> Option<Place> {
+    match finding {
+        Finding::Violation { tid, pc, violation } => Some((format!("{violation:?}"), *tid, *pc)),
+        Finding::Assertion { tid, pc } => Some(("assertion".into(), *tid, *pc)),
+        Finding::Fault { tid, pc, fault } => Some((format!("{fault:?}"), *tid, *pc)),
+        Finding::Unclear { .. } | Finding::Deadlock { .. } => None,
+    }
+}
+
+/// The packed normal form of `world`; none if a number is too large for its window.
+fn normal_form<M: Memory>(
+    product: &Product<'_, M>,
+    scratch: &mut Scratch<M::State>,
+    world: &World<M::State>,
+) -> Option<Vec<u8>> {
+    scratch.next.clone_from(world);
+    scratch.mover = None;
+    for tid in product.program.tids() {
+        let pc = world.pcs[tid.index()];
+        product.forget_if_dead(scratch, tid, pc);
+    }
+    product.packed(scratch).ok().map(<[u8]>::to_vec)
+}
+
+/// What is the same for a packed state and those that differ from it by an automorphism, or by how large
+/// the counters of a class without a window are: such counters are made small but never larger, so
+/// states that can do the same may have two representatives.
+fn key<M: Memory>(product: &Product<'_, M>, packed: Vec<u8>) -> Key {
+    if !product.lowers_counters() {
+        return Key::Packed(packed); // the only one
+    }
+    let mut world = product.initial_world();
+    product.unpack(&packed, &mut Vec::new(), &mut world);
+    let shown = |world: &World<M::State>| {
+        let mut world = world.clone();
+        let values = product.memory.values(&world.memory);
+        let lowering = |counters: &Counters| {
+            let at = counters.locations.iter().map(|loc| values[loc.index()]);
+            let held = counters.registers.iter().enumerate().flat_map(|(t, sets)| {
+                let regs = product.regs(&world, Tid::from(t));
+                sets[world.pcs[t].index()].iter().map(|reg| regs[reg.index()])
+            });
+            let lowest = at.chain(held).filter(|value| !counters.is_constant(*value)).min();
+            let by = lowest.filter(|_| counters.window.is_none()).map_or(0, |v| v - counters.base);
+            Lowering { floor: Value::MIN, by }
+        };
+        let lowerings: Vec<_> = product.counters.iter().map(lowering).collect();
+        product.lower(&mut world, &lowerings);
+        format!("{world:?}")
+    };
+    let mut image = world.clone();
+    let images = product.symmetries.elements[1..].iter().zip(&product.renamings);
+    let images = images.map(|(alpha, renaming)| {
+        product.rename(alpha, renaming, &world, &mut image);
+        shown(&image)
+    });
+    Key::Shown(images.chain([shown(&world)]).min().expect("there is the identity"))
+}
+
+/// See [`key`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    Packed(Vec<u8>),
+    Shown(String),
+}
+
+/// All worlds that a plain search of `product` comes to, up to [`STATES`], with their packed forms.
+/// Worlds that `fits` refuses are left out, with all that is behind them.
+fn worlds<M: Memory>(
+    product: &Product<'_, M>,
+    fits: impl Fn(&World<M::State>) -> bool,
+) -> Vec<World<M::State>> {
+    let mut scratch = product.scratch();
+    let mut seen = HashSet::new();
+    let mut open = VecDeque::new();
+    let mut all = Vec::new();
+    let (begun, _) = beginnings(product, &mut scratch);
+    let add = |found: Vec<crate::replay::Move<M>>,
+               seen: &mut HashSet<Vec<u8>>,
+               open: &mut VecDeque<World<M::State>>| {
+        for next in found {
+            if fits(&next.world) && seen.insert(next.packed) {
+                open.push_back(next.world);
+            }
+        }
+    };
+    add(begun, &mut seen, &mut open);
+    while let Some(world) = open.pop_front() {
+        if all.len() < STATES {
+            let (next, _) = moves(product, &mut scratch, &world);
+            add(next, &mut seen, &mut open);
+            all.push(world);
+        }
+    }
+    all
+}
+
+/// Has a guard of counters stopped a thread for good?
+fn is_stopped<M: Memory>(product: &Product<'_, M>, world: &World<M::State>) -> bool {
+    product.program.tids().any(|tid| {
+        let instr = &product.program.step(tid, world.pcs[tid.index()]).instr;
+        matches!(instr, Instr::Assume(cond) if is_upper_guard(cond))
+    })
+}
+
+/// What is wrong with a diagram, for a person to read.
+type Broken = String;
+
+/// The diagram of the normal form. `exact` says that nothing may be made up.
+fn check_normal_form<M: Memory>(
+    reduced: &Product<'_, M>,
+    plain: &Product<'_, M>,
+    active: &mut Active,
+) -> Result<(), Broken> {
+    let simulates = reduced.lowers_counters();
+    let (mut scratch, mut plain_scratch) = (reduced.scratch(), plain.scratch());
+    // Monitors have room for numbers within a window only, and in a program without its tallies, which
+    // has more runs than the one that was asked about, numbers may come close to where they wrap.
+    let in_range = |world: &World<M::State>| {
+        let values = plain.memory.values(&world.memory);
+        reduced.counters.iter().all(|counters| {
+            let mut at = counters.locations.iter().map(|loc| values[loc.index()]);
+            let least = plain.program.domain.max - 3;
+            at.all(|value| match counters.range() {
+                Some(range) => counters.is_constant(value) || range.contains(&value),
+                None => value < least,
+            })
+        })
+    };
+    for world in worlds(plain, in_range) {
+        let Some(packed) = normal_form(reduced, &mut scratch, &world) else { continue };
+        let mut representative = world.clone();
+        reduced.unpack(&packed, &mut Vec::new(), &mut representative);
+        active.note("symmetry", !reduced.renamings.is_empty() && representative.pcs != world.pcs);
+        active.note("counters", !scratch.lowerings.is_empty());
+        let (from_world, found) = moves(plain, &mut plain_scratch, &world);
+        let (from_representative, found_there) = moves(reduced, &mut scratch, &representative);
+        let unclear = |noted: &crate::replay::Noted<M::Violation>| {
+            matches!(noted.finding, Finding::Unclear { .. })
+        };
+        if found_there.iter().any(unclear) {
+            active.note("unclear", true);
+            return Ok(()); // the search says so and is not believed
+        }
+        let mut left = BTreeSet::new();
+        for next in from_world {
+            // A thread that a guard has stopped does less than one that a smaller number lets pass.
+            if in_range(&next.world) && !(simulates && is_stopped(plain, &next.world)) {
+                let packed = normal_form(reduced, &mut scratch, &next.world);
+                left.extend(packed.map(|packed| key(reduced, packed)));
+            }
+        }
+        let right: BTreeSet<Key> =
+            from_representative.into_iter().map(|next| key(reduced, next.packed)).collect();
+        let places = |noted: Vec<crate::replay::Noted<M::Violation>>| -> BTreeSet<Place> {
+            noted.iter().filter_map(|n| place::<M>(&reduced.symmetries, &n.finding)).collect()
+        };
+        let (found, found_there) = (places(found), places(found_there));
+        let as_it_should = match simulates {
+            true => left.is_subset(&right) && found.is_subset(&found_there),
+            false => left == right && found == found_there,
+        };
+        if !as_it_should {
+            return Err(format!(
+                "normal form: of {world:?}, where {found:?}\nis {representative:?}, where {found_there:?}\nmissing: {:#?}\nmade up: {:#?}",
+                left.difference(&right).collect::<Vec<_>>(),
+                right.difference(&left).collect::<Vec<_>>(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Private steps and late choices: the states in which all threads rest.
+fn check_resting<M: Memory>(
+    moving: &Product<'_, M>,
+    stepping: &Product<'_, M>,
+    active: &mut Active,
+) -> Result<(), Broken> {
+    // Behind a choice a thread rests only where it has made an access since.
+    let behind_choices: Vec<Vec<bool>> = moving
+        .program
+        .threads
+        .iter()
+        .enumerate()
+        .map(|(t, thread)| {
+            let mut behind = vec![false; thread.code.len()];
+            let choices = (0..thread.code.len()).filter(|pc| moving.choice_points[t][*pc]);
+            let mut open: Vec<usize> = choices.collect();
+            while let Some(pc) = open.pop() {
+                for next in thread.code[pc].successors().map(Pc::index) {
+                    if !std::mem::replace(&mut behind[next], true) && moving.private[t][next] {
+                        open.push(next);
+                    }
+                }
+            }
+            behind
+        })
+        .collect();
+    let rests = |world: &World<M::State>| {
+        world.pcs.iter().enumerate().all(|(t, pc)| {
+            !behind_choices[t][pc.index()]
+                && (moving.choice_points[t][pc.index()] || !moving.private[t][pc.index()])
+        })
+    };
+    let explore = |product: &Product<'_, M>, scratch: &mut Scratch<M::State>| {
+        let (mut resting, mut found) = (BTreeSet::new(), BTreeSet::new());
+        let mut seen = HashSet::new();
+        let (begun, noted) = beginnings(product, scratch);
+        found.extend(noted.iter().filter_map(|n| exact::<M>(&n.finding)));
+        let mut open: Vec<_> = begun.into_iter().map(|next| next.world).collect();
+        while let Some(world) = open.pop() {
+            let mut packed = Vec::new();
+            product.pack(&world, &mut packed);
+            if !seen.insert(packed.clone()) {
+                continue;
+            }
+            if seen.len() > 20 * STATES {
+                return None;
+            }
+            if rests(&world) {
+                resting.insert(packed);
+            }
+            let (next, noted) = moves(product, scratch, &world);
+            found.extend(noted.iter().filter_map(|n| exact::<M>(&n.finding)));
+            open.extend(next.into_iter().map(|next| next.world));
+        }
+        Some((seen.len(), resting, found))
+    };
+    let left = explore(moving, &mut moving.scratch());
+    let right = explore(stepping, &mut stepping.scratch());
+    let (Some((moved, resting, found)), Some((stepped, expected, expected_found))) = (left, right)
+    else {
+        return Ok(());
+    };
+    active.note("local", moved < stepped);
+    active.note("choice", moving.choice_points.iter().flatten().any(|choice| *choice));
+    match resting == expected && found == expected_found {
+        true => Ok(()),
+        false => Err(format!(
+            "private steps: {} resting states and {found:?}, step by step {} and {expected_found:?}",
+            resting.len(),
+            expected.len()
+        )),
+    }
+}
+
+/// What each of `of` can do from `world`, packed, and what is found there.
+fn does<M: Memory>(
+    product: &Product<'_, M>,
+    scratch: &mut Scratch<M::State>,
+    world: &World<M::State>,
+    tid: Tid,
+) -> Vec<(Vec<u64>, World<M::State>)> {
+    let (next, _) = moves(product, scratch, world);
+    let of_tid = |steps: &[crate::replay::RunStep]| steps.first().is_some_and(|s| s.tid == tid);
+    let mut all: Vec<_> = next
+        .into_iter()
+        .filter(|next| of_tid(&next.steps))
+        .map(|next| {
+            let mut packed = Vec::new();
+            product.pack(&next.world, &mut packed);
+            (packed, next.world)
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all.dedup_by(|a, b| a.0 == b.0);
+    all
+}
+
+/// Partial order: threads outside the chosen set commute with those inside.
+fn check_persistent<M: Memory>(
+    product: &Product<'_, M>,
+    active: &mut Active,
+) -> Result<(), Broken> {
+    let mut scratch = product.scratch();
+    for world in worlds(product, |_| true).into_iter().take(STATES / 3) {
+        scratch.world.clone_from(&world);
+        let mut movable = 0u32;
+        for tid in product.program.tids() {
+            let pending = product.pending(&world, tid, |_| {});
+            if !matches!(pending, Pending::Done) {
+                movable |= 1 << tid.0;
+            }
+            scratch.pending[tid.index()] = pending;
+        }
+        if movable.count_ones() < 2 {
+            continue;
+        }
+        let chosen = product.persistent_set(&scratch, movable);
+        if chosen == movable {
+            continue;
+        }
+        active.note("por", true);
+        let mut after = vec![world.clone()];
+        for steps in 0..3 {
+            let mut further = Vec::new();
+            for here in &after {
+                for outside in threads(movable & !chosen) {
+                    let outside_first = does(product, &mut scratch, here, outside);
+                    for inside in threads(chosen) {
+                        let inside_first = does(product, &mut scratch, here, inside);
+                        let mut one = BTreeSet::new();
+                        for (_, world) in &inside_first {
+                            let next = does(product, &mut scratch, world, outside);
+                            one.extend(next.into_iter().map(|(packed, _)| packed));
+                        }
+                        let mut other = BTreeSet::new();
+                        for (_, world) in &outside_first {
+                            let next = does(product, &mut scratch, world, inside);
+                            other.extend(next.into_iter().map(|(packed, _)| packed));
+                        }
+                        if one != other {
+                            return Err(format!(
+                                "partial order: {inside:?} does not commute with {outside:?}, {steps} steps after {world:?}"
+                            ));
+                        }
+                    }
+                    further.extend(outside_first.into_iter().map(|(_, world)| world));
+                }
+            }
+            further.truncate(4);
+            after = further;
+        }
+    }
+    Ok(())
+}
+
+/// Subsumption: monitors that remember more.
+fn check_subsumption<M: Memory>(
+    product: &Product<'_, M>,
+    active: &mut Active,
+) -> Result<(), Broken> {
+    let mut scratch = product.scratch();
+    let core = product.layout.core_bytes;
+    let mut by_core: HashMap<Vec<u8>, Vec<_>> = HashMap::new();
+    for world in worlds(product, |_| true) {
+        let packed = normal_form(product, &mut scratch, &world).expect("nothing is lowered");
+        by_core.entry(packed[..core].to_vec()).or_default().push((packed, world));
+    }
+    let covers = |large: &[u8], small: &[u8]| {
+        large[..core] == small[..core]
+            && large[core..].iter().zip(&small[core..]).all(|(l, s)| s & !l == 0)
+    };
+    for group in by_core.values() {
+        for (small, from) in group {
+            for (large, other) in group {
+                if small == large || !covers(large, small) {
+                    continue;
+                }
+                active.note("subsume", true);
+                let (next, found) = moves(product, &mut scratch, from);
+                let (next_there, found_there) = moves(product, &mut scratch, other);
+                let there: BTreeSet<_> =
+                    found_there.iter().filter_map(|n| exact::<M>(&n.finding)).collect();
+                let found: BTreeSet<_> =
+                    found.iter().filter_map(|n| exact::<M>(&n.finding)).collect();
+                let goes = |next: &crate::replay::Move<M>| {
+                    next_there.iter().any(|there| covers(&there.packed, &next.packed))
+                };
+                if !found.is_subset(&there) || !next.iter().all(goes) {
+                    return Err(format!("subsumption: {other:?} does less than {from:?}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The diagrams of `program` with one memory, for the plan that `explorer` carries out.
+fn check_memory<M: Memory + Clone>(
+    explorer: &Explorer<'_>,
+    memory: M,
+    focus: &[Loc],
+    active: &mut Active,
+    strict_subsumption: bool,
+) -> Result<(), Broken> {
+    let (program, possible) = (explorer.program, &explorer.possible);
+    let trivial = || Symmetries::trivial(program);
+    let none = Reductions::NONE;
+    let stepping = Product::new(program, possible, trivial(), memory.clone(), none, &[]);
+    let local = Reductions { local_steps: true, late_choices: true, ..none };
+    let mut plain = Product::new(program, possible, trivial(), memory.clone(), local, &[]);
+    plain.may_not_fit = true; // a window leaves no room for numbers outside
+    let reduced = explorer.product(memory.clone(), focus);
+    if !explorer.has_windows() || reduced.lowers(&explorer.counters) {
+        let options = search::Options {
+            stop: search::Stop::AtEnd,
+            limits: Limits { states: Some(20 * STATES as u64), ..Limits::default() },
+            ..search::Options::default()
+        };
+        let report = search::explore(&reduced, &options, &|_| {});
+        let unclear = |found: &search::Found<Finding<M::Violation>>| {
+            matches!(found.finding, Finding::Unclear { .. })
+        };
+        let believed = !report.findings.iter().any(unclear)
+            && (reduced.wrapped().is_empty() || !reduced.lowers_counters());
+        active.note("unclear", !believed);
+        if believed {
+            check_normal_form(&reduced, &plain, active)?;
+        }
+    }
+    if explorer.counters.is_empty() {
+        check_resting(&plain, &stepping, active)?;
+        check_persistent(&plain, active)?;
+        if strict_subsumption {
+            check_subsumption(&plain, active)?;
+        }
+    }
+    Ok(())
+}
+
+/// The diagrams of `program` with every memory, for one plan of those there are; says what was active.
+fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
+    let mut active = Active::default();
+    for model in [Model::Rc20, Model::Sc] {
+        let settings = Settings {
+            model,
+            extent: Extent::All,
+            limits: Limits { states: Some(20_000), ..Limits::default() },
+            ..Settings::default()
+        };
+        let observe = &|_: &crate::Task, _: &search::Progress| {};
+        let mut plans = plans(program, &settings);
+        let (bold, last) = (plans[0].clone(), plans.pop().expect("there is always one"));
+        let plain = Plan { counters: Vec::new(), ..last.clone() };
+        let plan = match which % 8 {
+            0..=4 => bold,
+            5 => last,
+            _ => plain,
+        };
+        active.note("tallies", plan.more_runs);
+        active.note("windows", plan.counters.iter().any(|c| c.window.is_some()));
+        let explorer = Explorer::new(&plan, &settings, observe);
+        if explorer.unclear {
+            continue;
+        }
+        let program = explorer.program;
+        if model == Model::Sc {
+            let memory = Sc::new(program, &explorer.possible);
+            check_memory(&explorer, memory, &[], &mut active, true)?;
+            continue;
+        }
+        let rc20 = |focus: &[Loc], robustness| {
+            Rc20::new(program, &explorer.possible, robustness, Track::Critical, focus)
+        };
+        let all: Vec<Loc> = (0..program.locations.len()).map(Loc::from).collect();
+        for loc in &all {
+            let memory = rc20(&[*loc], Robustness::Plain);
+            if memory.watches(*loc) {
+                check_memory(&explorer, memory, &[*loc], &mut active, true)?;
+            }
+        }
+        let memory = rc20(&all, Robustness::Observational);
+        // A tainted load leaves its tag empty, so cores may differ in what no longer matters.
+        let tags = all.iter().any(|loc| !memory.remembered(&memory.initial(), *loc).is_empty());
+        check_memory(&explorer, memory, &all, &mut active, !tags)?;
+    }
+    Ok(active)
+}
+
+/// Diagrams hold on programs that are aimed at them, and every reduction is active in a tenth.
+#[test]
+fn aimed_programs() {
+    let number = |variable: &str, usual: u64| {
+        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+    };
+    let count = number("FENCEPOST_DIAGRAM_PROGRAMS", 2_000);
+    let first = number("FENCEPOST_FIRST_SEED", 0);
+    let (next, counts) = (AtomicU64::new(first), Counts::default());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Relaxed);
+                    if seed >= first + count {
+                        return;
+                    }
+                    let text = aimed::program(seed);
+                    let program = lang::parse("aimed", &text).expect("a good program").program;
+                    match check_program(&program, seed) {
+                        Ok(active) => active.0.into_iter().for_each(|what| counts.add(what)),
+                        Err(broken) => panic!("seed {seed}: {broken}\n{text}"),
+                    }
+                }
+            });
+        }
+    });
+    println!("{:?} of {count} programs", counts.0.lock().expect("all are done"));
+    for reduction in
+        ["symmetry", "counters", "windows", "tallies", "local", "choice", "por", "subsume"]
+    {
+        let active = counts.of(reduction);
+        assert!(10 * active >= count, "{reduction} was active in {active} of {count} programs");
+    }
+}
+
+/// Diagrams hold on the corpus, as far as they are looked at.
+#[test]
+fn corpus_programs() {
+    fn find(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+            let path = entry.expect("a readable corpus").path();
+            match path.extension() {
+                _ if path.is_dir() && !path.ends_with("refine") => find(&path, found),
+                Some(extension) if extension == "fp" => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    let mut files = Vec::new();
+    find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus"), &mut files);
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Relaxed) as usize) {
+                    let text = std::fs::read_to_string(file).expect("a readable corpus");
+                    let source = lang::parse(&file.display().to_string(), &text);
+                    let program = source.expect("a good program").program;
+                    let is_only_for_buffers = |instr: &Instr| {
+                        matches!(instr, Instr::BusLock | Instr::BusUnlock | Instr::LightFence(_))
+                    };
+                    if program.steps().any(|(_, _, step)| is_only_for_buffers(&step.instr)) {
+                        continue;
+                    }
+                    if let Err(broken) = check_program(&program, file.as_os_str().len() as u64) {
+                        panic!("{}: {broken}", file.display());
+                    }
+                }
+            });
+        }
+    });
+    assert!(files.len() > 100);
+}
