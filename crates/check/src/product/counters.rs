@@ -1,11 +1,43 @@
 //! Counters: the state whose numbers are smallest stands for all that differ by a shift.
 //!
-//! With a [`Window`] numbers far behind the clock are *vague*: a vague number stands for itself and
-//! for all smaller ones. Copying one is harmless. Comparing it with a larger number, or with a
-//! constant, has the same result for all it stands for. Anything else that is done with it (adding to
-//! it, comparing it with another vague number) makes the search [unclear](super::Finding::Unclear), and so does a
-//! clock that goes back, which would make vague numbers look precise. As long as nothing is unclear, a
-//! state can do exactly what the states it stands for can do.
+//! # Statement
+//!
+//! Let s be a state and r the state in which the numbers of each class of counters
+//! ([`model::analysis::counters`]) are smaller by one amount k ≥ 0, and with a [`Window`] those that are
+//! at or below its floor, `clock - behind`, are the floor. Then r can do what s can, and finds what s
+//! finds. Without guards such as `assume(b < 200)` it can do nothing else.
+//!
+//! A number at or below the floor is *vague*: it stands for itself and for all smaller ones.
+//!
+//! # Premises
+//!
+//! 1. The program does nothing with numbers of the class but copy them, add and subtract constants,
+//!    and compare them with each other, with constants below the class's base, and in guards. This is
+//!    how classes are found.
+//! 2. No sum wraps around: not at the upper end, by [`model::analysis::bounds`]; at the lower end the
+//!    search notices ([`Product::wrapped`]) and is not believed.
+//! 3. With a window, nothing depends on how small a vague number really is. [`Product::depends_on_vague`]
+//!    looks at every step: copying a vague number is harmless, comparing it with a larger number or a
+//!    constant has one result, and anything else (adding to it, comparing it with another vague number,
+//!    setting back the clock, overwriting a vague number while monitors remember another for the
+//!    location) makes the search [unclear](super::Finding::Unclear), and it is not believed.
+//! 4. Numbers that monitors tell apart stay within the window's range, and all values within the bits
+//!    that states have for them; otherwise the search is unclear (`TooLarge`).
+//! 5. The memory lowers everything that it remembers of the numbers ([`Memory::lower`]): values, tags,
+//!    and the bits of stale values, for which [`Memory::can_lower`] asks that each number has a bit of
+//!    its own or none has.
+//!
+//! # Proof
+//!
+//! 1. Without a window, r = s - k on the class. By 1 and 2 a step of s is a step of r, with numbers
+//!    smaller by k: copies copy, sums add the same, comparisons have the same result, and an upper guard
+//!    that lets b pass lets b - k pass.
+//! 2. With a window, by 3 every comparison has the same result for all numbers that a vague one stands
+//!    for, and no other step looks at one. The floor rises with the clock, which never goes back, so a
+//!    vague number stays vague.
+//! 3. By 5, what the memory objects to is the same.
+//! 4. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
+//!    counts only if its run can be replayed without lowering ([`crate::replay`]).
 
 use super::{Product, World};
 use model::analysis::counters::{Counters, Lowering, Window, is_upper_guard};

@@ -1,7 +1,36 @@
 //! Following one thread: from a step through its private steps to where it rests.
 //!
-//! With late choices a thread rests before a `oneof` and takes it together with the access behind
-//! it; what the memory could object to there is looked at on arrival.
+//! # Statement
+//!
+//! *Private steps.* A step that only its own thread can notice (assignments, jumps, fences that touch
+//! nothing but their thread's part of the memory) is taken together with the access before it. *Late
+//! choices.* A thread that comes to a `oneof` rests there, and chooses when it makes the access that
+//! the choice leads to; what the memory could object to behind the choice is looked at on arrival. *Dead
+//! registers.* What a thread will not read again is set to 0. The states in which all threads rest, and
+//! what is found, are those of the search that takes every step by itself.
+//!
+//! # Premises
+//!
+//! 1. A private step reads and writes nothing but registers, program counter and part of the memory of
+//!    its thread (`is_private`, which asks the memory for its fence location).
+//! 2. Whether the memory objects to the arrival of a thread at an access is changed by steps of other
+//!    threads only from yes to no ([`model::memory::rc20`]: another thread's write takes the location out
+//!    of T).
+//! 3. Live registers are those that some path reads before writing ([`model::analysis::liveness`]).
+//!
+//! # Proof
+//!
+//! 1. By 1, a private step commutes with every step of other threads, in both directions, so it can
+//!    come right after the step before it. A thread whose private steps do not end is followed for
+//!    [`LOCAL_STEPS`] steps and then rests where it is, so nothing is left out.
+//! 2. A choice is private, so it commutes with all steps of others until the access behind it; it can
+//!    come right before that access. A violation on arrival behind the choice is found when the thread
+//!    comes to the choice, and by 2 not missed for being looked at early. A choice whose branch ends
+//!    without an access lets the thread rest there.
+//! 3. While choices are followed, a state that was met before on the same way is not followed again:
+//!    all that can come of it is being followed. The states met are kept apart for each thing that is
+//!    followed (`forks`); looking ahead is a thing of its own.
+//! 4. A dead register is written before it is read on every path, so its value changes nothing.
 
 use super::{Finding, Pending, Product, Scratch, World};
 use model::memory::Memory;

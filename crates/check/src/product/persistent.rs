@@ -1,8 +1,44 @@
 //! Partial-order reduction: which threads need to move now.
 //!
-//! A set of threads is persistent if what they do next conflicts with nothing that the others may
-//! ever do. Then every run can be reordered so that one of the set moves first, and only they need
-//! to be tried, as long as one of them reaches a new state (see [`search::Sink::state`]).
+//! # Statement
+//!
+//! At a state s let P be a set of threads, one of which can move, such that what they do next conflicts
+//! with nothing that the other threads may ever do from s on: no access to the same location where one
+//! of the two writes. If every finding that can be reached from s by runs of the threads is to be
+//! found, it is enough to move the threads of P from s, provided that one of these moves leads to a
+//! state that was not seen before; otherwise all threads move.
+//!
+//! # Premises
+//!
+//! 1. What a thread may ever do from a program counter on is known: [`futures`](model::analysis::access)
+//!    collects the locations of every instruction that control can reach, computed indices standing
+//!    for the whole array.
+//! 2. Accesses of different threads that do not conflict commute in the memory, monitors included, and
+//!    neither changes whether the memory objects to the other. For SC this is plain. For RC20's monitors
+//!    see [`model::memory::rc20`]: the state is a function of the execution graph, which does not
+//!    know the order of such accesses. Fences that update access the memory's fence location.
+//! 3. No thread can keep others from moving: programs with blocks that others may not interrupt
+//!    (`uses_bus`) are not reduced.
+//!
+//! # Proof
+//!
+//! Let ρ be a run from s to a finding.
+//!
+//! 1. If a thread of P moves in ρ, let p be the first such move. The moves before it are of threads
+//!    outside P, so by 1 and 2 they commute with p, and p can come first: there is a run p·ρ' from s
+//!    to the finding, and ρ' is shorter than ρ.
+//! 2. If no thread of P moves in ρ, then any move p of P can come first, and ρ is a run from there to
+//!    the finding, unchanged. Choose p so that it leads to a new state.
+//! 3. So from s, one move leads to a state from which the finding is reached by a shorter run, or by a
+//!    run as long from a state that was inserted after s. There are finitely many states, so after
+//!    finitely many moves of the second kind comes one of the first, or a state where all threads
+//!    move; and runs have finite length.
+//! 4. A finding on arrival ([`Memory::arrive`]) concerns the thread that has just moved, and its own
+//!    access; by 2 it is made in both orders, or earlier.
+//!
+//! The steps also work with representatives instead of states, because a state and its
+//! representative have the same program counters and hence the same P, up to an automorphism.
+//! `diagrams` tests commutation, now and after steps of other threads, wherever P is not everybody.
 
 use super::{Pending, Product, Scratch, threads};
 use model::Tid;

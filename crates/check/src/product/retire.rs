@@ -1,7 +1,26 @@
 //! Threads that never move again.
 //!
-//! What a memory remembers about a thread matters only to what the thread does next. One that is
-//! done, or waits for a value that its location has left behind for good, does nothing.
+//! # Statement
+//!
+//! What a memory remembers about a thread matters only to what the thread does next. For a thread that
+//! is done, or waits for a value that its location has left behind for good, it can be forgotten. How
+//! long ago the value was missed does not matter either: the register with the awaited value gets
+//! the largest value that is too small.
+//!
+//! # Premises
+//!
+//! 1. The thread is at its end, or at a BCAS that waits for the value of a register at a location of
+//!    [`Counters::climbing`]: one to which every write in the program writes more than was there, and
+//!    where nothing wraps around (the counters' analysis has excluded that).
+//! 2. The value at the location is larger than the register's.
+//!
+//! # Proof
+//!
+//! 1. By 1 the location's value never becomes smaller, so by 2 it is never again the awaited one, and
+//!    the thread never moves. Neither does one that is done.
+//! 2. The memory keeps for a thread what it may read and overwrite and what its writes pass on. Only
+//!    steps of the thread use these ([`Memory::retire`]).
+//! 3. The awaited value is compared with the location's only, and stays smaller.
 
 use super::{Product, World};
 use model::analysis::counters::Counters;
