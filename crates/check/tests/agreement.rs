@@ -3,9 +3,11 @@
 //! `FENCEPOST_AIMED_PROGRAMS` asks for more programs, `FENCEPOST_FIRST_SEED` for others.
 
 mod aimed;
+mod said;
 
-use check::{DoubleCheck, Extent, Model, Outcome, Reductions, Settings, Verdict, Why};
+use check::{DoubleCheck, Extent, Model, Reductions, Settings};
 use model::memory::rc20::columns::Track;
+use said::said;
 use search::Limits;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,22 +16,6 @@ const STATES: u64 = 20_000;
 
 fn asked(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
-/// What an outcome says, as far as it must not depend on reductions: each verdict with its reason,
-/// and whether there are run-time errors.
-fn said(outcome: &Outcome) -> Vec<String> {
-    let verdict = |verdict: &Verdict| match verdict {
-        Verdict::Undecided(Why::Rejected) => panic!("the judge disagrees with the monitors"),
-        Verdict::Undecided(why) => format!("undecided: {why}"),
-        verdict => verdict.name().to_string(),
-    };
-    let answers = outcome.answers.iter();
-    answers
-        .map(|(property, answer)| format!("{property} {}", verdict(answer)))
-        .chain([format!("errors {}", !outcome.faults.is_empty())])
-        .chain([format!("wraps {}", !outcome.wrapped.is_empty())])
-        .collect()
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! No reduction, order of exploration or number of cores changes a verdict.
 
-use check::{DoubleCheck, Extent, Model, Outcome, Property, Settings};
+mod said;
+
+use check::{DoubleCheck, Extent, Model, Settings};
 use model::Program;
 use model::analysis::counters::{self, Found};
 use model::analysis::values::PossibleValues;
 use model::memory::rc20::columns::Track;
 use model::random::{self, Allow, Config};
+use said::said;
 use search::{Limits, Order};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,11 +21,9 @@ fn asked(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// Which properties are violated. What is undecided because of another violation is not.
-fn violations(outcome: &Outcome) -> Vec<(Property, bool)> {
-    let answers = outcome.answers.iter();
-    answers.map(|(property, verdict)| (*property, verdict.witness().is_some())).collect()
-}
+/// What every variant is asked.
+const MODELS: [(Model, bool); 4] =
+    [(Model::Sc, false), (Model::Rc20, false), (Model::Rc20, true), (Model::Ra, false)];
 
 const NAMES: [&str; 10] = [
     "none",
@@ -61,13 +62,33 @@ fn breadth_first(states: u64) -> Vec<(&'static str, Settings)> {
     variants
 }
 
-/// Compares the variants that end within their limits where `none`, which comes first, does; says how
-/// often it did.
-fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usize {
-    let mut plain = 0;
-    for (model, observational) in
-        [(Model::Sc, false), (Model::Rc20, false), (Model::Rc20, true), (Model::Ra, false)]
-    {
+/// How many explorations without reductions ended within their limits, and how many with were compared
+/// with them.
+#[derive(Default)]
+struct Compared {
+    plain: usize,
+    others: usize,
+}
+
+impl Compared {
+    fn add(&mut self, other: Compared) {
+        self.plain += other.plain;
+        self.others += other.others;
+    }
+
+    /// Fails unless most of `asked` explorations said something.
+    fn is_enough(&self, asked: usize, variants: usize) {
+        let Compared { plain, others } = self;
+        println!("{plain} of {asked} explorations without reductions, {others} compared with them");
+        assert!(2 * plain > asked, "only {plain} of {asked} explorations without reductions");
+        assert!(4 * others > 3 * plain * (variants - 1), "only {others} compared with {plain}");
+    }
+}
+
+/// Compares the variants that end within their limits where `none`, which comes first, does.
+fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> Compared {
+    let mut compared = Compared::default();
+    for (model, observational) in MODELS {
         let mut expected = None;
         for (variant, settings) in variants {
             let settings = Settings { model, observational, ..*settings };
@@ -78,8 +99,11 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
                 }
                 continue;
             }
-            plain += usize::from(expected.is_none());
-            let found = violations(&outcome);
+            match expected {
+                None => compared.plain += 1,
+                Some(_) => compared.others += 1,
+            }
+            let found = said(&outcome);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert_eq!(
                 found,
@@ -90,7 +114,7 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
             );
         }
     }
-    plain
+    compared
 }
 
 /// Random programs with everything the language has, loops included. `FENCEPOST_REDUCTION_PROGRAMS`
@@ -99,17 +123,23 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> usiz
 fn random_programs() {
     let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 400);
     let allow = Allow { light_fences: false, ..Allow::EVERYTHING };
-    std::thread::scope(|scope| {
-        for part in 0..2 {
-            scope.spawn(move || {
-                let variants = variants(STATES);
-                for seed in (part..count).step_by(2) {
-                    let config = Config { instructions: 2..=4, allow, ..Config::default() };
-                    compare(&random::program(seed, &config), &format!("seed {seed}"), &variants);
-                }
-            });
+    let variants = &variants(STATES);
+    let half = |part| {
+        let mut compared = Compared::default();
+        for seed in (part..count).step_by(2) {
+            let config = Config { instructions: 2..=4, allow, ..Config::default() };
+            let program = random::program(seed, &config);
+            compared.add(compare(&program, &format!("seed {seed}"), variants));
         }
+        compared
+    };
+    let mut compared = Compared::default();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        compared.add(half(0));
+        compared.add(other.join().expect("the other half agrees, too"));
     });
+    compared.is_enough(MODELS.len() * count as usize, variants.len());
 }
 
 /// Random programs made of equal threads, which random ones hardly ever are.
@@ -117,6 +147,7 @@ fn random_programs() {
 fn symmetric_programs() {
     let allow = Allow { light_fences: false, loops: false, ..Allow::EVERYTHING };
     let variants = variants(STATES);
+    let mut compared = Compared::default();
     for seed in 0..100 {
         let config = Config { threads: 1..=1, instructions: 2..=4, allow, ..Config::default() };
         let mut program = random::program(seed, &config);
@@ -124,8 +155,9 @@ fn symmetric_programs() {
         for replica in 0..3 {
             program.threads.push(model::Thread { replica: Some(replica), ..thread.clone() });
         }
-        compare(&program, &format!("three equal threads, seed {seed}"), &variants);
+        compared.add(compare(&program, &format!("three equal threads, seed {seed}"), &variants));
     }
+    compared.is_enough(MODELS.len() * 100, variants.len());
 }
 
 /// Random programs that count, as in queues and ticket locks: numbers go up and down by constants
@@ -134,12 +166,15 @@ fn symmetric_programs() {
 fn counting_programs() {
     let mut counting = 0;
     let variants = breadth_first(3_000);
+    let mut compared = Compared::default();
     for seed in 0..40 {
         let text = counting_program(seed);
         let program = lang::parse("counting", &text).expect("a good program").program;
         counting += usize::from(!counters(&program).classes.is_empty());
-        compare(&program, &format!("counting, seed {seed}\n{text}"), &variants);
+        compared.add(compare(&program, &format!("counting, seed {seed}\n{text}"), &variants));
     }
+    println!("{} explorations, {} compared with them", compared.plain, compared.others);
+    assert!(compared.plain > 40, "only {} explorations without reductions", compared.plain);
     assert!(counting > 12, "only {counting} programs have counters");
 }
 
@@ -186,7 +221,7 @@ fn counting_program(seed: u64) -> String {
 /// some time ago or 0, and tallies that say how often it may go up.
 #[test]
 fn epoch_programs() {
-    let (mut clocks, mut tallies, mut compared) = (0, 0, 0);
+    let (mut clocks, mut tallies, mut compared) = (0, 0, Compared::default());
     let mut variants = breadth_first(3_000);
     variants.retain(|(name, settings)| *name == "none" || settings.reductions.counters);
     let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 60);
@@ -196,12 +231,13 @@ fn epoch_programs() {
         let found = counters(&program);
         clocks += u64::from(found.classes.iter().any(|class| class.clock.is_some()));
         tallies += u64::from(!found.tallies.is_empty());
-        compared += compare(&program, &format!("epochs, seed {seed}\n{text}"), &variants);
+        compared.add(compare(&program, &format!("epochs, seed {seed}\n{text}"), &variants));
     }
-    println!("{clocks} programs with clocks, {tallies} with tallies, {compared} explorations");
+    let plain = compared.plain;
+    println!("{clocks} programs with clocks, {tallies} with tallies, {plain} explorations");
     assert!(2 * clocks > count, "only {clocks} programs have clocks");
     assert!(4 * tallies > count, "only {tallies} programs keep tallies");
-    assert!(compared as u64 > count, "only {compared} explorations without reductions");
+    assert!(plain as u64 > count, "only {plain} explorations without reductions");
 }
 
 fn epoch_program(seed: u64) -> String {
@@ -304,7 +340,7 @@ fn corpus_programs() {
                     let text = std::fs::read_to_string(file).expect("a readable corpus");
                     let program = lang::parse(&name, &text).expect("a good program").program;
                     if !program.steps().any(|(_, _, step)| is_only_for_buffers(&step.instr)) {
-                        compared.fetch_add(compare(&program, &name, &variants), Relaxed);
+                        compared.fetch_add(compare(&program, &name, &variants).plain, Relaxed);
                     }
                 }
             });
