@@ -5,12 +5,19 @@
 //! access is added so that it does go wrong, reading from or placed right after a stale write, and
 //! the resulting graph is judged by the declarative definitions. Nothing that the judge does not
 //! accept is ever called a violation.
+//!
+//! Plain robustness leaves little choice: the access takes one of the stale writes, and each is tried.
+//! If the judge accepts none, monitors and definitions disagree ([`Missing::Rejected`], a bug). Under
+//! observational robustness loads on the way may have been stale too, which is a choice for every load.
+//! Only some of these are tried, and only until the deadline. If none of them is accepted although more
+//! exist, nothing is known ([`Missing::GaveUp`]).
 
 use crate::replay::RunStep;
 use crate::verdict::{Certificate, Problem};
 use model::graph::{EventId, Execution, ExecutionGraph, Next, judge};
 use model::memory::rc20::Robustness;
 use model::{FenceMode, Instr, Pc, Program, Tid};
+use std::time::Instant;
 
 /// How many loads of a run may have read something stale without the program noticing.
 const STALE_LOADS: usize = 3;
@@ -19,29 +26,67 @@ const AGES: usize = 16;
 /// How many executions are tried.
 const TRIES: usize = 5000;
 
+/// Why there is no certificate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// Not every execution that could have been one was tried.
+    GaveUp,
+    /// All were tried, and the judge accepted none.
+    Rejected,
+}
+
 /// The execution that shows `problem` of `tid` at `pc` after `run`, which was found by looking for
-/// violations of `robustness`.
+/// violations of `robustness`. Past the `deadline` no further execution is tried, but the first always
+/// is.
 pub fn certify(
     program: &Program,
     run: &[RunStep],
-    tid: Tid,
-    pc: Pc,
+    (tid, pc): (Tid, Pc),
     problem: Problem,
     robustness: Robustness,
-) -> Option<Certificate> {
+    deadline: Option<Instant>,
+) -> Result<Certificate, Missing> {
     let end = (tid, pc);
-    match problem {
-        Problem::Stale | Problem::Dependency => match robustness {
-            Robustness::Plain => {
-                let before = replay(program, run, end, &[])?.execution;
-                continuations(program, &before, tid, problem)
+    let mut tries = Tries { left: TRIES, deadline, cut: false };
+    let found = match (problem, robustness) {
+        (Problem::Stale | Problem::Dependency, Robustness::Plain) => {
+            replay(program, run, end, &[]).and_then(|before| {
+                continuations(program, &before.execution, tid, problem)
                     .into_iter()
                     .find_map(|(graph, write)| weigh(program, graph, (None, write), robustness))
-            }
-            Robustness::Observational => observational(program, run, end, problem),
-        },
-        Problem::Race => race(program, run, end, robustness),
-        Problem::Assertion | Problem::Fault(_) | Problem::Stuck => None,
+            })
+        }
+        (Problem::Stale | Problem::Dependency, Robustness::Observational) => {
+            observational(program, run, end, problem, &mut tries)
+        }
+        (Problem::Race, _) => race(program, run, end, robustness, &mut tries),
+        (Problem::Assertion | Problem::Fault(_) | Problem::Stuck, _) => None,
+    };
+    found.ok_or(if tries.cut { Missing::GaveUp } else { Missing::Rejected })
+}
+
+/// How many executions may still be tried.
+struct Tries {
+    left: usize,
+    deadline: Option<Instant>,
+    /// Was something left untried?
+    cut: bool,
+}
+
+impl Tries {
+    /// May one more be tried?
+    fn next(&mut self) -> bool {
+        let may = self.left > 0 && (self.left == TRIES || self.in_time());
+        self.cut |= !may;
+        self.left -= usize::from(may);
+        may
+    }
+
+    /// Is there time left?
+    fn in_time(&mut self) -> bool {
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        self.cut |= late;
+        !late
     }
 }
 
@@ -105,15 +150,17 @@ fn observational(
     run: &[RunStep],
     end: (Tid, Pc),
     problem: Problem,
+    tries: &mut Tries,
 ) -> Option<Certificate> {
     let is_load =
         |k: &usize| matches!(program.step(run[*k].tid, run[*k].pc).instr, Instr::Load { .. });
     // The thread's own loads are the likelier ones, and of these the last.
     let mut loads: Vec<usize> = (0..run.len()).rev().filter(is_load).collect();
     loads.sort_by_key(|&k| run[k].tid != end.0);
+    // More stale loads than are tried, or older writes.
+    tries.cut = loads.len() > STALE_LOADS || run.len() > AGES;
     let mut fallback = None;
-    let mut tries = TRIES;
-    for count in 0..=STALE_LOADS {
+    'tries: for count in 0..=STALE_LOADS {
         let mut choices: Vec<Vec<Stale>> = vec![Vec::new()];
         for _ in 0..count {
             let longer = |chosen: &Vec<Stale>| {
@@ -129,10 +176,9 @@ fn observational(
             choices = choices.iter().flat_map(longer).take(TRIES).collect();
         }
         for stale in choices {
-            if tries == 0 {
-                break;
+            if !tries.next() {
+                break 'tries;
             }
-            tries -= 1;
             let Some(replayed) = replay(program, run, end, &stale) else { continue };
             for (graph, write) in continuations(program, &replayed.execution, end.0, problem) {
                 let part = match problem {
@@ -151,7 +197,7 @@ fn observational(
     }
     // The use may need a longer run to go through. That a load may read something stale is certain.
     fallback.or_else(|| {
-        loads.iter().find_map(|&k| {
+        loads.iter().take_while(|_| tries.in_time()).find_map(|&k| {
             let end = (run[k].tid, run[k].pc);
             let before = replay(program, &run[..k], end, &[])?.execution;
             continuations(program, &before, end.0, Problem::Stale).into_iter().find_map(
@@ -167,6 +213,7 @@ fn race(
     run: &[RunStep],
     end: (Tid, Pc),
     robustness: Robustness,
+    tries: &mut Tries,
 ) -> Option<Certificate> {
     let certificate = |stale: &[Stale]| {
         let before = replay(program, run, end, stale)?.execution;
@@ -180,16 +227,18 @@ fn race(
         let (cycle, used_by, conclusive) = (None, None, true);
         Some(Certificate { graph, access, other, cycle, used_by, conclusive })
     };
-    certificate(&[]).or_else(|| {
-        // A stale load that went unnoticed may be why the thread knows too little.
-        let stale = (0..run.len())
-            .rev()
-            .flat_map(|position| (1..=AGES).map(move |age| [Stale { position, age }]));
-        stale
-            .filter(|_| robustness == Robustness::Observational)
-            .take(TRIES)
-            .find_map(|stale| certificate(&stale))
-    })
+    let found = certificate(&[]);
+    if found.is_some() || robustness == Robustness::Plain {
+        return found;
+    }
+    // A stale load that went unnoticed may be why the thread knows too little. There may have been
+    // several, which is not tried.
+    tries.cut = true;
+    (0..run.len())
+        .rev()
+        .flat_map(|position| (1..=AGES).map(move |age| [Stale { position, age }]))
+        .take_while(|_| tries.next())
+        .find_map(|stale| certificate(&stale))
 }
 
 fn last_event(graph: &ExecutionGraph) -> EventId {

@@ -136,6 +136,11 @@ impl<'a> Explorer<'a> {
         }
     }
 
+    /// When the time is up.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.settings.limits.time.and_then(|time| self.start.checked_add(time))
+    }
+
     fn options(&self, limits: Limits, stop: Stop) -> Options {
         Options { order: self.settings.order, stop, limits, jobs: self.settings.jobs }
     }

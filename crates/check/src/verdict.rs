@@ -82,12 +82,17 @@ pub enum Why {
     Limit(Limit),
     /// The program is not robust, so runs under SC do not show all that can happen.
     NotRobust,
+    /// The program was not shown to be robust, so runs under SC may not show all that can happen.
+    PerhapsNotRobust,
     /// The program has a data race, which is undefined behaviour: nothing can be said of the rest.
     Racy,
     /// Runs of the program end in a run-time error, or one stopped the search.
     Faulty,
     /// The search stopped at something else that it found.
     Stopped,
+    /// The monitors objected, and there is no execution that shows it among those that were tried.
+    /// More exist than are tried.
+    GaveUp,
     /// The monitors objected, but the judge did not accept the execution they led to. This is a bug
     /// in Fencepost.
     Rejected,
@@ -98,11 +103,18 @@ impl fmt::Display for Why {
         match self {
             Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
             Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
+            Why::PerhapsNotRobust => {
+                f.write_str("the program may not be robust, so SC runs may not show all")
+            }
             Why::Racy => f.write_str("the program has a data race, so anything may happen"),
             Why::Faulty => {
                 f.write_str("the program has run-time errors, and what comes after them is unknown")
             }
             Why::Stopped => f.write_str("the search stopped at a finding; --all goes on"),
+            Why::GaveUp => f.write_str(
+                "something may be wrong, but of the executions that could show it too many had to be \
+                 tried",
+            ),
             Why::Rejected => {
                 f.write_str("the certificate was rejected, which is a bug in fencepost")
             }
@@ -189,6 +201,17 @@ impl Cost {
         self.peak_bytes = self.peak_bytes.max(progress.bytes);
         self.searches += 1;
         self.depth = self.depth.max(progress.depth);
+    }
+
+    /// Adds what other searches about the same program cost, but for the time, which is not a sum
+    /// of times.
+    pub fn include(&mut self, other: &Cost) {
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.searches += other.searches;
+        self.depth = self.depth.max(other.depth);
+        self.limit = self.limit.or(other.limit);
     }
 }
 

@@ -48,7 +48,7 @@ fn violated(outcome: &check::Outcome, property: Property) -> Result<bool, String
             }
             Ok(true)
         }
-        Some(Verdict::Undecided(why @ (Why::Rejected | Why::Limit(_)))) => {
+        Some(Verdict::Undecided(why @ (Why::Rejected | Why::GaveUp | Why::Limit(_)))) => {
             Err(format!("{property}: {why}"))
         }
         _ => Ok(false),

@@ -64,11 +64,11 @@ pub struct Check {
     /// The memory model to check against
     #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
     pub model: ModelName,
-    /// For tso, pso and pgas: the theorem to rely on
+    /// The theorem to rely on
     #[arg(long, value_enum, default_value_t = MethodName::Auto, value_name = "METHOD")]
     pub method: MethodName,
-    /// For tso: check for triangular races instead, which is cheaper and sufficient, not necessary
-    #[arg(long)]
+    /// Look for triangular races instead: a program without is robust, one with may be robust, too
+    #[arg(long, conflicts_with = "method")]
     pub trf: bool,
     /// The language of the files; without it, their content tells
     #[arg(long, value_enum, value_name = "LANGUAGE")]
@@ -227,7 +227,7 @@ pub struct Outcomes {
     /// How often a thread may come to one statement on weak memory; longer loops are cut off
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
-    /// For tso, pso and pgas: how many stores of a thread may wait; longer buffers are cut off
+    /// How many stores of a thread may wait; longer buffers are cut off
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub limit_buffer: u16,
     /// Give up after this many states, such as 50000 or 2M
@@ -256,7 +256,8 @@ pub struct Fix {
     /// The machines to be robust against, separated by commas: one placement serves all
     #[arg(long, value_enum, default_value = "tso", value_delimiter = ',', value_name = "MODELS")]
     pub model: Vec<MachineName>,
-    /// Make the program free of triangular races (tso) instead
+    /// Make the program free of triangular races instead, which makes it robust, but may take more
+    /// fences
     #[arg(long)]
     pub trf: bool,
     /// What a fence in a loop costs more than one outside
@@ -266,7 +267,7 @@ pub struct Fix {
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Print the patch as a diff
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub diff: bool,
     /// Print a JSON object
     #[arg(long)]
@@ -285,7 +286,7 @@ pub struct Serial {
     /// unless --limit-time says otherwise
     #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["input", "random", "reading"])]
     pub from: Option<PathBuf>,
-    /// With --from: how many writes of a thread may wait in its buffer
+    /// How many writes of a thread may wait in its buffer
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub limit_buffer: u16,
     /// Read it as an execution, which shows commits, or a trace, which does not

@@ -91,20 +91,9 @@ impl Job<'_> {
     }
 
     fn load(&self, file: &Path) -> Result<Source, Unusable> {
-        let mut source = inputs::load_as(file, self.args.input)?;
-        if self.args.strict_values {
-            source.program.domain.edge = Edge::Fault;
-        }
-        let wrapped = |warning: &&Diagnostic| warning.code == lang::codes::WRAPS;
-        let mut why = report::unsupported(&source, self.settings.model, By::Search);
-        if self.args.strict_values {
-            let errors = source.warnings.iter().filter(wrapped).cloned();
-            why.extend(errors.map(|w| Diagnostic { severity: lang::Severity::Error, ..w }));
-        }
-        match why.is_empty() {
-            true => Ok(source),
-            false => Err(Unusable::new(file, source.text.to_string(), why)),
-        }
+        let source = inputs::load_as(file, self.args.input)?;
+        let why = report::unsupported(&source, self.settings.model, By::Search);
+        strictly(self.args, file, source, why)
     }
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
@@ -214,6 +203,27 @@ impl Job<'_> {
         }
         self.out.flush()?;
         Ok(self.exit.and(self.faces.finish()))
+    }
+}
+
+/// The program, with values that wrap around made errors if that is asked for, unless there is a reason
+/// `why` it cannot be checked.
+pub fn strictly(
+    args: &args::Check,
+    file: &Path,
+    mut source: Source,
+    mut why: Vec<Diagnostic>,
+) -> Result<Source, Unusable> {
+    if args.strict_values {
+        source.program.domain.edge = Edge::Fault;
+        let errors = source.warnings.iter().filter(|warning| warning.code == lang::codes::WRAPS);
+        why.extend(
+            errors.cloned().map(|w| Diagnostic { severity: lang::Severity::Error, ..w }),
+        );
+    }
+    match why.is_empty() {
+        true => Ok(source),
+        false => Err(Unusable::new(file, source.text.to_string(), why)),
     }
 }
 

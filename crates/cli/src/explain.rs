@@ -1,9 +1,9 @@
 //! `fencepost explain CODE`, `fencepost completions SHELL` and `fencepost man`: what a user looks up.
 
-use crate::args::{Args, Completions, Explain, Manual};
+use crate::args::{Completions, Explain, Manual};
 use crate::exit::Exit;
+use crate::meaning;
 use crate::terminal;
-use clap::CommandFactory;
 use report::explain;
 use report::text::Ink;
 use std::io::{self, Write};
@@ -36,14 +36,14 @@ pub fn explain(args: &Explain) -> io::Result<Exit> {
 /// Completions for a shell.
 pub fn completions(args: &Completions) -> io::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "fencepost", &mut script);
+    clap_complete::generate(args.shell, &mut meaning::command(), "fencepost", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(Exit::Holds)
 }
 
 /// The manual: to standard output, or a page per command into a directory.
 pub fn manual(args: &Manual) -> io::Result<Exit> {
-    let mut command = Args::command().disable_help_subcommand(true);
+    let mut command = meaning::command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &args.directory else {
         let mut page = Vec::new();

@@ -10,6 +10,7 @@ mod fix;
 mod help;
 mod inputs;
 mod interleavings;
+mod meaning;
 mod outcomes;
 mod progress;
 mod quantity;
@@ -19,12 +20,17 @@ mod serial;
 mod store_atomic;
 mod terminal;
 
-use clap::Parser;
 use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
+    let args = match meaning::arguments() {
+        Ok(args) => args,
+        Err(refusal) => {
+            terminal::complain(&format!("error: {refusal}"));
+            return Exit::BadInput.into();
+        }
+    };
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
         args::Command::Outcomes(args) => outcomes::run(args),

@@ -7,10 +7,12 @@ use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::terminal;
 use check::Task;
-use check::robustness::store_atomic::{self, Machine, Verdict, trf};
+use crate::check::strictly;
+use check::robustness::store_atomic::safety::{self, Checked, Question};
+use check::robustness::store_atomic::{self, Machine, Verdict};
 use lang::{Diagnostic, Source};
 use report::escape::visible;
-use report::store_atomic::{Answer, sheet, text};
+use report::store_atomic::{sheet, text, warnings};
 use report::text::Tally;
 use report::{Ruling, Sheet, json};
 use search::Progress;
@@ -20,10 +22,6 @@ use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Check, machine: Machine) -> io::Result<Exit> {
-    if args.trf && machine != Machine::Tso {
-        terminal::complain("error: triangular races are about tso: --trf goes with --model tso");
-        return Ok(Exit::BadInput);
-    }
     let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
     let mut exit = Exit::Holds;
@@ -67,21 +65,25 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn one(&mut self, file: &Path) -> io::Result<Exit> {
-        let source = match inputs::load_as(file, self.args.input) {
+        let loaded = inputs::load_as(file, self.args.input)
+            .and_then(|source| strictly(self.args, file, source, Vec::new()));
+        let source = match loaded {
             Ok(source) => source,
             Err(unusable) => return self.refuse(&unusable),
         };
+        let question = match self.args.trf {
+            true => Question::TriangularRaceFree,
+            false => Question::Robust(self.machine),
+        };
         let settings = self.args.store_atomic_settings();
+        let interleavings = self.args.settings();
         let watch = self.board.watch(&source.program, visible(&source.name));
         let observe = |progress: &Progress| watch.observe(&Task::default(), progress);
-        let answer = match self.args.trf {
-            true => Ok(Answer::TriangularRaces(trf::check(&source.program, &settings, &observe))),
-            false => store_atomic::check(&source.program, self.machine, &settings, &observe)
-                .map(Answer::Robustness),
-        };
+        let checked =
+            safety::check(&source.program, question, &settings, &interleavings, &observe);
         drop(watch);
-        match answer {
-            Ok(answer) => self.print(&source, &answer),
+        match checked {
+            Ok(checked) => self.print(&source, &checked),
             Err(refusal) => {
                 let why = Diagnostic::error(lang::codes::UNSUPPORTED, refusal.to_string());
                 self.refuse(&Unusable::new(file, source.text.to_string(), vec![why]))
@@ -101,24 +103,24 @@ impl Job<'_> {
         Ok(terminal::refuse(unusable))
     }
 
-    fn print(&mut self, source: &Source, answer: &Answer) -> io::Result<Exit> {
+    fn print(&mut self, source: &Source, checked: &Checked) -> io::Result<Exit> {
         self.board.clear();
         if !self.args.output.quiet {
             let look = terminal::errors();
-            for warning in &source.warnings {
+            for warning in warnings(source, checked) {
                 terminal::complain(&warning.render(&source.name, &source.text, look.color));
             }
         }
-        let sheet = sheet(source, self.machine, answer);
+        let sheet = sheet(source, self.machine, checked);
         if self.args.output.json {
             print_json(&sheet)?;
         } else {
             let detailed = self.detailed && !self.args.output.quiet;
             let mut out = io::stdout().lock();
-            out.write_all(text(&sheet, detailed, &terminal::output()).as_bytes())?;
+            out.write_all(text(&sheet, source, detailed, &terminal::output()).as_bytes())?;
             out.flush()?;
         }
-        let ruling = sheet.replies.first().map_or(Ruling::Undecided, |reply| reply.ruling);
+        let ruling = sheet.ruling();
         self.tally.add(ruling, !sheet.faults.is_empty());
         let exit = match ruling {
             _ if !sheet.faults.is_empty() => Exit::BadInput,

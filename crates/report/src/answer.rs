@@ -2,10 +2,12 @@
 
 use crate::codes;
 use crate::finding::Finding;
+use crate::seq_cst::{self, SHOWN_PLACES};
+use crate::sheet::Unchecked;
 use crate::text::Ink;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Why, Witness};
 use lang::{Diagnostic, Source};
-use model::{Instr, LocationKind, Pc, Program, ReadMode, Tid, WriteMode};
+use model::{Instr, LocationKind, Pc, Program, Tid};
 use serde::Serialize;
 use std::collections::HashSet;
 
@@ -28,6 +30,15 @@ impl Ruling {
             Ruling::Holds => "holds",
             Ruling::Violated => "violated",
             Ruling::Undecided => "undecided",
+        }
+    }
+
+    /// The ruling that a verdict is, and why nobody knows.
+    pub fn of(verdict: &Verdict) -> (Self, Option<String>) {
+        match verdict {
+            Verdict::Holds => (Ruling::Holds, None),
+            Verdict::Violated(_) => (Ruling::Violated, None),
+            Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
         }
     }
 
@@ -71,8 +82,8 @@ pub struct FileReport {
     pub warnings: Vec<Diagnostic>,
     /// Does the program say anything by assertions?
     pub has_assertions: bool,
-    /// Does it have non-atomic locations for which races were not looked for?
-    pub races_unknown: bool,
+    /// What was not looked for, although the program could have it.
+    pub unchecked: Vec<Unchecked>,
     /// Was a limit reached?
     pub limited: bool,
     /// Was everything that is wrong asked for?
@@ -97,18 +108,14 @@ impl FileReport {
         };
         let answer = |(property, verdict): &(Property, Verdict)| {
             let more = outcome.more.iter().filter(|(p, _)| p == property).map(|(_, w)| w);
-            let (ruling, why) = match verdict {
-                Verdict::Holds => (Ruling::Holds, None),
-                Verdict::Violated(_) => (Ruling::Violated, None),
-                Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
-            };
+            let (ruling, why) = Ruling::of(verdict);
             let witnesses = verdict.witness().into_iter().chain(more);
             let findings = distinct(witnesses.map(|witness| finding(Some(*property), witness)));
             Answer { property: *property, ruling, why, findings }
         };
         let mut warnings = source.warnings.clone();
         warnings.extend(wrapped(source, outcome));
-        warnings.extend(sc_accesses(source, settings.model));
+        warnings.extend(seq_cst::warning(source, settings.model));
         FileReport {
             file: source.name.clone(),
             model: settings.model,
@@ -116,10 +123,8 @@ impl FileReport {
             faults: outcome.faults.iter().map(|witness| finding(None, witness)).collect(),
             stuck: outcome.stuck.iter().map(|witness| finding(None, witness)).collect(),
             warnings,
-            has_assertions: program.steps().any(|(_, _, s)| matches!(s.instr, Instr::Assert(_))),
-            races_unknown: settings.model != Model::Sc
-                && !settings.races
-                && has_non_atomics(program),
+            has_assertions: has_assertions(program),
+            unchecked: unchecked(program, settings),
             limited: outcome
                 .answers
                 .iter()
@@ -154,12 +159,28 @@ fn distinct(findings: impl Iterator<Item = Finding>) -> Vec<Finding> {
     findings.filter(|finding| seen.insert(finding.lines())).collect()
 }
 
-fn has_non_atomics(program: &Program) -> bool {
+/// Does the program say anything by assertions?
+pub(crate) fn has_assertions(program: &Program) -> bool {
+    program.steps().any(|(_, _, step)| matches!(step.instr, Instr::Assert(_)))
+}
+
+/// Does it have locations on which there can be races?
+pub(crate) fn has_non_atomics(program: &Program) -> bool {
     program.locations.iter().any(|location| location.kind == LocationKind::NonAtomic)
 }
 
+fn unchecked(program: &Program, settings: &Settings) -> Vec<Unchecked> {
+    let why = match settings.model {
+        Model::Sc => "interleavings alone do not show them; --model rc20 does",
+        Model::Rc20 | Model::Ra if settings.races => return Vec::new(),
+        Model::Rc20 | Model::Ra => "as --no-races asks",
+    };
+    let races = Unchecked { property: Property::Races.name(), why };
+    has_non_atomics(program).then_some(races).into_iter().collect()
+}
+
 /// A warning about statements whose results wrapped around.
-fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
+pub(crate) fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
     let step = |(tid, pc): &(Tid, Pc)| source.program.step(*tid, *pc);
     let mut spans: Vec<_> =
         outcome.wrapped.iter().map(|place| source.span(step(place).origin)).collect();
@@ -175,58 +196,4 @@ fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
     let warning = Diagnostic::warning(codes::WRAPPED, format!("{places} during the check"));
     let shown = spans.into_iter().take(SHOWN_PLACES);
     Some(shown.fold(warning.with_help(help), |warning, span| warning.with_label(span, "here")))
-}
-
-/// How many places of one kind are pointed out one by one.
-const SHOWN_PLACES: usize = 4;
-
-/// A note on `sc` accesses, if `model` has none.
-fn sc_accesses(source: &Source, model: Model) -> Option<Diagnostic> {
-    let has_sc = |instr: &Instr| match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
-        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
-        Instr::Rmw { read, write, .. }
-        | Instr::BlockingCas { read, write, .. }
-        | Instr::Cas { read, write, .. } => *read == ReadMode::Sc || *write == WriteMode::Sc,
-        _ => false,
-    };
-    let mut found: Vec<_> = source
-        .program
-        .steps()
-        .filter(|(_, _, step)| has_sc(&step.instr))
-        .map(|(_, _, step)| (source.span(step.origin), counts_as(&step.instr)))
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    if model == Model::Sc || found.is_empty() {
-        return None;
-    }
-    let hidden = found.len().saturating_sub(SHOWN_PLACES);
-    let count = match found.len() {
-        1 => "an `sc` access, which".to_string(),
-        n => format!("{n} `sc` accesses, which"),
-    };
-    let message = format!(
-        "the program has {count} {} does not know: `acq` and `rel` are checked instead",
-        model.name().to_uppercase()
-    );
-    let mut help = String::from(
-        "what is robust stays robust with `sc`, but C++ may forbid what is violated; fences settle it",
-    );
-    if hidden > 0 {
-        help.push_str(&format!(" ({hidden} more not shown)"));
-    }
-    let note = Diagnostic::warning(codes::SC_ACCESS, message).with_help(help);
-    let shown = found.into_iter().take(SHOWN_PLACES);
-    Some(shown.fold(note, |note, (span, text)| note.with_label(span, text)))
-}
-
-fn counts_as(instr: &Instr) -> &'static str {
-    match instr {
-        Instr::Load { .. } | Instr::Wait { .. } => {
-            "counts as `acq`; write `fence(seq_cst);` before it"
-        }
-        Instr::Store { .. } => "counts as `rel`; write `fence(seq_cst);` after it",
-        _ => "counts as `acq, rel`; write `fence(seq_cst);` before and after it",
-    }
 }

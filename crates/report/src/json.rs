@@ -9,6 +9,7 @@
 //! | `verdict` | `holds`, `violated`, `undecided` or, if the file cannot be checked, `error` |
 //! | `states`, `transitions`, `seconds`, `peak_bytes` | what checking the file cost |
 //! | `attacks`, `attacks_examined`, `method` | on machines with store buffers, what was looked for |
+//! | `unchecked` | what was not looked for, although the file could have it, and why |
 //! | `witness` | the [`Finding`], if there is one |
 //! | `warnings` | what may not be as meant: threads that can get stuck, values that wrapped around |
 //! | `error` | why there is no answer, with the place |
@@ -17,7 +18,7 @@
 //! `docs/finding.schema.json`.
 
 use crate::finding::Finding;
-use crate::sheet::{Attacks, Notice, Sheet};
+use crate::sheet::{Attacks, Notice, Sheet, Unchecked};
 use lang::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -44,6 +45,9 @@ pub struct Line<'a> {
     /// How attacks were looked for.
     #[serde(flatten)]
     pub attacks: Option<Attacks>,
+    /// What was not looked for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub unchecked: &'a [Unchecked],
     /// What is wrong.
     pub witness: Option<&'a Finding>,
     /// What may not be as meant.
@@ -74,6 +78,7 @@ pub fn lines(sheet: &Sheet) -> Vec<Line<'_>> {
         seconds: sheet.cost.elapsed.as_secs_f64(),
         peak_bytes: sheet.cost.peak_bytes,
         attacks: sheet.attacks,
+        unchecked: &sheet.unchecked,
         witness: None,
         warnings: warnings(sheet),
         error: None,

@@ -1,11 +1,11 @@
 //! Verdicts as JUnit's XML, which every build server shows: a suite per input, a case per question.
 //!
 //! A violation is a failure, an input that cannot be checked an error, and an undecided question is
-//! skipped: it neither passed nor failed.
+//! skipped, as is one that was not asked: it neither passed nor failed.
 
 use crate::answer::Ruling;
 use crate::escape::html;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, Unchecked};
 use crate::text::{Look, story};
 use std::fmt::Write;
 
@@ -101,6 +101,11 @@ fn suite(out: &mut String, sheet: &Sheet) -> Count {
             }
         };
         case(reply.property, &outcome);
+    }
+    for Unchecked { property, why } in &sheet.unchecked {
+        count.tests += 1;
+        count.skipped += 1;
+        case(property, &format!("<skipped message=\"not checked: {}\"/>", html(why)));
     }
     let warnings: String =
         sheet.notices().iter().map(|notice| format!("{}\n", sheet.located(notice))).collect();

@@ -6,6 +6,7 @@
 //! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). One type for all of them is what lets one face draw them all.
 
 use crate::place::Place;
+use crate::seq_cst;
 use check::Certificate;
 use lang::Source;
 use model::graph::{self, EventId, ExecutionGraph, Label, Relation, axioms};
@@ -52,6 +53,8 @@ pub struct Proof {
     /// stale value matters is what the monitors say: their check of observational robustness is sound,
     /// but may be too strict.
     pub conclusive: bool,
+    /// May C++ forbid it, because it has `sc` accesses that the model makes weaker?
+    pub cpp_may_forbid: bool,
     /// Why no interleaving explains the execution: each event must come before the next, and the
     /// last before the first.
     pub cycle: Vec<Hop>,
@@ -242,6 +245,7 @@ impl Proof {
             propagation: Vec::new(),
             timeline: false,
             conclusive: certificate.conclusive,
+            cpp_may_forbid: seq_cst::cpp_may_forbid(&source.program, graph),
             cycle: certificate
                 .cycle
                 .iter()

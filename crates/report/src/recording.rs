@@ -140,6 +140,7 @@ pub fn finding(
             propagation: Vec::new(),
             timeline: false,
             conclusive: true,
+            cpp_may_forbid: false,
             cycle: cycle.collect(),
             events,
         }),

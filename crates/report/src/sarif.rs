@@ -7,8 +7,8 @@
 use crate::explain;
 use crate::finding::{Finding, Kind};
 use crate::place::Place;
-use crate::sheet::{Notice, Sheet};
-use crate::text::{last_step, sentence, step_effect};
+use crate::sheet::{Notice, Sheet, Unchecked};
+use crate::text::{last_step, reservations, sentence, step_effect};
 use serde_json::{Value, json};
 
 /// Where the schema is published.
@@ -20,6 +20,7 @@ pub fn document(sheets: &[Sheet]) -> Value {
     let mut results: Vec<Value> = Vec::new();
     let mut codes: Vec<&'static str> = Vec::new();
     let mut refused = Vec::new();
+    let mut unchecked = Vec::new();
     for sheet in sheets {
         for finding in sheet.findings().chain(&sheet.stuck) {
             codes.push(finding.code);
@@ -28,6 +29,12 @@ pub fn document(sheets: &[Sheet]) -> Value {
         for (notice, level) in sheet.warnings.iter().map(|warning| (warning, "warning")) {
             codes.push(notice.code);
             results.push(remark(sheet, notice, level));
+        }
+        for Unchecked { property, why } in &sheet.unchecked {
+            unchecked.push(json!({
+                "level": "note",
+                "message": { "text": format!("{}: {property} not checked: {why}", sheet.file) },
+            }));
         }
         for error in &sheet.errors {
             codes.push(error.code);
@@ -44,6 +51,8 @@ pub fn document(sheets: &[Sheet]) -> Value {
         let rule = result["ruleId"].as_str().and_then(|id| codes.iter().position(|c| *c == id));
         result["ruleIndex"] = json!(rule);
     }
+    let successful = refused.is_empty();
+    let notifications: Vec<Value> = refused.into_iter().chain(unchecked).collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -57,8 +66,8 @@ pub fn document(sheets: &[Sheet]) -> Value {
             },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
-                "executionSuccessful": refused.is_empty(),
-                "toolExecutionNotifications": refused,
+                "executionSuccessful": successful,
+                "toolExecutionNotifications": notifications,
             }],
             "results": results,
         }],
@@ -82,6 +91,10 @@ fn result(sheet: &Sheet, finding: &Finding) -> Value {
         text.push_str(". ");
         text.push_str(&sentence);
     }
+    for note in reservations(finding) {
+        text.push('\n');
+        text.push_str(note);
+    }
     for advice in &finding.advice {
         text.push_str("\n- ");
         text.push_str(&advice.text);
@@ -94,6 +107,9 @@ fn result(sheet: &Sheet, finding: &Finding) -> Value {
         "partialFingerprints": { "finding/v1": fingerprint(sheet, finding) },
         "properties": { "model": sheet.model, "problem": finding.problem },
     });
+    if let Some(proof) = &finding.certificate {
+        result["properties"]["cpp_may_forbid"] = json!(proof.cpp_may_forbid);
+    }
     let related = related(sheet, finding);
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);

@@ -4,15 +4,16 @@
 //! the format that `fencepost serial` reads, so that anyone can have it judged again. Lines are those
 //! of the program.
 
-use crate::answer::Ruling;
+use crate::answer::{Ruling, has_assertions};
 use crate::escape::visible;
 use crate::recording;
-use crate::sheet::{self, Notice, Sheet};
+use crate::sheet::{self, Notice, Sheet, Unchecked};
 use crate::text::amount;
 use ::serial::event::{Event, Names, Place};
 use ::serial::execution;
 use ::serial::report::{cycle_text, recording_text};
 use ::serial::witness::{Access, Violation};
+use check::Property;
 use check::serializability::{Action, Answer, By, Happening, Question, Refusal, Verdict, Why};
 use lang::{Diagnostic, Source, codes};
 use model::{Pc, Tid};
@@ -77,6 +78,9 @@ impl<'a> Reply<'a> {
             let question = answer.question.text();
             let _ = writeln!(out, "  {question:<16}  {}", self.line(answer));
         }
+        for Unchecked { property, why } in self.unchecked() {
+            let _ = writeln!(out, "  {property:<16}  not checked: {why}");
+        }
         for answer in self.answers {
             let Some((violation, events)) = self.violation(answer) else { continue };
             let _ = writeln!(out, "\nnot {}:", answer.question.text());
@@ -85,6 +89,13 @@ impl<'a> Reply<'a> {
             out.push_str(&recording_text(&events, &self.names, "  "));
         }
         out
+    }
+
+    /// Assertions are none of the questions.
+    fn unchecked(&self) -> Vec<Unchecked> {
+        let why = "a thread stops where one fails; `fencepost check --model tso` decides them";
+        let assertions = Unchecked { property: Property::Assertions.name(), why };
+        has_assertions(&self.source.program).then_some(assertions).into_iter().collect()
     }
 
     fn line(&self, answer: &Answer) -> String {
@@ -125,6 +136,7 @@ impl<'a> Reply<'a> {
         let source = self.source;
         let mut sheet = Sheet::new(&source.name, source.text.clone(), "tso");
         sheet.warnings = source.warnings.iter().map(|w| Notice::new(w, &source.text)).collect();
+        sheet.unchecked = self.unchecked();
         for answer in self.answers {
             sheet.cost.states += answer.cost.states;
             sheet.cost.transitions += answer.cost.transitions;
@@ -174,6 +186,7 @@ impl<'a> Reply<'a> {
             "transitions": answer.cost.transitions,
             "seconds": answer.cost.elapsed.as_secs_f64(),
             "peak_bytes": answer.cost.peak_bytes,
+            "unchecked": self.unchecked(),
             "witness": witness,
             "error": error,
         })

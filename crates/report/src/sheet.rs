@@ -34,6 +34,8 @@ pub struct Sheet {
     pub errors: Vec<Notice>,
     /// What it cost.
     pub cost: Cost,
+    /// What was not looked for, although the input could have it.
+    pub unchecked: Vec<Unchecked>,
     /// How attacks were looked for, if they were.
     pub attacks: Option<Attacks>,
     /// Is the run to a stuck thread part of what was asked?
@@ -62,6 +64,16 @@ pub struct Reply {
     pub why: Option<String>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+}
+
+/// A question that was not asked, although the input could have been asked it: nothing is said to hold
+/// that was not looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Unchecked {
+    /// What was not asked.
+    pub property: &'static str,
+    /// Why not, and what asks it.
+    pub why: &'static str,
 }
 
 /// How attacks on a machine with store buffers were looked for.
@@ -130,6 +142,7 @@ impl Sheet {
             warnings: Vec::new(),
             errors: Vec::new(),
             cost: Cost::default(),
+            unchecked: Vec::new(),
             attacks: None,
             extent: Extent::First,
         }
@@ -148,6 +161,7 @@ impl Sheet {
             faults: report.faults.clone(),
             stuck: report.stuck.clone(),
             warnings: report.warnings.iter().map(|w| Notice::new(w, &source.text)).collect(),
+            unchecked: report.unchecked.clone(),
             cost: report.cost,
             extent: report.extent,
             ..Sheet::new(&report.file, source.text.clone(), report.model.name())
@@ -200,14 +214,18 @@ impl Sheet {
         self.warnings.iter().cloned().chain(stuck).collect()
     }
 
+    /// The worst of the answers: violated, else undecided, else holds.
+    pub fn ruling(&self) -> Ruling {
+        let any = |ruling| self.replies.iter().any(|reply| reply.ruling == ruling);
+        let worst = [Ruling::Violated, Ruling::Undecided].into_iter().find(|ruling| any(*ruling));
+        worst.unwrap_or(Ruling::Holds)
+    }
+
     /// The overall verdict: `error`, `violated`, `undecided` or `holds`.
     pub fn verdict(&self) -> &'static str {
-        let any = |ruling| self.replies.iter().any(|reply| reply.ruling == ruling);
-        match () {
-            () if !self.errors.is_empty() || !self.faults.is_empty() => "error",
-            () if any(Ruling::Violated) => "violated",
-            () if any(Ruling::Undecided) => "undecided",
-            () => "holds",
+        match self.errors.is_empty() && self.faults.is_empty() {
+            true => self.ruling().name(),
+            false => "error",
         }
     }
 }

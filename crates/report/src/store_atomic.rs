@@ -5,90 +5,103 @@
 //! other: store order is modification order, source is reads-from, conflict is from-read.
 
 use crate::advice::{self, Advice};
-use crate::answer::Ruling;
+use crate::answer::{self, Ruling};
 use crate::codes;
 use crate::escape::visible;
 use crate::finding::{Finding, Kind};
 use crate::place::Place;
 use crate::proof::{self, EventKind, Hop, Proof};
 use crate::run::{Assigned, Replay, Step};
-use crate::sheet::{Attacks, Notice, Reply, Sheet};
-use crate::text::{Ink, Look, amount, story};
-use check::Cost;
+use crate::sheet::{Attacks, Notice, Reply, Sheet, Unchecked};
+use crate::text::{Ink, Look, amount, story, table};
 use check::robustness::store_atomic::judge::{Event, Happening};
+use check::robustness::store_atomic::safety::{Checked, Robustness};
 use check::robustness::store_atomic::trf::{Freedom, Race};
-use check::robustness::store_atomic::{Faulty, Machine, Outcome, Verdict, Witness};
-use lang::Source;
+use check::robustness::store_atomic::{Faulty, Machine, Verdict, Why, Witness};
+use check::{Model, Property};
+use lang::{Diagnostic, Source};
 use model::memory::store_buffer::trace::Trace;
 use model::{Loc, Pc, Program, Tid, Value};
 
-/// What was found out.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// Is the program robust?
-    Robustness(Outcome),
-    /// Is it free of triangular races?
-    TriangularRaces((Freedom, Cost)),
-}
-
-impl Answer {
-    /// What was asked.
-    pub fn property(&self) -> &'static str {
-        match self {
-            Answer::Robustness(_) => "robustness",
-            Answer::TriangularRaces(_) => "triangular-races",
-        }
-    }
-
-    fn ruling(&self) -> (Ruling, Option<String>) {
-        match self {
-            Answer::Robustness(Outcome { verdict, .. }) => match verdict {
-                Verdict::Holds => (Ruling::Holds, None),
-                Verdict::Violated(_) => (Ruling::Violated, None),
-                Verdict::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
-            },
-            Answer::TriangularRaces((freedom, _)) => match freedom {
-                Freedom::Free => (Ruling::Holds, None),
-                Freedom::Race(_) => (Ruling::Violated, None),
-                Freedom::Undecided(why) => (Ruling::Undecided, Some(why.to_string())),
-            },
-        }
-    }
-}
-
-/// The sheet of an answer about `source`.
-pub fn sheet(source: &Source, machine: Machine, answer: &Answer) -> Sheet {
-    let (ruling, why) = answer.ruling();
+/// The sheet of the answers about `source` on `machine`.
+pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> Sheet {
+    let program = &source.program;
     let mut sheet = Sheet::new(&source.name, source.text.clone(), machine.name());
-    sheet.warnings = source.warnings.iter().map(|w| Notice::new(w, &source.text)).collect();
-    let findings = match answer {
-        Answer::Robustness(outcome) => {
-            sheet.cost = outcome.cost;
-            sheet.attacks = Some(Attacks {
-                attacks: outcome.attacks,
-                attacks_examined: outcome.attacks_examined,
-                method: outcome.method.name(),
-            });
-            sheet.faults = outcome.faults.iter().map(|faulty| fault(source, faulty)).collect();
-            match &outcome.verdict {
-                Verdict::Violated(witness) => vec![delayed_store(source, machine, witness)],
-                _ => Vec::new(),
-            }
-        }
-        Answer::TriangularRaces((freedom, cost)) => {
-            sheet.cost = *cost;
-            match freedom {
-                Freedom::Race(race) => vec![triangular_race(source, race)],
-                _ => Vec::new(),
-            }
-        }
-    };
-    sheet.replies.push(Reply { property: answer.property(), ruling, why, findings });
+    let interleavings = &checked.interleavings;
+    let noticed = language_warnings(source, checked);
+    sheet.warnings = noticed.iter().map(|warning| Notice::new(warning, &source.text)).collect();
+    sheet.cost = checked.cost;
+    let found = |property, witness| Finding::new(source, program, Model::Sc, property, witness);
+    sheet.faults = interleavings.faults.iter().map(|witness| found(None, witness)).collect();
+    sheet.faults.extend(checked.only_on_machine.iter().map(|faulty| fault(source, faulty)));
+    sheet.stuck = interleavings.stuck.iter().map(|witness| found(None, witness)).collect();
+    if let Robustness::Attacks(outcome) = &checked.robustness {
+        sheet.attacks = Some(Attacks {
+            attacks: outcome.attacks,
+            attacks_examined: outcome.attacks_examined,
+            method: outcome.method.name(),
+        });
+    }
+    sheet.replies.push(robustness(source, machine, &checked.robustness));
+    sheet.replies.extend(interleavings.answers.iter().map(|(property, verdict)| {
+        let (ruling, why) = Ruling::of(verdict);
+        let witness = verdict.witness().into_iter();
+        let findings = witness.map(|witness| found(Some(*property), witness)).collect();
+        Reply { property: property.name(), ruling, why, findings }
+    }));
+    if answer::has_non_atomics(program) {
+        let why = "non-atomic accesses are loads and stores of the machine; --model rc20 looks for them";
+        sheet.unchecked.push(Unchecked { property: Property::Races.name(), why });
+    }
     sheet
 }
 
+/// What may not be as meant: the language's warnings, values that wrapped around, and threads that can
+/// get stuck.
+pub fn warnings(source: &Source, checked: &Checked) -> Vec<Diagnostic> {
+    let mut warnings = language_warnings(source, checked);
+    warnings.extend(checked.interleavings.stuck.iter().map(|witness| {
+        let found = Finding::new(source, &source.program, Model::Sc, None, witness);
+        found.diagnostic().with_help("`--model sc --all` shows how it gets there")
+    }));
+    warnings
+}
+
+fn language_warnings(source: &Source, checked: &Checked) -> Vec<Diagnostic> {
+    let wrapped = answer::wrapped(source, &checked.interleavings);
+    source.warnings.iter().cloned().chain(wrapped).collect()
+}
+
+fn robustness(source: &Source, machine: Machine, robustness: &Robustness) -> Reply {
+    let undecided = |why: &Why| (Ruling::Undecided, Some(why.to_string()), Vec::new());
+    let (property, (ruling, why, findings)) = match robustness {
+        Robustness::Attacks(outcome) => {
+            let said = match &outcome.verdict {
+                Verdict::Holds => (Ruling::Holds, None, Vec::new()),
+                Verdict::Violated(witness) => {
+                    (Ruling::Violated, None, vec![delayed_store(source, machine, witness)])
+                }
+                Verdict::Undecided(why) => undecided(why),
+            };
+            (Property::Robustness.name(), said)
+        }
+        Robustness::TriangularRaces(freedom, _) => {
+            let said = match freedom {
+                Freedom::Free => (Ruling::Holds, None, Vec::new()),
+                Freedom::Race(race) => (Ruling::Violated, None, vec![triangular_race(source, race)]),
+                Freedom::Undecided(why) => undecided(why),
+            };
+            (TRIANGULAR_RACES, said)
+        }
+    };
+    Reply { property, ruling, why, findings }
+}
+
+/// What `--trf` asks.
+const TRIANGULAR_RACES: &str = "triangular-races";
+
 /// The sheet as text; the story of what is wrong only if `detailed`.
-pub fn text(sheet: &Sheet, detailed: bool, look: &Look) -> String {
+pub fn text(sheet: &Sheet, source: &Source, detailed: bool, look: &Look) -> String {
     let mut out = format!(
         "{}: {}, {}, {}\n",
         look.paint(Ink::Strong, &visible(&sheet.file)),
@@ -96,19 +109,21 @@ pub fn text(sheet: &Sheet, detailed: bool, look: &Look) -> String {
         amount::plural(sheet.cost.states, "state"),
         amount::time(sheet.cost.elapsed),
     );
-    for reply in &sheet.replies {
-        let verdict = look.paint(reply.ruling.ink(), reply.ruling.name());
-        out.push_str(&format!("  {}  {verdict}", reply.property));
+    let said = |reply: &Reply| {
+        let mut said = look.paint(reply.ruling.ink(), reply.ruling.name());
         if let Some(why) = &reply.why {
-            out.push_str(&format!(": {why}"));
+            said.push_str(&format!(": {why}"));
         }
-        if let Some(Attacks { attacks, attacks_examined, method }) = sheet.attacks {
-            out.push_str(&format!(
-                "  ({attacks_examined} of {attacks} attacks examined by {method})"
-            ));
+        match sheet.attacks.filter(|_| reply.property == Property::Robustness.name()) {
+            Some(Attacks { attacks, attacks_examined, method }) => {
+                format!("{said}  ({attacks_examined} of {attacks} attacks examined by {method})")
+            }
+            None => said,
         }
-        out.push('\n');
-    }
+    };
+    let answers: Vec<(&str, String)> =
+        sheet.replies.iter().map(|reply| (reply.property, said(reply))).collect();
+    out.push_str(&table(&answers, &sheet.unchecked, look));
     if detailed {
         for finding in sheet.findings() {
             out.push('\n');
@@ -117,8 +132,24 @@ pub fn text(sheet: &Sheet, detailed: bool, look: &Look) -> String {
             out.push('\n');
             out.push_str(&story(finding, look));
         }
+        if sheet.verdict() == Ruling::Holds.name() {
+            out.push_str(&format!("{}\n", look.paint(Ink::Good, &conclusion(sheet, source))));
+        }
     }
     out
+}
+
+/// What it means that everything holds.
+fn conclusion(sheet: &Sheet, source: &Source) -> String {
+    let model = sheet.model.to_uppercase();
+    let robust = match sheet.attacks {
+        Some(_) => "robust",
+        None => "free of triangular races, hence robust",
+    };
+    match answer::has_assertions(&source.program) {
+        true => format!("{robust}, and safe under SC, hence safe under {model}"),
+        false => format!("{robust} against {model}, and free of run-time errors"),
+    }
 }
 
 /// A finding with what all findings about machines have.
@@ -318,6 +349,7 @@ fn proof(source: &Source, witness: &Witness) -> Proof {
         propagation: Vec::new(),
         timeline: false,
         conclusive: true,
+        cpp_may_forbid: false,
         cycle: witness.cycle.iter().map(hop).collect(),
         events,
     }

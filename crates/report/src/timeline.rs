@@ -289,6 +289,7 @@ impl Refinement<'_> {
             propagation,
             timeline: true,
             conclusive: true,
+            cpp_may_forbid: false,
             cycle: Vec::new(),
         };
         (proof, steps)

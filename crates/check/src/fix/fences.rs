@@ -52,6 +52,15 @@ impl Aim {
     }
 }
 
+impl std::fmt::Display for Aim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Aim::Robust(machine) => write!(f, "against {machine}"),
+            Aim::TriangularRaceFree => f.write_str("for triangular races"),
+        }
+    }
+}
+
 /// What a fence costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weights {
@@ -88,6 +97,8 @@ pub enum NoPlacement {
     Refused(Refusal),
     /// A check along the way had no answer.
     Undecided(Aim, Why),
+    /// A run-time error of the program cut a check along the way short.
+    Faulty(Aim, Faulty),
     /// A violation that no fence prevents. This is a bug in Fencepost.
     Hopeless,
 }
@@ -96,9 +107,13 @@ impl std::fmt::Display for NoPlacement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NoPlacement::Refused(refusal) => refusal.fmt(f),
-            NoPlacement::Undecided(aim, why) => {
-                write!(f, "undecided against {}: {why}", aim.machine())
-            }
+            NoPlacement::Undecided(aim, why) => write!(f, "undecided {aim}: {why}"),
+            NoPlacement::Faulty(aim, faulty) => write!(
+                f,
+                "undecided {aim}: the program has run-time errors, and what comes after them is \
+                 unknown: {}",
+                faulty.fault
+            ),
             NoPlacement::Hopeless => f.write_str("no fence helps, which is a bug in fencepost"),
         }
     }
@@ -182,7 +197,7 @@ pub fn place(
             Ok(Placement { sites, minimum, rounds, cost })
         }
         Err(Failure::Hopeless) => Err(NoPlacement::Hopeless),
-        Err(Failure::Undecided((aim, why))) => Err(NoPlacement::Undecided(aim, why)),
+        Err(Failure::Undecided(why)) => Err(why),
     }
 }
 
@@ -237,9 +252,9 @@ struct Asked<'a> {
 }
 
 impl Violations for Asked<'_> {
-    type Undecided = (Aim, Why);
+    type Undecided = NoPlacement;
 
-    fn remaining(&mut self, chosen: &[usize]) -> Answer<(Aim, Why)> {
+    fn remaining(&mut self, chosen: &[usize]) -> Answer<NoPlacement> {
         let mut wrong = Vec::new();
         for (aim, compiled, singular) in &self.targets {
             let machine = aim.machine();
@@ -288,15 +303,19 @@ impl Violations for Asked<'_> {
                         };
                         match between {
                             Some(between) => wrong.push(self.points(attacker, &between)),
-                            None => return Answer::Undecided((*aim, Why::Rejected)),
+                            None => {
+                                let why = NoPlacement::Undecided(*aim, Why::Rejected);
+                                return Answer::Undecided(why);
+                            }
                         }
                     }
                 }
             }
             if wrong.len() == before {
-                let why = report.limit.map(Why::Limit).or(faulty.map(Why::Faulty));
-                if let Some(why) = why {
-                    return Answer::Undecided((*aim, why));
+                let limit = report.limit.map(|limit| NoPlacement::Undecided(*aim, Why::Limit(limit)));
+                let fault = faulty.map(|faulty| NoPlacement::Faulty(*aim, faulty));
+                if let Some(why) = limit.or(fault) {
+                    return Answer::Undecided(why);
                 }
             }
         }

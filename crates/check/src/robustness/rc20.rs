@@ -9,7 +9,7 @@
 //!
 //! Once something has gone wrong in one search, the others look only for shorter witnesses.
 
-use crate::certificate::certify;
+use crate::certificate::{Missing, certify};
 use crate::explore::{Explorer, Task};
 use crate::plan::{Observe, Plan};
 use crate::product::Finding;
@@ -47,16 +47,17 @@ struct Witnesses {
     depth: Option<usize>,
     /// A search that could have found one was cut short.
     cut: Option<Why>,
-    /// The judge did not accept a certificate.
-    rejected: bool,
+    /// There is no certificate for something that was found.
+    missing: Option<Missing>,
 }
 
 impl Witnesses {
     fn verdict(&mut self) -> Verdict {
         self.found.sort_by_key(|witness| witness.run.len());
-        match (self.found.is_empty(), self.rejected, self.cut) {
+        match (self.found.is_empty(), self.missing, self.cut) {
             (false, ..) => Verdict::Violated(Box::new(self.found.remove(0))),
-            (_, true, _) => Verdict::Undecided(Why::Rejected),
+            (_, Some(Missing::Rejected), _) => Verdict::Undecided(Why::Rejected),
+            (_, Some(Missing::GaveUp), _) => Verdict::Undecided(Why::GaveUp),
             (_, _, Some(why)) => Verdict::Undecided(why),
             _ => Verdict::Holds,
         }
@@ -182,13 +183,17 @@ impl Check<'_> {
         }
         let certificate = match problem {
             Problem::Assertion => None,
-            _ => match certify(self.program, &run.steps, tid, pc, problem, robustness) {
-                None => {
-                    witnesses.rejected = true;
-                    return;
+            _ => {
+                let deadline = self.explorer.deadline();
+                let place = (tid, pc);
+                match certify(self.program, &run.steps, place, problem, robustness, deadline) {
+                    Ok(certificate) => Some(certificate),
+                    Err(missing) => {
+                        witnesses.missing.get_or_insert(missing);
+                        return;
+                    }
                 }
-                certificate => certificate,
-            },
+            }
         };
         let depth = witnesses.depth.map_or(run.depth, |depth| depth.min(run.depth));
         witnesses.depth = Some(depth);
@@ -197,7 +202,7 @@ impl Check<'_> {
 
     fn outcome(mut self) -> Outcome {
         self.stale.found.append(&mut self.dependency.found);
-        self.stale.rejected |= self.dependency.rejected;
+        self.stale.missing = self.stale.missing.or(self.dependency.missing);
         let robustness = match self.settings.observational {
             true => Property::ObservationalRobustness,
             false => Property::Robustness,
@@ -205,7 +210,7 @@ impl Check<'_> {
         if !self.stale.found.is_empty() {
             // Past a stale load the monitors only guess who knows what; a race that the judge does
             // not accept is then no contradiction.
-            self.races.rejected = false;
+            self.races.missing = None;
         }
         let robust = match self.stale.verdict() {
             Verdict::Holds if !self.races.found.is_empty() => Verdict::Undecided(Why::Racy),

@@ -151,7 +151,12 @@ pub fn check(program: &Program, settings: &Settings) -> Result<Vec<Answer>, Refu
     let begun = Instant::now();
     let product = Product::new(program)?;
     let sc = explore_product(&product, Question::ScSerializable, settings, begun);
-    let robust = robustness(program, settings, begun);
+    let mut robust = robustness(program, settings, begun);
+    if let (Verdict::Undecided(why @ Why::Faulty(_)), Verdict::Holds) = (&sc.verdict, &robust.verdict) {
+        // The attack search looks at nothing where the text rules attacks out, and what would have
+        // come after a run-time error is unknown.
+        robust.verdict = Verdict::Undecided(*why);
+    }
     let both = [&sc, &robust].iter().all(|answer| answer.verdict == Verdict::Holds);
     let tso = match both {
         true => Answer {

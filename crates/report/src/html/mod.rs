@@ -14,8 +14,8 @@ use crate::escape::html;
 use crate::finding::Finding;
 use crate::picture::{Picture, svg};
 use crate::proof::{EdgeKind, Event, Proof};
-use crate::sheet::{Notice, Sheet};
-use crate::text::{INCONCLUSIVE, amount, sentence};
+use crate::sheet::{Notice, Sheet, Unchecked};
+use crate::text::{amount, reservations, sentence};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
@@ -91,6 +91,7 @@ fn has_details(sheet: &Sheet) -> bool {
     sheet.findings().next().is_some()
         || !sheet.errors.is_empty()
         || !sheet.notices().is_empty()
+        || !sheet.unchecked.is_empty()
         || sheet.replies.iter().any(|reply| reply.why.is_some())
 }
 
@@ -144,6 +145,14 @@ fn summary(out: &mut String, sheets: &[Sheet]) {
                 reply.property
             );
         }
+        for unchecked in &sheet.unchecked {
+            let _ = write!(
+                out,
+                "<span class=\"prop\" title=\"not checked\"><span aria-hidden=\"true\">–</span> {}\
+                 <span class=\"sr\"> not checked</span></span> ",
+                unchecked.property
+            );
+        }
         let warnings = sheet.notices().len() as u64;
         if warnings > 0 {
             let _ =
@@ -184,6 +193,13 @@ fn file(out: &mut String, index: usize, sheet: &Sheet, open: bool) {
             html(why)
         );
     }
+    for Unchecked { property, why } in &sheet.unchecked {
+        let _ = writeln!(
+            out,
+            "<p class=\"notice undecided\"><b>{property}</b> not checked: {}</p>",
+            html(why)
+        );
+    }
     for warning in sheet.notices() {
         notice(out, "warning", &warning);
     }
@@ -218,8 +234,8 @@ fn finding(out: &mut String, id: &str, sheet: &Sheet, finding: &Finding) {
     if let Some(sentence) = sentence(finding) {
         let _ = writeln!(out, "<p class=\"lead\">{}</p>", ticked(&sentence));
     }
-    if finding.certificate.as_ref().is_some_and(|proof| !proof.conclusive) {
-        let _ = writeln!(out, "<p class=\"notice undecided\">{}</p>", html(INCONCLUSIVE));
+    for note in reservations(finding) {
+        let _ = writeln!(out, "<p class=\"notice undecided\">{}</p>", ticked(note));
     }
     out.push_str("<div class=\"panes\">\n");
     if !sheet.text.is_empty() {

@@ -196,6 +196,7 @@ fn of_run(finding: &Finding) -> Proof {
         propagation: Vec::new(),
         timeline: false,
         conclusive: true,
+        cpp_may_forbid: false,
         cycle: Vec::new(),
     }
 }

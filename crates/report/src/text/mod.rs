@@ -10,11 +10,12 @@ mod style;
 mod wrap;
 
 pub use story::story;
-pub(crate) use story::{INCONCLUSIVE, last_effect, last_step, sentence, step_effect};
+pub(crate) use story::{last_effect, last_step, reservations, sentence, step_effect};
 pub use style::{Ink, Look};
 
 use crate::answer::{Answer, FileReport, Ruling};
 use crate::escape::{columns, pad, visible};
+use crate::sheet::Unchecked;
 use check::{Model, Property};
 use lang::Source;
 use std::time::Duration;
@@ -38,15 +39,8 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
         amount::plural(cost.states, "state"),
         amount::time(cost.elapsed),
     );
-    let widest =
-        report.answers.iter().map(|answer| answer.property.name().len()).max().unwrap_or(0);
-    for answer in &report.answers {
-        out.push_str(&format!(
-            "  {}  {}\n",
-            pad(answer.property.name(), widest),
-            ruling(answer, look)
-        ));
-    }
+    let rows = report.answers.iter().map(|answer| (answer.property.name(), ruling(answer, look)));
+    out.push_str(&table(&rows.collect::<Vec<_>>(), &report.unchecked, look));
     if detail == Detail::Verdicts {
         return out;
     }
@@ -71,6 +65,16 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
         out.push('\n');
     }
     out
+}
+
+/// A line for each question: its answer, or why it was not asked.
+pub(crate) fn table(answers: &[(&str, String)], unchecked: &[Unchecked], look: &Look) -> String {
+    let not_asked = unchecked.iter().map(|Unchecked { property, why }| {
+        (*property, format!("{}: {why}", look.paint(Ink::Warning, "not checked")))
+    });
+    let rows: Vec<(&str, String)> = answers.iter().cloned().chain(not_asked).collect();
+    let widest = rows.iter().map(|(property, _)| property.len()).max().unwrap_or(0);
+    rows.iter().map(|(property, said)| format!("  {}  {said}\n", pad(property, widest))).collect()
 }
 
 /// What to do about a limit.
@@ -112,7 +116,7 @@ fn conclusion(report: &FileReport) -> Option<String> {
         }
         (_, false) => format!("{robust} against {model}"),
     };
-    if report.races_unknown {
+    if report.model != Model::Sc && !report.unchecked.is_empty() {
         sentence.push_str(", if it is free of races, which was not checked");
     }
     Some(sentence)

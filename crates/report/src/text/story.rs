@@ -13,10 +13,22 @@ use crate::run::Step;
 const INDENT: &str = "  ";
 
 /// What an execution shows that refutes plain robustness only.
-pub(crate) const INCONCLUSIVE: &str = "\
+const INCONCLUSIVE: &str = "\
     Note: taken alone, this execution shows only that a stale value may be read. That the program can \
     tell is what the monitors conclude, and their check of observational robustness is sound but not \
     complete: it never misses a violation, but it may be too strict here.";
+
+/// What an execution shows that C++ may not have, because the model makes `sc` accesses weaker.
+const PERHAPS_FORBIDDEN: &str = "\
+    Note: C++ may forbid this execution. It has `sc` accesses, which the model takes for `acq` and `rel` \
+    (FP0008); `fence(seq_cst);` instead of them settles it.";
+
+/// What is to be said of an execution beside what it shows.
+pub(crate) fn reservations(finding: &Finding) -> Vec<&'static str> {
+    let Some(proof) = &finding.certificate else { return Vec::new() };
+    let notes = [(!proof.conclusive, INCONCLUSIVE), (proof.cpp_may_forbid, PERHAPS_FORBIDDEN)];
+    notes.into_iter().filter_map(|(said, note)| said.then_some(note)).collect()
+}
 
 /// The whole story of a finding, without its diagnostic.
 pub fn story(finding: &Finding, look: &Look) -> String {
@@ -27,9 +39,7 @@ pub fn story(finding: &Finding, look: &Look) -> String {
         parts.push(head + &lanes(&cells, look, INDENT));
     }
     parts.extend(what_goes_wrong(finding).map(|sentence| wrap(&sentence, look.width, "")));
-    if finding.certificate.as_ref().is_some_and(|proof| !proof.conclusive) {
-        parts.push(wrap(INCONCLUSIVE, look.width, ""));
-    }
+    parts.extend(reservations(finding).into_iter().map(|note| wrap(note, look.width, "")));
     if let Some(proof) = &finding.certificate
         && !proof.cycle.is_empty()
     {

@@ -7,6 +7,10 @@
 //! [`hope`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
+//! [`check`] decides robustness and nothing else. A thread that has a run-time error, or whose
+//! assertion fails, stops there; the trace of a computation is what the threads did before.
+//! [`mod@safety`] adds the answers about assertions and run-time errors.
+//!
 //! ```
 //! use check::robustness::store_atomic::{check, Machine, Settings};
 //! let text = "thread t initial a transition a b write 1 0 transition b c read r 1 end
@@ -27,6 +31,7 @@ pub mod hope;
 pub mod judge;
 pub mod model;
 mod moves;
+pub mod safety;
 pub mod settle;
 pub mod state;
 pub mod trf;
@@ -38,9 +43,10 @@ use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use self::state::State;
 use crate::verdict::Cost;
+pub use crate::verdict::Why;
 use ::model::memory::store_buffer::trace::Trace;
 use ::model::{Fault, Loc, Pc, Program, Tid, Value};
-use search::{Limit, Limits, Options, Order, Progress, Stop};
+use search::{Limits, Options, Order, Progress, Stop};
 use std::fmt;
 use std::time::Instant;
 
@@ -176,29 +182,6 @@ pub struct Faulty {
     pub fault: Fault,
 }
 
-/// Why there is no answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
-    /// A limit was reached.
-    Limit(Limit),
-    /// A run-time error of the program cut the search short there.
-    Faulty(Faulty),
-    /// The judge did not accept the witness. This is a bug in Fencepost.
-    Rejected,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
-            Why::Faulty(faulty) => {
-                write!(f, "a run-time error cut the search short: {}", faulty.fault)
-            }
-            Why::Rejected => f.write_str("the witness was rejected, which is a bug in fencepost"),
-        }
-    }
-}
-
 /// All that a check found out.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -233,7 +216,8 @@ pub fn choose(compiled: &Compiled, machine: Machine, wanted: Method) -> Result<M
     }
 }
 
-/// Is `program` robust against `machine`? `observe` is told now and then how far the search has come.
+/// Is `program` robust against `machine`? Run-time errors are reported as far as the search met them:
+/// where the text alone rules out attacks there is no search. `observe` is told now and then how far the search has come.
 pub fn check(
     program: &Program,
     machine: Machine,
@@ -288,7 +272,7 @@ pub fn check(
     }
     let verdict = verdict.unwrap_or(match (report.limit, faults.first()) {
         (Some(limit), _) => Verdict::Undecided(Why::Limit(limit)),
-        (None, Some(&faulty)) => Verdict::Undecided(Why::Faulty(faulty)),
+        (None, Some(_)) => Verdict::Undecided(Why::Faulty),
         (None, None) => Verdict::Holds,
     });
     cost.elapsed = begun.elapsed();

@@ -7,7 +7,7 @@
 //! false: a race alone closes no cycle.
 
 use super::model::{AttackSearch, Finding, Goal, Label};
-use super::{Faulty, Machine, Settings, Why, between, compile, labels};
+use super::{Machine, Settings, Why, between, compile, labels};
 use crate::verdict::Cost;
 use ::model::memory::store_atomic::Compiled;
 use ::model::{Loc, Pc, Program, Tid};
@@ -75,25 +75,24 @@ pub fn check(
     let report = search::explore(&search, &options, observe);
     let mut cost = Cost::default();
     cost.add(&report.progress);
-    let mut faulty = None;
-    let mut found_race = None;
+    let mut faulty = false;
+    let mut found_race: Option<Option<Race>> = None;
     for found in &report.findings {
         match found.finding {
-            Finding::Fault { tid, pc, fault } => {
-                faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
-            }
+            Finding::Fault { .. } => faulty = true,
             Finding::Cycle { .. } if found_race.is_none() => {
-                found_race = race(&search, &compiled, &found.path, found.finding);
+                found_race = Some(race(&search, &compiled, &found.path, found.finding));
             }
             Finding::Cycle { .. } => {}
         }
     }
     cost.elapsed = begun.elapsed();
     let freedom = match (found_race, report.limit, faulty) {
-        (Some(race), _, _) => Freedom::Race(Box::new(race)),
+        (Some(Some(race)), _, _) => Freedom::Race(Box::new(race)),
+        (Some(None), _, _) => Freedom::Undecided(Why::Rejected),
         (None, Some(limit), _) => Freedom::Undecided(Why::Limit(limit)),
-        (None, None, Some(faulty)) => Freedom::Undecided(Why::Faulty(faulty)),
-        (None, None, None) => Freedom::Free,
+        (None, None, true) => Freedom::Undecided(Why::Faulty),
+        (None, None, false) => Freedom::Free,
     };
     (freedom, cost)
 }

@@ -1,0 +1,343 @@
+//! Which options mean something where.
+//!
+//! Most options of a command are about some of its *cases* only: `--observational` about models in
+//! which reads can be stale, `--limit-buffer` about machines with store buffers. An option that is
+//! accepted and then ignored lets a user believe that something was checked which was not. So each
+//! option of the commands below is listed here with the cases it is about; given in another case it is
+//! refused with a sentence that says where it works. The help texts name the cases from the same list,
+//! and a test compares the list with the options that there are.
+
+use crate::args::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+
+/// A command whose options depend on the case at hand.
+struct Table {
+    command: &'static str,
+    /// All cases, in the order in which they are listed to a user.
+    cases: &'static [&'static str],
+    /// The cases that the arguments ask for.
+    asked: fn(&ArgMatches) -> Vec<String>,
+    /// What is written before a case's name in a sentence.
+    prefix: &'static str,
+    options: &'static [Meaning],
+}
+
+/// The cases that an option is about.
+struct Meaning {
+    /// The option's identifier.
+    option: &'static str,
+    /// If it is about one value of the option only: that value.
+    value: Option<&'static str>,
+    /// The cases.
+    cases: &'static [&'static str],
+}
+
+const fn option(option: &'static str, cases: &'static [&'static str]) -> Meaning {
+    Meaning { option, value: None, cases }
+}
+
+const fn value(
+    option: &'static str,
+    value: &'static str,
+    cases: &'static [&'static str],
+) -> Meaning {
+    Meaning { option, value: Some(value), cases }
+}
+
+const MODELS: &[&str] = &["rc20", "ra", "sc", "tso", "pso", "pgas"];
+/// Models by memory orders, where reads can be stale.
+const STALE: &[&str] = &["rc20", "ra"];
+/// Models without buffers.
+const GRAPHS: &[&str] = &["rc20", "ra", "sc"];
+/// Machines with store buffers.
+const MACHINES: &[&str] = &["tso", "pso", "pgas"];
+const TSO: &[&str] = &["tso"];
+
+const RECORDING: &str = "a recording";
+const FROM: &str = "--from";
+const RANDOM: &str = "--random";
+
+const TABLES: &[Table] = &[
+    Table {
+        command: "check",
+        cases: MODELS,
+        asked: models,
+        prefix: "--model ",
+        options: &[
+            option("inputs", MODELS),
+            option("model", MODELS),
+            option("method", MACHINES),
+            option("trf", TSO),
+            option("input", MODELS),
+            option("observational", STALE),
+            option("no_races", STALE),
+            option("all", GRAPHS),
+            option("strict_values", MODELS),
+            option("limit_states", MODELS),
+            option("limit_memory", MODELS),
+            option("limit_time", MODELS),
+            option("jobs", MODELS),
+            option("search", MODELS),
+            option("reduce", MODELS),
+            // Only monitors make states larger and smaller.
+            value("reduce", "subsume", STALE),
+            option("track", STALE),
+            option("json", MODELS),
+            option("details", MODELS),
+            option("quiet", MODELS),
+            option("no_progress", MODELS),
+            option("html", MODELS),
+            option("svg", MODELS),
+            option("dot", MODELS),
+            option("sarif", MODELS),
+            option("junit", MODELS),
+        ],
+    },
+    Table {
+        command: "outcomes",
+        cases: MODELS,
+        asked: models,
+        prefix: "--model ",
+        options: &[
+            option("input", MODELS),
+            option("language", MODELS),
+            option("model", MODELS),
+            // Interleavings and machines are explored state by state, loops and all.
+            option("unroll", STALE),
+            option("limit_buffer", MACHINES),
+            option("limit_states", MODELS),
+            option("limit_graphs", STALE),
+            option("limit_time", MODELS),
+            option("json", MODELS),
+        ],
+    },
+    Table {
+        command: "fix",
+        cases: MACHINES,
+        asked: models,
+        prefix: "--model ",
+        options: &[
+            option("input", MACHINES),
+            option("language", MACHINES),
+            option("model", MACHINES),
+            option("trf", TSO),
+            option("loop_weight", MACHINES),
+            option("write", MACHINES),
+            option("diff", MACHINES),
+            option("json", MACHINES),
+            option("limit_states", MACHINES),
+            option("limit_memory", MACHINES),
+            option("limit_time", MACHINES),
+        ],
+    },
+    Table {
+        command: "serial",
+        cases: &[RECORDING, FROM, RANDOM],
+        asked: |matches| {
+            let given = |id| matches.value_source(id) == Some(ValueSource::CommandLine);
+            let case = match () {
+                () if given("from") => FROM,
+                () if given("random") => RANDOM,
+                () => RECORDING,
+            };
+            vec![case.to_string()]
+        },
+        prefix: "",
+        options: &[
+            option("input", &[RECORDING]),
+            option("from", &[FROM]),
+            option("limit_buffer", &[FROM]),
+            option("reading", &[RECORDING]),
+            option("json", &[RECORDING, FROM]),
+            option("random", &[RANDOM]),
+            option("threads", &[RANDOM]),
+            option("events", &[RANDOM]),
+            option("vars", &[RANDOM]),
+            option("seed", &[RANDOM]),
+            option("commits", &[RANDOM]),
+            option("html", &[RECORDING, FROM]),
+            option("svg", &[RECORDING, FROM]),
+            option("dot", &[RECORDING, FROM]),
+            option("sarif", &[RECORDING, FROM]),
+            option("junit", &[RECORDING, FROM]),
+            option("limit_states", &[FROM]),
+            option("limit_memory", &[RECORDING, FROM]),
+            option("limit_time", &[RECORDING, FROM]),
+        ],
+    },
+];
+
+/// The models that the arguments name.
+fn models(matches: &ArgMatches) -> Vec<String> {
+    let raw = matches.get_raw("model").into_iter().flatten();
+    raw.map(|value| value.to_string_lossy().into_owned()).collect()
+}
+
+/// The command line as clap knows it, its help texts with the cases that options are about.
+pub fn command() -> clap::Command {
+    let mut whole = Args::command();
+    for table in TABLES {
+        whole = whole.mut_subcommand(table.command, |mut command| {
+            for meaning in table.options {
+                let some = meaning.cases.len() < table.cases.len();
+                let known = command.get_arguments().any(|arg| arg.get_id() == meaning.option);
+                let optional = known && !REQUIRED.contains(&meaning.option);
+                if some && optional && meaning.value.is_none() {
+                    let cases = format!("[only with {}]", list(table, meaning.cases));
+                    command = command.mut_arg(meaning.option, |arg| {
+                        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                        let long = arg.get_long_help().map(ToString::to_string);
+                        let arg = arg.help(format!("{help} {cases}"));
+                        match long {
+                            Some(long) => arg.long_help(format!("{long} {cases}")),
+                            None => arg,
+                        }
+                    });
+                }
+            }
+            command
+        });
+    }
+    whole
+}
+
+/// Options that make the case what it is: nothing needs to be said about where they work.
+const REQUIRED: &[&str] = &["input", "from", "random"];
+
+/// The arguments of this process; if they mean nothing, the sentence that says so.
+pub fn arguments() -> Result<Args, String> {
+    let matches = command().get_matches();
+    refusal(&matches).map_or(Ok(()), Err)?;
+    Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// Why an option that was given means nothing here.
+fn refusal(matches: &ArgMatches) -> Option<String> {
+    let (name, matches) = matches.subcommand()?;
+    let table = TABLES.iter().find(|table| table.command == name)?;
+    let asked = (table.asked)(matches);
+    table.options.iter().find_map(|meaning| {
+        let given = matches.value_source(meaning.option) == Some(ValueSource::CommandLine);
+        let value_given = |value: &str| {
+            let raw = matches.get_raw(meaning.option).into_iter().flatten();
+            raw.flat_map(|raw| raw.to_str()).flat_map(|raw| raw.split(',')).any(|v| v.trim() == value)
+        };
+        if !given || meaning.value.is_some_and(|value| !value_given(value)) {
+            return None;
+        }
+        let case = asked.iter().find(|case| !meaning.cases.contains(&case.as_str()))?;
+        let flag = format!("--{}", flag(table.command, meaning.option));
+        let what = meaning.value.map_or(flag.clone(), |value| format!("{flag} {value}"));
+        let works = list(table, meaning.cases);
+        Some(format!("{what} means nothing with {}{case}: it works with {works}", table.prefix))
+    })
+}
+
+/// What an option is called on the command line.
+fn flag(command: &str, option: &str) -> String {
+    let whole = Args::command();
+    let command = whole.find_subcommand(command);
+    let arg = command.and_then(|command| command.get_arguments().find(|a| a.get_id() == option));
+    arg.and_then(|arg| arg.get_long()).unwrap_or(option).to_string()
+}
+
+/// `--model rc20 and ra`
+fn list(table: &Table, cases: &[&str]) -> String {
+    let names = match cases {
+        [] => String::new(),
+        [only] => (*only).to_string(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    };
+    format!("{}{names}", table.prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every option of a command is listed with the cases it is about, and nothing else is. A new
+    /// option fails here until somebody has thought about where it means something.
+    #[test]
+    fn every_option_is_listed() {
+        let whole = Args::command();
+        for table in TABLES {
+            let command = whole.find_subcommand(table.command).expect("a command");
+            let options: BTreeSet<String> =
+                command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+            let listed: Vec<&Meaning> =
+                table.options.iter().filter(|meaning| meaning.value.is_none()).collect();
+            let names: BTreeSet<String> =
+                listed.iter().map(|meaning| meaning.option.to_string()).collect();
+            assert_eq!(names.len(), listed.len(), "{}: listed twice", table.command);
+            assert_eq!(names, options, "{}", table.command);
+            for meaning in table.options {
+                assert!(!meaning.cases.is_empty());
+                assert!(meaning.cases.iter().all(|case| table.cases.contains(case)));
+            }
+        }
+    }
+
+    /// An option with a value that it takes, as a user would write it.
+    fn written(command: &str, meaning: &Meaning) -> Vec<String> {
+        let whole = Args::command();
+        let command = whole.find_subcommand(command).expect("a command");
+        let arg = command.get_arguments().find(|a| a.get_id() == meaning.option).expect("listed");
+        let mut words: Vec<String> = arg.get_long().map(|long| format!("--{long}")).into_iter().collect();
+        if arg.get_action().takes_values() {
+            let first = arg.get_possible_values().first().map(|v| v.get_name().to_string());
+            let value = match (meaning.value, meaning.option) {
+                (Some(value), _) => value.to_string(),
+                (None, "reduce") => "none".to_string(),
+                (None, "limit_time") => "1s".to_string(),
+                _ => first.unwrap_or_else(|| "1".to_string()),
+            };
+            words.push(value);
+        }
+        words
+    }
+
+    /// In every case, an option is accepted if it is listed with it, and refused with a sentence that
+    /// names the option and where it works if not.
+    #[test]
+    fn options_are_refused_where_they_mean_nothing() {
+        let (mut accepted, mut refused) = (0, 0);
+        for table in TABLES.iter().filter(|table| table.prefix == "--model ") {
+            for case in table.cases {
+                for meaning in table.options.iter().filter(|m| m.option != "model") {
+                    let mut words = vec!["fencepost".to_string(), table.command.to_string()];
+                    words.extend(["--model".to_string(), (*case).to_string()]);
+                    let own = written(table.command, meaning);
+                    let positional = !own[0].starts_with("--");
+                    words.extend(own.clone());
+                    if !positional {
+                        words.push("t.fp".to_string());
+                    }
+                    let matches = command().try_get_matches_from(&words).expect("an option");
+                    match (meaning.cases.contains(case), refusal(&matches)) {
+                        (true, None) => accepted += 1,
+                        (false, Some(sentence)) => {
+                            assert!(sentence.starts_with(&own[0]), "{sentence}");
+                            assert!(sentence.contains(&format!("--model {case}")), "{sentence}");
+                            assert!(sentence.contains(meaning.cases[0]), "{sentence}");
+                            refused += 1;
+                        }
+                        (_, said) => panic!("{words:?}: {said:?}"),
+                    }
+                }
+            }
+        }
+        assert!(accepted > 150 && refused > 20, "{accepted} accepted, {refused} refused");
+    }
+
+    /// Defaults are not what somebody asked for.
+    #[test]
+    fn defaults_are_never_refused() {
+        for model in MODELS {
+            let words = ["fencepost", "check", "--model", model, "t.fp"];
+            let matches = command().try_get_matches_from(words).expect("a command");
+            assert_eq!(refusal(&matches), None);
+        }
+    }
+}
