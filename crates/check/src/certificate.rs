@@ -49,13 +49,12 @@ pub fn certify(
     let end = (tid, pc);
     let mut tries = Tries { left: TRIES, deadline, cut: false };
     let found = match (problem, robustness) {
-        (Problem::Stale | Problem::Dependency, Robustness::Plain) => {
-            replay(program, run, end, &[]).and_then(|before| {
+        (Problem::Stale | Problem::Dependency, Robustness::Plain) => replay(program, run, end, &[])
+            .and_then(|before| {
                 continuations(program, &before.execution, tid, problem)
                     .into_iter()
                     .find_map(|(graph, write)| weigh(program, graph, (None, write), robustness))
-            })
-        }
+            }),
         (Problem::Stale | Problem::Dependency, Robustness::Observational) => {
             observational(program, run, end, problem, &mut tries)
         }

@@ -5,12 +5,17 @@
 //! implemented, in partial-order reduction, in pruning and in packing. `FENCEPOST_ORACLE_PROGRAMS`
 //! sets how many programs per machine.
 
-use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check, compile, trf};
+mod unequal;
+
+use check::robustness::store_atomic::{
+    Machine, Method, Settings, Verdict, Why, check, compile, trf,
+};
 use model::memory::store_buffer::trace::Trace;
 use model::memory::store_buffer::{self, Move, Seen, State, StoreId};
 use model::random::{Allow, Config, program};
 use model::{Instr, Program, Tid};
 use std::collections::HashSet;
+use unequal::make_uneven;
 
 /// Programs whose computations are more than this many (up to equivalence) are left out.
 const TOO_MANY: usize = 20_000;
@@ -21,8 +26,18 @@ struct Node {
     trace: Trace,
 }
 
-/// Does some computation have a cyclic trace? `None` if there are too many to say.
-fn has_cycle(program: &Program) -> Option<bool> {
+/// What all computations show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Shown {
+    /// Some trace has a cycle.
+    cyclic: bool,
+    /// Some thread has a run-time error.
+    faulty: bool,
+}
+
+/// Does some computation have a cyclic trace, or a run-time error? `None` if there are too many to say.
+fn explore(program: &Program) -> Option<Shown> {
+    let mut shown = Shown::default();
     let mut seen = HashSet::new();
     let start =
         Node { state: store_buffer::initial(program), trace: Trace::new(program.locations.len()) };
@@ -36,9 +51,9 @@ fn has_cycle(program: &Program) -> Option<bool> {
                     (tid, node.state.threads[tid.index()].pc)
                 }
             };
-            let Ok(Some(event)) = store_buffer::apply(program, &mut child.state, step) else {
-                continue;
-            };
+            let applied = store_buffer::apply(program, &mut child.state, step);
+            shown.faulty |= applied.is_err();
+            let Ok(Some(event)) = applied else { continue };
             let instr = &program.step(tid, pc).instr;
             let is_step = matches!(step, Move::Step(..));
             if is_step && matches!(instr, Instr::BusLock | Instr::BusUnlock) {
@@ -55,9 +70,7 @@ fn has_cycle(program: &Program) -> Option<bool> {
             children.push(child);
         }
         // What is done stays done: a cycle shows at the latest when nothing is left to do.
-        if children.is_empty() && node.trace.cycle().is_some() {
-            return Some(true);
-        }
+        shown.cyclic |= children.is_empty() && node.trace.cycle().is_some();
         for child in children {
             if seen.insert(key(program, &child)) {
                 if seen.len() > TOO_MANY {
@@ -67,7 +80,7 @@ fn has_cycle(program: &Program) -> Option<bool> {
             }
         }
     }
-    Some(false)
+    Some(shown)
 }
 
 type Accesses = Vec<(u32, u32, Option<StoreId>)>;
@@ -147,12 +160,13 @@ fn with_blocks(program: &mut Program, seed: u64) {
 
 fn agree(machine: Machine, blocks: bool) {
     let configs = configs(machine);
-    let (mut violated, mut judged, mut skipped) = (0, 0, 0);
+    let (mut violated, mut judged, mut skipped, mut undecided) = (0, 0, 0, 0);
     let mut seed = if blocks { 1 << 32 } else { 0 };
     let wanted = if blocks { count() / 4 } else { count() };
     while judged < wanted {
         seed += 1;
         let mut one = program(seed, &configs[seed as usize % configs.len()]);
+        make_uneven(&mut one, seed);
         if blocks {
             with_blocks(&mut one, seed);
         }
@@ -161,7 +175,7 @@ fn agree(machine: Machine, blocks: bool) {
             Machine::Tso => compiled.with_stores_in_order(),
             _ => compiled,
         };
-        let Some(cyclic) = has_cycle(&literal.program) else {
+        let Some(Shown { cyclic, faulty }) = explore(&literal.program) else {
             skipped += 1;
             continue;
         };
@@ -183,6 +197,11 @@ fn agree(machine: Machine, blocks: bool) {
             let found = match outcome.verdict {
                 Verdict::Holds => false,
                 Verdict::Violated(_) => true,
+                // What comes after a run-time error counts for nothing, on the machine too.
+                Verdict::Undecided(Why::Faulty) if faulty => {
+                    undecided += 1;
+                    continue;
+                }
                 Verdict::Undecided(why) => {
                     panic!("seed {seed}, {machine}: {why}\n{}", model::print::program(&one))
                 }
@@ -198,7 +217,9 @@ fn agree(machine: Machine, blocks: bool) {
     }
     // Blocks order so much that few programs with them are not robust.
     let seldom = if blocks { 30 } else { 15 };
-    eprintln!("{machine}: {judged} programs, {violated} not robust, {skipped} too large");
+    eprintln!(
+        "{machine}: {judged} programs, {violated} not robust, {skipped} too large, {undecided} faulty"
+    );
     assert!(
         violated * seldom > judged && violated * 10 < 9 * judged,
         "the programs are too much alike"

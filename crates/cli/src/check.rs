@@ -217,9 +217,7 @@ pub fn strictly(
     if args.strict_values {
         source.program.domain.edge = Edge::Fault;
         let errors = source.warnings.iter().filter(|warning| warning.code == lang::codes::WRAPS);
-        why.extend(
-            errors.cloned().map(|w| Diagnostic { severity: lang::Severity::Error, ..w }),
-        );
+        why.extend(errors.cloned().map(|w| Diagnostic { severity: lang::Severity::Error, ..w }));
     }
     match why.is_empty() {
         true => Ok(source),

@@ -1,33 +1,37 @@
 //! `fencepost fix`: the cheapest fences that make a program robust.
+//!
+//! Nothing is claimed that was not checked. The fences come from a search that knows no cheaper set; the
+//! patched text is read again and checked again, with what is left of the time; and what the program is
+//! afterwards is said in the words of that check: robust, or, with `--trf`, free of triangular races.
 
 use crate::args;
 use crate::exit::Exit;
 use crate::inputs;
-use crate::store_atomic::is_robust;
 use crate::terminal;
-use check::fix::fences::{Aim, Placement, Weights, insert, place};
-use check::robustness::store_atomic::{Machine, Settings};
+use check::fix::fences::{Aim, NoPlacement, Placement, Weights, insert, place};
+use check::robustness::store_atomic::safety::{self, Question, Robustness};
+use check::robustness::store_atomic::trf::Freedom;
+use check::robustness::store_atomic::{Settings, Verdict, Why};
 use lang::Source;
 use model::Origin;
+use report::escape::visible;
 use serde_json::json;
 use std::io::{self, Write};
+use std::time::Instant;
 
 /// The statement that is inserted.
 const FENCE: &str = "fence(seq_cst); ";
 
 /// Runs the command.
 pub fn run(args: &args::Fix) -> io::Result<Exit> {
+    let begun = Instant::now();
     let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
-    let machines: Vec<Machine> = match args.trf {
-        true => vec![Machine::Tso],
-        false => args.model.iter().map(|&name| name.into()).collect(),
-    };
     let aims: Vec<Aim> = match args.trf {
         true => vec![Aim::TriangularRaceFree],
-        false => machines.iter().map(|&machine| Aim::Robust(machine)).collect(),
+        false => args.model.iter().map(|&name| Aim::Robust(name.into())).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
     let settings =
@@ -35,16 +39,30 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
     let placement = match place(&source.program, &aims, weights, &settings, &|_| {}) {
         Ok(placement) => placement,
         Err(why) => {
-            terminal::complain(&format!("error: {}: {why}", source.name));
-            return Ok(match why {
-                check::fix::fences::NoPlacement::Refused(_) => Exit::BadInput,
-                _ => Exit::Undecided,
-            });
+            let exit = match why {
+                NoPlacement::Refused(_) | NoPlacement::Faulty(..) => Exit::BadInput,
+                NoPlacement::Undecided(..) | NoPlacement::Hopeless => Exit::Undecided,
+            };
+            return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
-    let Some(patched) = patch(&source, &placement, &machines, &settings) else {
-        terminal::complain("error: the patched program is not robust, which is a bug in fencepost");
-        return Ok(Exit::Undecided);
+    let mut job = Job { source: &source, aims: &aims, settings, begun };
+    let patched = match job.patch(&placement) {
+        Ok(patched) => patched,
+        Err(Unproved::Not) => {
+            let why = "the patched program is not what it should be, which is a bug in fencepost";
+            return fail(args, &source, &aims, why, Exit::Undecided);
+        }
+        Err(Unproved::Unknown(why)) => {
+            let why = format!("the patched program could not be checked once more: {why}");
+            return fail(args, &source, &aims, &why, Exit::Undecided);
+        }
+        Err(Unproved::Faulty(fault)) => {
+            let why = format!(
+                "the program has run-time errors, and what comes after them is unknown: {fault}"
+            );
+            return fail(args, &source, &aims, &why, Exit::BadInput);
+        }
     };
     if let Some(path) = &args.write
         && let Err(error) = std::fs::write(path, &patched)
@@ -52,48 +70,170 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
         terminal::complain(&format!("error: cannot write {}: {error}", path.display()));
         return Ok(Exit::BadInput);
     }
-    print(args, &source, &machines, &placement, &patched)?;
+    print(args, &source, &aims, &placement, &patched)?;
     Ok(Exit::Holds)
 }
 
-/// The program's text with the fences in it, proved robust once more. Where a statement cannot
-/// simply have a fence put before it, the program is printed anew.
-fn patch(
+/// Says why there is no patch.
+fn fail(
+    args: &args::Fix,
     source: &Source,
-    placement: &Placement,
-    machines: &[Machine],
-    settings: &Settings,
-) -> Option<String> {
-    let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
-    let in_place = lang::trencher::insert_fences(source, &origins).unwrap_or_else(|| {
-        let mut starts: Vec<usize> =
-            origins.iter().map(|&origin| source.span(origin).start).collect();
-        starts.sort_unstable();
-        let mut text = source.text.to_string();
-        for start in starts.into_iter().rev() {
-            text.insert_str(start, FENCE);
+    aims: &[Aim],
+    why: &str,
+    exit: Exit,
+) -> io::Result<Exit> {
+    terminal::complain(&format!("error: {}: {why}", visible(&source.name)));
+    if args.json {
+        let object = json!({
+            "file": source.name,
+            "models": models(aims),
+            "aim": aim(aims),
+            "error": why,
+        });
+        writeln!(io::stdout(), "{object}")?;
+    }
+    Ok(exit)
+}
+
+fn models(aims: &[Aim]) -> Vec<&'static str> {
+    aims.iter().map(|aim| aim.machine().name()).collect()
+}
+
+/// What the fences are for, as a word.
+fn aim(aims: &[Aim]) -> &'static str {
+    match aims {
+        [Aim::TriangularRaceFree] => "triangular-race-freedom",
+        _ => "robustness",
+    }
+}
+
+/// What the program is with the fences.
+fn reached(aims: &[Aim]) -> String {
+    match aims {
+        [Aim::TriangularRaceFree] => {
+            "free of triangular races, hence robust against tso".to_string()
         }
-        text
-    });
-    let anew = || model::print::program(&insert(&source.program, &placement.sites));
-    let is_fixed = |text: &String| {
+        _ => format!("robust against {}", models(aims).join(" and ")),
+    }
+}
+
+/// Why a patched program is not shown to be what it should be.
+enum Unproved {
+    /// It is not.
+    Not,
+    /// Nobody knows.
+    Unknown(Why),
+    /// It has run-time errors, such as this.
+    Faulty(String),
+}
+
+struct Job<'a> {
+    source: &'a Source,
+    aims: &'a [Aim],
+    settings: Settings,
+    begun: Instant,
+}
+
+impl Job<'_> {
+    /// The program's text with the fences in it, checked once more. Where a statement cannot simply have
+    /// a fence put before it, the program is printed anew.
+    fn patch(&mut self, placement: &Placement) -> Result<String, Unproved> {
+        let source = self.source;
+        let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
+        let in_place = lang::trencher::insert_fences(source, &origins).unwrap_or_else(|| {
+            let mut starts: Vec<usize> =
+                origins.iter().map(|&origin| source.span(origin).start).collect();
+            starts.sort_unstable();
+            let mut text = source.text.to_string();
+            for start in starts.into_iter().rev() {
+                text.insert_str(start, FENCE);
+            }
+            text
+        });
+        match self.verify(&in_place) {
+            Err(Unproved::Not) => {
+                let anew = model::print::program(&insert(&source.program, &placement.sites));
+                self.verify(&anew).map(|()| anew)
+            }
+            verified => verified.map(|()| in_place),
+        }
+    }
+
+    /// Is the program in `text` what it should be?
+    fn verify(&self, text: &str) -> Result<(), Unproved> {
         let parse = match lang::trencher::looks_like(text) {
             true => lang::trencher::parse,
             false => lang::parse,
         };
-        parse(&source.name, text).is_ok_and(|fixed| is_robust(&fixed, machines, settings))
+        let fixed = parse(&self.source.name, text).map_err(|_| Unproved::Not)?;
+        for aim in self.aims {
+            let question = match *aim {
+                Aim::Robust(machine) => Question::Robust(machine),
+                Aim::TriangularRaceFree => Question::TriangularRaceFree,
+            };
+            let mut settings = self.settings;
+            let left = |time: std::time::Duration| time.saturating_sub(self.begun.elapsed());
+            settings.limits.time = settings.limits.time.map(left);
+            let Settings { order, limits, jobs, .. } = settings;
+            let interleavings =
+                check::Settings { order, limits, jobs, ..check::Settings::default() };
+            let checked =
+                safety::check(&fixed.program, question, &settings, &interleavings, &|_| {})
+                    .map_err(|_| Unproved::Not)?;
+            let of_interleavings =
+                checked.interleavings.faults.iter().filter_map(|witness| match witness.problem {
+                    check::Problem::Fault(fault) => Some(fault),
+                    _ => None,
+                });
+            let faults = checked.only_on_machine.iter().map(|faulty| faulty.fault);
+            if let Some(fault) = of_interleavings.chain(faults).next() {
+                return Err(Unproved::Faulty(fault.to_string()));
+            }
+            match checked.robustness {
+                Robustness::Attacks(outcome) => match outcome.verdict {
+                    Verdict::Holds => {}
+                    Verdict::Violated(_) => return Err(Unproved::Not),
+                    Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
+                },
+                Robustness::TriangularRaces(freedom, _) => match freedom {
+                    Freedom::Free => {}
+                    Freedom::Race(_) => return Err(Unproved::Not),
+                    Freedom::Undecided(why) => return Err(Unproved::Unknown(why)),
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known of other sets of fences. Each fence is known to be needed: without it alone, the
+/// program was checked not to be what it should be.
+fn least(args: &args::Fix, aims: &[Aim], placement: &Placement) -> String {
+    let fewer = match args.loop_weight {
+        0 => "fewer",
+        _ => "cheaper ones",
     };
-    Some(in_place).filter(is_fixed).or_else(|| Some(anew()).filter(is_fixed))
+    let goal = match aims {
+        [Aim::TriangularRaceFree] => "would make it free of them",
+        _ => "will do",
+    };
+    let mut said = match placement.minimum {
+        true => format!(", and no {fewer} {goal}"),
+        false => format!("; each is needed, but whether {fewer} {goal} was too much to find out"),
+    };
+    if aims == [Aim::TriangularRaceFree] {
+        said.push_str("; robustness alone may take fewer");
+    }
+    said
 }
 
 fn print(
     args: &args::Fix,
     source: &Source,
-    machines: &[Machine],
+    aims: &[Aim],
     placement: &Placement,
     patched: &str,
 ) -> io::Result<()> {
-    let names: Vec<&str> = machines.iter().map(|machine| machine.name()).collect();
     let mut places: Vec<(usize, usize, String, &str)> = placement
         .sites
         .iter()
@@ -114,22 +254,24 @@ fn print(
             .collect();
         let object = json!({
             "file": source.name,
-            "models": names,
+            "models": models(aims),
+            "aim": aim(aims),
             "fences": fences,
             "minimum": placement.minimum,
+            "irreducible": true,
             "states": placement.cost.states,
             "seconds": placement.cost.elapsed.as_secs_f64(),
             "program": patched,
         });
         return writeln!(out, "{object}");
     }
-    let models = names.join(" and ");
+    let (name, reached) = (visible(&source.name), reached(aims));
     match places.len() {
-        0 => writeln!(out, "{}: robust against {models} already", source.name)?,
+        0 => writeln!(out, "{name}: {reached} already")?,
         count => {
-            let least = if placement.minimum { ", and no fewer will do" } else { "" };
             let fences = if count == 1 { "1 fence makes" } else { &format!("{count} fences make") };
-            writeln!(out, "{}: {fences} it robust against {models}{least}", source.name)?;
+            let least = least(args, aims, placement);
+            writeln!(out, "{name}: {fences} it {reached}{least}")?;
         }
     }
     for (line, _, thread, text) in &places {

@@ -91,9 +91,13 @@ Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or 
 
 /// `fix --help`.
 pub const FIX: &str = "\
-Finds the cheapest set of full fences that makes a program robust against machines with store \
-buffers. The set is checked to be enough and to be irreducible, and the patched program is checked \
-again.";
+Finds the cheapest set of full fences, each in front of a statement, that makes a program robust \
+against machines with store buffers. Each fence is checked to be needed, and the patched program is \
+checked again. Unless the answer says otherwise, no cheaper set will do.
+
+With --trf the aim is a program without triangular races instead: no thread stores and then, without a \
+full fence between, loads another location just when some thread is about to store there. Such a program \
+is robust against TSO, but a robust one may have triangular races, so this may take more fences.";
 
 /// Examples of `fix`.
 pub const FIX_EXAMPLES: &str = "\
@@ -103,7 +107,7 @@ Examples:
   fencepost fix --diff peterson.fp           as a patch
   fencepost fix --write fixed.fp peterson.fp
 
-Exit codes: 0 fixed (or robust already), 2 bad input, 3 undecided.";
+Exit codes: 0 fixed (or nothing to fix), 2 bad input or a run-time error, 3 undecided.";
 
 /// `serial --help`.
 pub const SERIAL: &str = "\

@@ -184,7 +184,16 @@ pub fn command() -> clap::Command {
                 let known = command.get_arguments().any(|arg| arg.get_id() == meaning.option);
                 let optional = known && !REQUIRED.contains(&meaning.option);
                 if some && optional && meaning.value.is_none() {
-                    let cases = format!("[only with {}]", list(table, meaning.cases));
+                    let others: Vec<&str> = table
+                        .cases
+                        .iter()
+                        .copied()
+                        .filter(|c| !meaning.cases.contains(c))
+                        .collect();
+                    let cases = match others.len() < meaning.cases.len() {
+                        true => format!("[not with {}]", list(table, &others)),
+                        false => format!("[only with {}]", list(table, meaning.cases)),
+                    };
                     command = command.mut_arg(meaning.option, |arg| {
                         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
                         let long = arg.get_long_help().map(ToString::to_string);
@@ -221,7 +230,9 @@ fn refusal(matches: &ArgMatches) -> Option<String> {
         let given = matches.value_source(meaning.option) == Some(ValueSource::CommandLine);
         let value_given = |value: &str| {
             let raw = matches.get_raw(meaning.option).into_iter().flatten();
-            raw.flat_map(|raw| raw.to_str()).flat_map(|raw| raw.split(',')).any(|v| v.trim() == value)
+            raw.flat_map(|raw| raw.to_str())
+                .flat_map(|raw| raw.split(','))
+                .any(|v| v.trim() == value)
         };
         if !given || meaning.value.is_some_and(|value| !value_given(value)) {
             return None;
@@ -284,7 +295,8 @@ mod tests {
         let whole = Args::command();
         let command = whole.find_subcommand(command).expect("a command");
         let arg = command.get_arguments().find(|a| a.get_id() == meaning.option).expect("listed");
-        let mut words: Vec<String> = arg.get_long().map(|long| format!("--{long}")).into_iter().collect();
+        let mut words: Vec<String> =
+            arg.get_long().map(|long| format!("--{long}")).into_iter().collect();
         if arg.get_action().takes_values() {
             let first = arg.get_possible_values().first().map(|v| v.get_name().to_string());
             let value = match (meaning.value, meaning.option) {

@@ -7,13 +7,15 @@ use crate::interleavings::{Limits, interleavings};
 use crate::terminal;
 use check::Model;
 use check::robustness::store_atomic::Machine;
+use lang::{Diagnostic, Source};
 use model::Program;
 use model::graph::axioms::is_sc_consistent;
-use model::graph::{self, enumerate};
+use model::graph::{self, FinalState, enumerate};
 use model::memory::store_buffer::outcomes as machine;
-use report::outcomes::Enumerated;
+use report::outcomes::{Enumerated, Seen, warnings};
+use report::seq_cst::cpp_may_forbid;
 use report::{By, OutcomeTable};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -47,19 +49,35 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
     };
     let found = machine::outcomes(&source.program, machine, &limits);
     let seen = Enumerated {
-        states: found.outcomes.into_iter().map(|o| (o.state, o.under_sc)).collect(),
+        states: found
+            .outcomes
+            .into_iter()
+            .map(|o| Seen { state: o.state, under_sc: o.under_sc, cpp_may_forbid: false })
+            .collect(),
         unroll: None,
         limit: found.cut.map(machine::Cut::name),
         graphs: 0,
         elapsed: start.elapsed(),
     };
-    print(args, &OutcomeTable::new(&source, machine.name(), seen))
+    // On the machine, `sc` accesses are what they are compiled to.
+    print(args, &source, machine.name(), seen, &warnings(&source, None))
 }
 
-fn print(args: &args::Outcomes, table: &OutcomeTable) -> io::Result<Exit> {
+fn print(
+    args: &args::Outcomes,
+    source: &Source,
+    model: &'static str,
+    seen: Enumerated,
+    warnings: &[Diagnostic],
+) -> io::Result<Exit> {
+    let color = terminal::errors().color;
+    for warning in warnings {
+        terminal::complain(&warning.render(&source.name, &source.text, color));
+    }
+    let table = OutcomeTable::new(source, model, seen, warnings);
     let mut out = io::stdout().lock();
     match args.json {
-        true => writeln!(out, "{}", serde_json::to_string(table)?)?,
+        true => writeln!(out, "{}", serde_json::to_string(&table)?)?,
         false => out.write_all(table.text(&terminal::output()).as_bytes())?,
     }
     out.flush()?;
@@ -96,16 +114,27 @@ fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
         Model::Rc20 | Model::Sc => &source.program,
     };
     drop(out);
-    print(args, &OutcomeTable::new(&source, model.name(), final_states(program, model, args)))
+    let seen = final_states(&source.program, program, model, args);
+    print(args, &source, model.name(), seen, &warnings(&source, Some(model)))
 }
 
-/// The final states, as far as the limits let them be found.
-fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enumerated {
+/// The final states of `program`, as far as the limits let them be found; `written` is the program
+/// with the memory orders that it was written with.
+fn final_states(
+    written: &Program,
+    program: &Program,
+    model: Model,
+    args: &args::Outcomes,
+) -> Enumerated {
     let start = Instant::now();
     let deadline = start + args.limit_time;
     let sc = interleavings(program, &Limits { states: args.limit_states, deadline });
     let mut enumerated = Enumerated {
-        states: sc.states.iter().map(|state| (state.clone(), true)).collect(),
+        states: sc
+            .states
+            .iter()
+            .map(|state| Seen { state: state.clone(), under_sc: true, cpp_may_forbid: false })
+            .collect(),
         unroll: None,
         limit: sc.limit,
         graphs: 0,
@@ -114,15 +143,23 @@ fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enume
     if model == Model::Sc {
         return enumerated;
     }
-    let mut weak = HashSet::new();
+    let mut weak: HashMap<FinalState, usize> = HashMap::new();
     let mut out_of_time = false;
     let limits = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
     let seen = enumerate(program, &limits, &mut |graph, state| {
-        if state.is_final() && !sc.states.contains(state) && !weak.contains(state) {
-            weak.insert(state.clone());
+        if state.is_final() && !sc.states.contains(state) {
+            // One execution that C++ allows is enough for the state.
+            let cpp_may_forbid = cpp_may_forbid(written, graph);
             // If not all interleavings are known, the graph may still be one of them.
             let under_sc = sc.limit.is_some() && is_sc_consistent(graph);
-            enumerated.states.push((state.clone(), under_sc));
+            if let Some(&known) = weak.get(state) {
+                enumerated.states[known].cpp_may_forbid &= cpp_may_forbid;
+                enumerated.states[known].under_sc |= under_sc;
+            } else {
+                weak.insert(state.clone(), enumerated.states.len());
+                let state = state.clone();
+                enumerated.states.push(Seen { state, under_sc, cpp_may_forbid });
+            }
         }
         out_of_time = Instant::now() >= deadline;
         if out_of_time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

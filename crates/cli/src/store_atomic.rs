@@ -1,15 +1,15 @@
 //! `fencepost check --model tso|pso|pgas`: every file in turn.
 
 use crate::args;
+use crate::check::strictly;
 use crate::exit::Exit;
 use crate::faces::Faces;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::terminal;
 use check::Task;
-use crate::check::strictly;
+use check::robustness::store_atomic::Machine;
 use check::robustness::store_atomic::safety::{self, Checked, Question};
-use check::robustness::store_atomic::{self, Machine, Verdict};
 use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::store_atomic::{sheet, text, warnings};
@@ -79,8 +79,7 @@ impl Job<'_> {
         let interleavings = self.args.settings();
         let watch = self.board.watch(&source.program, visible(&source.name));
         let observe = |progress: &Progress| watch.observe(&Task::default(), progress);
-        let checked =
-            safety::check(&source.program, question, &settings, &interleavings, &observe);
+        let checked = safety::check(&source.program, question, &settings, &interleavings, &observe);
         drop(watch);
         match checked {
             Ok(checked) => self.print(&source, &checked),
@@ -139,12 +138,4 @@ fn print_json(sheet: &Sheet) -> io::Result<()> {
         writeln!(out, "{}", serde_json::to_string(&line)?)?;
     }
     out.flush()
-}
-
-/// Is the program robust against every one of the machines?
-pub fn is_robust(source: &Source, machines: &[Machine], settings: &store_atomic::Settings) -> bool {
-    machines.iter().all(|&machine| {
-        store_atomic::check(&source.program, machine, settings, &|_| {})
-            .is_ok_and(|outcome| outcome.verdict == Verdict::Holds)
-    })
 }

@@ -2,9 +2,11 @@
 
 use crate::escape::{columns, pad, visible};
 use crate::run::{Assigned, Held};
+use crate::seq_cst;
+use crate::sheet::Notice;
 use crate::text::{Ink, Look, amount};
 use check::Model;
-use lang::Source;
+use lang::{Diagnostic, Source};
 use model::graph::outcome::{FinalState, ThreadEnd};
 use model::graph::run::Status;
 use model::{Program, Tid, Value};
@@ -29,6 +31,8 @@ pub struct OutcomeTable {
     pub graphs: usize,
     /// How long it took.
     pub seconds: f64,
+    /// What may not be as meant, such as `sc` accesses in a model that has none.
+    pub warnings: Vec<Notice>,
     /// Why there is no answer; always null here.
     pub error: Option<String>,
 }
@@ -38,6 +42,9 @@ pub struct OutcomeTable {
 pub struct Row {
     /// Does an interleaving end like this?
     pub under_sc: bool,
+    /// May C++ forbid every execution that ends like this, because the model makes `sc` accesses
+    /// weaker?
+    pub cpp_may_forbid: bool,
     /// How the threads ended.
     pub threads: Vec<End>,
     /// What memory holds.
@@ -60,8 +67,8 @@ pub struct End {
 /// What an enumeration saw, to be shown.
 #[derive(Clone, Debug)]
 pub struct Enumerated {
-    /// The final states, and whether SC allows each.
-    pub states: Vec<(FinalState, bool)>,
+    /// The final states.
+    pub states: Vec<Seen>,
     /// How often a thread may come to one statement, if that cut something off.
     pub unroll: Option<u32>,
     /// The limit that stopped it, if one did.
@@ -72,16 +79,41 @@ pub struct Enumerated {
     pub elapsed: Duration,
 }
 
+/// A final state that was seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The state.
+    pub state: FinalState,
+    /// Does SC allow it?
+    pub under_sc: bool,
+    /// May C++ forbid every execution with it? See [`crate::seq_cst`].
+    pub cpp_may_forbid: bool,
+}
+
+/// The warnings about `source` where `model` allows what C++ may forbid, and those of the language.
+pub fn warnings(source: &Source, model: Option<Model>) -> Vec<Diagnostic> {
+    let sc_accesses = model.and_then(|model| seq_cst::warning(source, model));
+    source.warnings.iter().cloned().chain(sc_accesses).collect()
+}
+
 impl OutcomeTable {
-    /// The final states of `source` under the model of this name.
-    pub fn new(source: &Source, model: &'static str, seen: Enumerated) -> Self {
+    /// The final states of `source` under the model of this name, and what was warned about.
+    pub fn new(
+        source: &Source,
+        model: &'static str,
+        seen: Enumerated,
+        warnings: &[Diagnostic],
+    ) -> Self {
         let program = &source.program;
         let mut outcomes: Vec<Row> = Vec::new();
         let sc = model == Model::Sc.name();
-        for (state, under_sc) in seen.states.into_iter().filter(|s| !sc || s.1) {
-            let row = row(source, program, &state, under_sc);
+        for one in seen.states.into_iter().filter(|one| !sc || one.under_sc) {
+            let row = row(source, program, &one);
             match outcomes.iter_mut().find(|known| known.is_like(&row)) {
-                Some(known) => known.under_sc |= row.under_sc,
+                Some(known) => {
+                    known.under_sc |= row.under_sc;
+                    known.cpp_may_forbid &= row.cpp_may_forbid;
+                }
                 None => outcomes.push(row),
             }
         }
@@ -94,6 +126,7 @@ impl OutcomeTable {
             limit: seen.limit,
             graphs: seen.graphs,
             seconds: seen.elapsed.as_secs_f64(),
+            warnings: warnings.iter().map(|warning| Notice::new(warning, &source.text)).collect(),
             error: None,
         }
     }
@@ -119,6 +152,11 @@ impl OutcomeTable {
             out.push_str("  every execution goes on forever\n");
         }
         out.push_str(&self.rows(look));
+        if self.outcomes.iter().any(|row| row.cpp_may_forbid) {
+            let warning =
+                "C++ may forbid states marked so: `sc` accesses count as `acq` and `rel` (FP0008)";
+            out.push_str(&format!("{}\n", look.paint(Ink::Warning, warning)));
+        }
         if let Some(unroll) = self.unroll {
             let warning = format!(
                 "states that SC forbids are complete only up to {unroll} visits of each statement; \
@@ -183,6 +221,9 @@ impl OutcomeTable {
             if !row.under_sc {
                 line = format!("{line}  {}", look.paint(Ink::Bad, "forbidden by SC"));
             }
+            if row.cpp_may_forbid {
+                line.push_str(&look.paint(Ink::Warning, ", perhaps by C++ too"));
+            }
             out.push_str(&format!("  {}\n", line.trim_end()));
         }
         out
@@ -229,14 +270,16 @@ impl Row {
     }
 }
 
-fn row(source: &Source, program: &Program, state: &FinalState, under_sc: bool) -> Row {
+fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
+    let Seen { state, under_sc, cpp_may_forbid } = seen;
     let held = |(location, value): (&model::Location, &Value)| Held {
         location: location.display_name(),
         value: *value,
     };
     let ends = program.tids().zip(&state.threads);
     Row {
-        under_sc,
+        under_sc: *under_sc,
+        cpp_may_forbid: *cpp_may_forbid && !under_sc,
         threads: ends.map(|(tid, end)| end_of(source, program, tid, end)).collect(),
         memory: program.locations.iter().zip(&state.memory).map(held).collect(),
     }

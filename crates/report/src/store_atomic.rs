@@ -50,7 +50,8 @@ pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> Sheet {
         Reply { property: property.name(), ruling, why, findings }
     }));
     if answer::has_non_atomics(program) {
-        let why = "non-atomic accesses are loads and stores of the machine; --model rc20 looks for them";
+        let why =
+            "non-atomic accesses are loads and stores of the machine; --model rc20 looks for them";
         sheet.unchecked.push(Unchecked { property: Property::Races.name(), why });
     }
     sheet
@@ -88,7 +89,9 @@ fn robustness(source: &Source, machine: Machine, robustness: &Robustness) -> Rep
         Robustness::TriangularRaces(freedom, _) => {
             let said = match freedom {
                 Freedom::Free => (Ruling::Holds, None, Vec::new()),
-                Freedom::Race(race) => (Ruling::Violated, None, vec![triangular_race(source, race)]),
+                Freedom::Race(race) => {
+                    (Ruling::Violated, None, vec![triangular_race(source, race)])
+                }
                 Freedom::Undecided(why) => undecided(why),
             };
             (TRIANGULAR_RACES, said)

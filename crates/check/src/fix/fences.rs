@@ -194,6 +194,8 @@ pub fn place(
                 number += 1;
                 points.contains(&(number - 1))
             });
+            // With more fences than this, preferences could have added up to one.
+            let minimum = minimum && points.len() < TIE as usize;
             Ok(Placement { sites, minimum, rounds, cost })
         }
         Err(Failure::Hopeless) => Err(NoPlacement::Hopeless),
@@ -312,7 +314,8 @@ impl Violations for Asked<'_> {
                 }
             }
             if wrong.len() == before {
-                let limit = report.limit.map(|limit| NoPlacement::Undecided(*aim, Why::Limit(limit)));
+                let limit =
+                    report.limit.map(|limit| NoPlacement::Undecided(*aim, Why::Limit(limit)));
                 let fault = faulty.map(|faulty| NoPlacement::Faulty(*aim, faulty));
                 if let Some(why) = limit.or(fault) {
                     return Answer::Undecided(why);

@@ -152,7 +152,9 @@ pub fn check(program: &Program, settings: &Settings) -> Result<Vec<Answer>, Refu
     let product = Product::new(program)?;
     let sc = explore_product(&product, Question::ScSerializable, settings, begun);
     let mut robust = robustness(program, settings, begun);
-    if let (Verdict::Undecided(why @ Why::Faulty(_)), Verdict::Holds) = (&sc.verdict, &robust.verdict) {
+    if let (Verdict::Undecided(why @ Why::Faulty(_)), Verdict::Holds) =
+        (&sc.verdict, &robust.verdict)
+    {
         // The attack search looks at nothing where the text rules attacks out, and what would have
         // come after a run-time error is unknown.
         robust.verdict = Verdict::Undecided(*why);

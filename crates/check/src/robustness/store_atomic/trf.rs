@@ -4,7 +4,24 @@
 //! A *triangular race* is a thread that stores, passes no full fence, and loads another address from
 //! memory just when another thread is about to store there. It shows in plain interleavings, without
 //! any delayed store; a program that has none behaves on TSO as it does under SC. The converse is
-//! false: a race alone closes no cycle.
+//! false: a race alone closes no cycle, so a robust program may have triangular races. "Free of
+//! triangular races" is therefore an answer of its own, and "no fewer fences" is a statement about it
+//! and not about robustness.
+//!
+//! How this compares with others:
+//!
+//! 1. Owens defines the race on executions under SC: a write of a thread, later a read of another
+//!    address by the same thread with no flush between, and next to the read a write to its address by
+//!    another thread. This is what is looked for here. *Flush* is a full fence, a locked update, `lock`
+//!    and `unlock`.
+//! 2. The racing write counts here even if it is part of a locked update, or of a block between `lock`
+//!    and `unlock` that the other thread is about to enter and that may contain it. That makes for more
+//!    races, never for fewer, so freedom of them stays sufficient.
+//! 3. A read of an address that the thread itself has written since its last flush reads its own store
+//!    and is no race, as with Owens.
+//! 4. Trencher checks triangular race freedom (`-trf`) and places fences for it (`-ftrf`) beside
+//!    robustness (`-r`, `-f`), as two questions with two answers, as here. Its answers about triangular
+//!    races were not compared with ours.
 
 use super::model::{AttackSearch, Finding, Goal, Label};
 use super::{Machine, Settings, Why, between, compile, labels};

@@ -1,9 +1,12 @@
 //! Final states of a program on the machine, and which of them SC forbids.
 //!
-//! Every state is visited. A program that stores in a loop can fill its buffers without end, so their
+//! Every state is visited. A thread that has a run-time error stops there, also where another thread
+//! could have changed memory so that a locked update fits; what waits in its buffers still reaches
+//! memory. A program that stores in a loop can fill its buffers without end, so their
 //! length is limited; when a limit mattered, the answer says which.
 
 use super::{Entry, Move, State, apply, candidates, initial};
+use crate::expr::Fault;
 use crate::graph::outcome::ThreadEnd;
 use crate::graph::{FinalState, Outcome, Status};
 use crate::ids::{Loc, Tid};
@@ -87,27 +90,32 @@ pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcome
 /// All final states, and what cut the exploration short. Under SC, stores reach memory at once.
 fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalState>, Option<Cut>) {
     let program = &compiled.program;
-    let start = initial(program);
+    let start = Node { stopped: vec![None; program.threads.len()], state: initial(program) };
     let mut seen = HashSet::from([start.clone()]);
     let mut stack = vec![start];
     let mut finals = HashSet::new();
     let mut cut = None;
-    while let Some(state) = stack.pop() {
+    while let Some(node) = stack.pop() {
         if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return (finals, Some(Cut::Time));
         }
         let mut stuck = true;
-        for step in candidates(program, &state) {
-            let mut next = state.clone();
-            let Ok(Some(_)) = apply(program, &mut next, step) else { continue };
-            stuck = false;
+        for step in candidates(program, &node.state) {
             let tid = match step {
+                Move::Step(tid, _) if node.stopped[tid.index()].is_some() => continue,
                 Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid) => tid,
             };
-            if sc {
-                drain(program, &mut next, tid);
+            let mut next = node.clone();
+            match apply(program, &mut next.state, step) {
+                Ok(Some(_)) => {}
+                Ok(None) => continue,
+                Err(fault) => next.stopped[tid.index()] = Some(fault),
             }
-            let buffers = &next.threads[tid.index()].buffers;
+            stuck = false;
+            if sc {
+                drain(program, &mut next.state, tid);
+            }
+            let buffers = &next.state.threads[tid.index()].buffers;
             let stores = buffers.all.iter().filter(|entry| matches!(entry, Entry::Store(..)));
             let waiting = stores.count() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
             if waiting > limits.buffer {
@@ -117,16 +125,23 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
             if seen.len() >= limits.states {
                 return (finals, Some(Cut::States));
             }
-            forget_numbers(&mut next);
+            forget_numbers(&mut next.state);
             if seen.insert(next.clone()) {
                 stack.push(next);
             }
         }
         if stuck {
-            finals.insert(end(compiled, &state));
+            finals.insert(end(compiled, &node));
         }
     }
     (finals, cut)
+}
+
+/// A state of the machine, and the threads that a run-time error stopped.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Node {
+    state: State,
+    stopped: Vec<Option<Fault>>,
 }
 
 fn drain(program: &Program, state: &mut State, tid: Tid) {
@@ -156,15 +171,12 @@ fn forget_numbers(state: &mut State) {
     }
 }
 
-fn end(compiled: &Compiled, state: &State) -> FinalState {
+fn end(compiled: &Compiled, Node { state, stopped }: &Node) -> FinalState {
     let program = &compiled.program;
     let status = |tid: Tid| {
         let thread = &state.threads[tid.index()];
         let step = program.step(tid, thread.pc);
-        let fault = step
-            .successors()
-            .find_map(|next| apply(program, &mut state.clone(), Move::Step(tid, next)).err());
-        match (&step.instr, fault) {
+        match (&step.instr, stopped[tid.index()]) {
             (_, Some(fault)) => Status::Faulted(fault),
             (Instr::Halt, _) => Status::Halted,
             (Instr::Assume(_), _) => Status::Ended,
@@ -263,5 +275,33 @@ mod tests {
             let broken = forbidden(&mp, machine) == [[[0, 0], [1, 0]]];
             assert_eq!(broken, machine != Machine::Tso, "{machine}");
         }
+    }
+
+    /// An update whose result does not fit ends its thread, although another thread could have made room.
+    #[test]
+    fn a_run_time_error_that_depends_on_memory_is_an_end() {
+        let add = Instr::Rmw {
+            dst: None,
+            place: Place::location(Loc(0)),
+            update: crate::Update::Add(Expr::Const(1)),
+            read: ReadMode::Rlx,
+            write: WriteMode::Rlx,
+        };
+        let clear = Instr::Store {
+            place: Place::location(Loc(0)),
+            value: Expr::Const(0),
+            mode: WriteMode::Rlx,
+        };
+        let mut program = program(&[vec![clear], vec![add]]);
+        program.domain.edge = crate::Edge::Fault;
+        program.locations[0].initial = 1;
+        let all = outcomes(&program, Machine::Tso, &Limits::default());
+        let ends: HashSet<bool> = all
+            .outcomes
+            .iter()
+            .map(|o| matches!(o.state.threads[1].status, Status::Faulted(_)))
+            .collect();
+        assert_eq!(ends, HashSet::from([true, false]));
+        assert!(all.outcomes.iter().all(|outcome| outcome.under_sc));
     }
 }

@@ -1,0 +1,149 @@
+//! Assertions and run-time errors on machines with store buffers, against all runs of the machine.
+//!
+//! The check explores attacks and interleavings and never a buffer; here every state of the machine with
+//! its buffers is visited. Catches a failure that only buffers have but "holds" hides, a failure that
+//! is made up, and a mistake in the theorem that connects the two searches.
+//! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs per machine.
+
+mod unequal;
+
+use check::robustness::store_atomic::safety::{Checked, Question, Robustness, check};
+use check::robustness::store_atomic::trf::Freedom;
+use check::robustness::store_atomic::{Machine, Settings, Verdict};
+use check::{Property, Reductions};
+use model::graph::Status;
+use model::memory::store_buffer::outcomes::{Limits, outcomes};
+use model::random::{Allow, Config, program};
+use unequal::make_uneven;
+
+fn count() -> u64 {
+    std::env::var("FENCEPOST_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(600)
+}
+
+fn configs() -> Vec<Config> {
+    let asserts = Allow { asserts: true, branches: true, ..Allow::NOTHING };
+    let arrays = Allow { arrays: true, assignments: true, ..asserts };
+    let everything = Allow { loops: false, na: true, ..Allow::EVERYTHING };
+    let base = Config { threads: 2..=2, instructions: 2..=4, ..Config::default() };
+    vec![
+        Config { allow: asserts, ..base.clone() },
+        Config { allow: arrays, ..base.clone() },
+        Config { allow: Allow { fadd: true, sc_fences: true, ..asserts }, ..base.clone() },
+        Config { allow: everything, ..base.clone() },
+        Config { threads: 3..=3, instructions: 1..=3, allow: arrays, ..base.clone() },
+        Config { threads: 2..=2, instructions: 4..=6, allow: asserts, ..base },
+    ]
+}
+
+fn robust(checked: &Checked) -> Option<bool> {
+    match &checked.robustness {
+        Robustness::Attacks(outcome) => match outcome.verdict {
+            Verdict::Holds => Some(true),
+            Verdict::Violated(_) => Some(false),
+            Verdict::Undecided(_) => None,
+        },
+        Robustness::TriangularRaces(freedom, _) => matches!(freedom, Freedom::Free).then_some(true),
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    hold: u64,
+    fail: u64,
+    faulty: u64,
+    only_weak: u64,
+    undecided: u64,
+}
+
+fn agree(machine: Machine) {
+    let configs = configs();
+    let limits = Limits { states: 30_000, buffer: 16, deadline: None };
+    let (mut judged, mut seed) = (0, 0);
+    let mut tally = Tally::default();
+    while judged < count() {
+        seed += 1;
+        let mut one = program(seed, &configs[seed as usize % configs.len()]);
+        make_uneven(&mut one, seed);
+        let all = outcomes(&one, machine, &limits);
+        if all.cut.is_some() {
+            continue;
+        }
+        judged += 1;
+        let ends = |wanted: fn(Status) -> bool, sc: bool| {
+            let states = all.outcomes.iter().filter(|outcome| !sc || outcome.under_sc);
+            states.flat_map(|outcome| &outcome.state.threads).any(|end| wanted(end.status))
+        };
+        let fails: fn(Status) -> bool = |status| status == Status::Failed;
+        let faults: fn(Status) -> bool = |status| matches!(status, Status::Faulted(_));
+        tally.only_weak += u64::from(ends(fails, false) && !ends(fails, true));
+        let mut questions = vec![Question::Robust(machine)];
+        if machine == Machine::Tso {
+            questions.push(Question::TriangularRaceFree);
+        }
+        for (question, reductions) in
+            questions.into_iter().flat_map(|q| [(q, Reductions::ALL), (q, Reductions::NONE)])
+        {
+            let reduce = reductions.partial_order;
+            let settings = Settings { reduce, ..Settings::default() };
+            let sc = check::Settings { reductions, ..check::Settings::default() };
+            let checked = check(&one, question, &settings, &sc, &|_| {}).expect("can be checked");
+            let verdict = checked.interleavings.verdict(Property::Assertions).expect("an answer");
+            let found_fault =
+                !checked.interleavings.faults.is_empty() || !checked.only_on_machine.is_empty();
+            let context = || {
+                let robust = robust(&checked);
+                let text = model::print::program(&one);
+                format!(
+                    "seed {seed}, {machine}, {question:?}, {reductions}: robust {robust:?}, \
+                     assertions {}, fault {found_fault}\n{text}",
+                    verdict.name()
+                )
+            };
+            match verdict.name() {
+                "holds" => {
+                    assert!(!ends(fails, false), "an assertion fails: {}", context());
+                    assert!(!ends(faults, false), "there is a run-time error: {}", context());
+                    tally.hold += 1;
+                }
+                "violated" => {
+                    assert!(ends(fails, true), "no assertion fails under SC: {}", context());
+                    tally.fail += 1;
+                }
+                _ => {
+                    let known = robust(&checked) == Some(true);
+                    assert!(!known, "robust, but undecided: {}", context());
+                    tally.undecided += 1;
+                }
+            }
+            if found_fault {
+                assert!(ends(faults, false), "no run-time error: {}", context());
+                tally.faulty += 1;
+            } else if robust(&checked) == Some(true) {
+                assert!(!ends(faults, false), "a run-time error is missed: {}", context());
+            } else {
+                assert!(!ends(faults, true), "a run-time error is missed: {}", context());
+            }
+        }
+    }
+    eprintln!("{machine}: {judged} programs, {tally:?}");
+    let Tally { hold, fail, faulty, only_weak, undecided } = tally;
+    assert!(
+        [hold, fail, faulty, undecided].iter().all(|&times| times * 20 > judged) && only_weak > 0,
+        "the programs are too much alike"
+    );
+}
+
+#[test]
+fn tso_failures_are_those_of_the_machine() {
+    agree(Machine::Tso);
+}
+
+#[test]
+fn pso_failures_are_those_of_the_machine() {
+    agree(Machine::Pso);
+}
+
+#[test]
+fn pgas_failures_are_those_of_the_machine() {
+    agree(Machine::Pgas);
+}
