@@ -269,7 +269,7 @@ end
 ";
     golden!(about_automata(program, "check --model tso"));
     let fix = Desk::new().and("t.txt", program).run("fix t.txt");
-    assert_eq!((fix.code, fix.stderr.contains("out of range")), (Some(3), true), "{}", fix.all());
+    assert_eq!((fix.code, fix.stderr.contains("out of range")), (Some(2), true), "{}", fix.all());
 }
 
 /// Every command takes the language that it is told, whatever the content looks like.

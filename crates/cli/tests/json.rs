@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::Command;
 
 /// The fields of every object, in order.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "file",
     "model",
     "property",
@@ -17,6 +17,7 @@ const FIELDS: [&str; 11] = [
     "seconds",
     "peak_bytes",
     "witness",
+    "unchecked",
     "warnings",
     "error",
 ];

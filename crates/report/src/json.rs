@@ -46,7 +46,6 @@ pub struct Line<'a> {
     #[serde(flatten)]
     pub attacks: Option<Attacks>,
     /// What was not looked for.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub unchecked: &'a [Unchecked],
     /// What is wrong.
     pub witness: Option<&'a Finding>,

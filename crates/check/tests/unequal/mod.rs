@@ -2,8 +2,14 @@
 //! their indices, arithmetic that has an edge, assertions that fail. Reductions that assume one of
 //! these away look right on even programs.
 
+#![allow(dead_code, reason = "not every test file needs all of it")]
+
+use model::expr::Binary;
 use model::random::Generator;
-use model::{Edge, Instr, Place, Program};
+use model::{
+    Edge, Expr, Instr, Loc, Location, LocationKind, Pc, Place, Program, ReadMode, Reg, Step,
+    Thread, Update, Value, WriteMode,
+};
 
 /// What was made uneven.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,4 +63,67 @@ fn place_of(instr: &mut Instr) -> Option<&mut Place> {
         | Instr::Wait { place, .. } => Some(place),
         _ => None,
     }
+}
+
+/// Lets every thread say at its end what its first register holds, and a further thread, when all have,
+/// assert that the first two do not hold these values. That is how a program can notice what no
+/// interleaving does: each thread alone sees nothing wrong.
+pub fn with_observer(program: &mut Program, values: [Value; 2]) {
+    let threads = program.threads.len();
+    let mut location = |name: String| {
+        let kind = LocationKind::Atomic;
+        program.locations.push(Location { name, element: None, initial: 0, kind });
+        Place::location(Loc::from(program.locations.len() - 1))
+    };
+    let results: Vec<Place> = (0..threads).map(|t| location(format!("said{t}"))).collect();
+    let done = location("done".into());
+    for (thread, result) in program.threads.iter_mut().zip(&results) {
+        for at in 0..thread.code.len() {
+            if thread.code[at].instr != Instr::Halt {
+                continue;
+            }
+            let origin = thread.code[at].origin;
+            let end = thread.code.len();
+            let store = Instr::Store {
+                place: result.clone(),
+                value: Expr::Reg(Reg(0)),
+                mode: WriteMode::Rlx,
+            };
+            let add = Instr::Rmw {
+                dst: None,
+                place: done.clone(),
+                update: Update::Add(Expr::Const(1)),
+                read: ReadMode::Acq,
+                write: WriteMode::Rel,
+            };
+            thread.code[at] = Step { instr: store, next: Pc::from(end), origin };
+            thread.code.push(Step { instr: add, next: Pc::from(end + 1), origin });
+            thread.code.push(Step { instr: Instr::Halt, next: Pc::from(end + 1), origin });
+        }
+    }
+    let load = |reg: u32| Instr::Load {
+        dst: Reg(reg),
+        place: results[reg as usize].clone(),
+        mode: ReadMode::Rlx,
+    };
+    let holds = |reg: u32| {
+        let value = Expr::Const(values[reg as usize]);
+        Expr::binary(Binary::Ne, Expr::Reg(Reg(reg)), value).expect("a small expression")
+    };
+    let differs = Expr::binary(Binary::Or, holds(0), holds(1)).expect("a small one");
+    let all = Expr::Const(threads as i32);
+    let wait = Instr::Wait { dst: None, place: done, values: vec![all], mode: ReadMode::Acq };
+    let instrs = [wait, load(0), load(1), Instr::Assert(differs), Instr::Halt];
+    let origin = program.threads[0].code[0].origin;
+    program.threads.push(Thread {
+        name: "observer".into(),
+        replica: None,
+        registers: vec!["a".into(), "b".into()],
+        entry: Pc(0),
+        code: instrs
+            .into_iter()
+            .enumerate()
+            .map(|(k, instr)| Step { instr, next: Pc::from((k + 1).min(4)), origin })
+            .collect(),
+    });
 }

@@ -1,0 +1,76 @@
+//! `fencepost fix`: every sentence it says.
+
+mod run;
+
+use run::Desk;
+use serde_json::Value;
+
+const SB: &str = "atomic x, y;\nthread t { local r;\n  x.store(1, rlx);\n  r = y.load(rlx);\n}\n\
+    thread u { local r;\n  y.store(1, rlx);\n  r = x.load(rlx);\n}\n";
+/// Robust, and with a triangular race.
+const TRIANGULAR: &str = "atomic x, y;\nthread t { local r;\n  x.store(1, rlx);\n  r = y.load(rlx);\n}\nthread u { y.store(1, rlx); }\n";
+const ROBUST: &str = "atomic x;\nthread t { x.store(1); }\nthread u { local r; r = x.load(); }\n";
+const TOO_SHORT: &str = "atomic a[1];\nthread t[2] {\n  a[t].store(1);\n}\n";
+
+/// The first line that `fix` prints.
+fn said(program: &str, arguments: &str) -> String {
+    let run = Desk::with(program).run(&format!("fix {arguments} t.fp"));
+    assert_eq!(run.code, Some(0), "{}", run.all());
+    run.stdout.lines().next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn fences_for_robustness() {
+    golden!(Desk::with(SB).run("fix t.fp").all());
+    assert_eq!(said(ROBUST, ""), "t.fp: robust against tso already");
+    assert_eq!(said(ROBUST, "--model tso,pso"), "t.fp: robust against tso and pso already");
+    assert_eq!(
+        said(SB, "--loop-weight 3"),
+        "t.fp: 2 fences make it robust against tso, and no cheaper ones will do"
+    );
+}
+
+/// What is free of triangular races is said to be just that, and fewest fences are about that.
+#[test]
+fn fences_against_triangular_races() {
+    assert_eq!(
+        said(TRIANGULAR, "--trf"),
+        "t.fp: 1 fence makes it free of triangular races, hence robust against tso, and no fewer would \
+         make it free of them; robustness alone may take fewer"
+    );
+    assert_eq!(said(TRIANGULAR, ""), "t.fp: robust against tso already");
+    assert_eq!(
+        said(ROBUST, "--trf"),
+        "t.fp: free of triangular races, hence robust against tso already"
+    );
+    let run = Desk::with(TRIANGULAR).run("fix --trf --json t.fp");
+    let object: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert_eq!(object["aim"], "triangular-race-freedom");
+    assert_eq!((&object["minimum"], &object["irreducible"]), (&true.into(), &true.into()));
+}
+
+/// The patch that `--trf` makes leaves no triangular race.
+#[test]
+fn patched_programs_are_free_of_triangular_races() {
+    let desk = Desk::with(TRIANGULAR);
+    assert_eq!(desk.run("fix --trf --write fixed.fp t.fp").code, Some(0));
+    assert_eq!(desk.run("check --model tso --trf t.fp").code, Some(1));
+    assert_eq!(desk.run("check --model tso --trf fixed.fp").code, Some(0));
+}
+
+/// A program with run-time errors is not said to be robust, whether there is something to fix or not.
+#[test]
+fn run_time_errors() {
+    golden!(Desk::with(TOO_SHORT).run("fix t.fp").all());
+    let run = Desk::with(TOO_SHORT).run("fix --json t.fp");
+    let object: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert!(
+        object["error"].as_str().is_some_and(|why| why.contains("run-time errors")),
+        "{object}"
+    );
+}
+
+#[test]
+fn limits() {
+    golden!(Desk::with(SB).run("fix --limit-states 3 t.fp").all());
+}
