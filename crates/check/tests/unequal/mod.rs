@@ -7,8 +7,8 @@
 use model::expr::Binary;
 use model::random::Generator;
 use model::{
-    Edge, Expr, Instr, Loc, Location, LocationKind, Pc, Place, Program, ReadMode, Reg, Step,
-    Thread, Update, Value, WriteMode,
+    Edge, Expr, FenceMode, Instr, Loc, Location, LocationKind, Pc, Place, Program, ReadMode, Reg,
+    Step, Thread, Update, Value, WriteMode,
 };
 
 /// What was made uneven.
@@ -126,4 +126,30 @@ pub fn with_observer(program: &mut Program, values: [Value; 2]) {
             .map(|(k, instr)| Step { instr, next: Pc::from((k + 1).min(4)), origin })
             .collect(),
     });
+}
+
+/// Makes the first two threads of `program` store to one location and load another, each from where the
+/// other stores, with values and perhaps a fence as `seed` says.
+pub fn as_store_buffering(program: &mut Program, seed: u64) {
+    let mut random = Generator { state: seed ^ 0x1405_7b7e_f767_814f };
+    let max = program.domain.max as usize;
+    for (t, thread) in program.threads.iter_mut().enumerate().take(2) {
+        let origin = thread.code[0].origin;
+        let (own, other) = (Loc(t as u32 % 2), Loc(1 - t as u32 % 2));
+        let value = Expr::Const(random.below(max + 1) as i32);
+        let place = Place::location(own);
+        let mut instrs = vec![Instr::Store { place, value, mode: WriteMode::Rlx }];
+        if random.below(4) == 0 {
+            instrs.push(Instr::Fence(FenceMode::Sc));
+        }
+        let place = Place::location(other);
+        instrs.push(Instr::Load { dst: Reg(0), place, mode: ReadMode::Rlx });
+        instrs.push(Instr::Halt);
+        let end = instrs.len() - 1;
+        let steps = instrs.into_iter().enumerate();
+        thread.code = steps
+            .map(|(k, instr)| Step { instr, next: Pc::from((k + 1).min(end)), origin })
+            .collect();
+        thread.entry = Pc(0);
+    }
 }
