@@ -2,7 +2,7 @@
 
 use check::robustness::store_atomic::model::AttackSearch;
 use check::robustness::store_atomic::{
-    Machine, Method, Refusal, Settings, Verdict, check, compile,
+    Machine, Method, Refusal, Settings, Verdict, Why, check, compile,
 };
 use search::Limits;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,32 @@ fn runaway_values_are_undecided() {
     let source = lang::trencher::parse("t.txt", text).expect("a good program");
     let outcome = check(&source.program, Machine::Tso, &Settings::default(), &|_| {})
         .expect("can be checked");
-    let Verdict::Undecided(why) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
-    assert!(why.to_string().contains("out of range"), "{why}");
+    assert_eq!(outcome.verdict, Verdict::Undecided(Why::Faulty));
+    let [faulty] = outcome.faults.as_slice() else { panic!("{:?}", outcome.faults) };
+    assert!(faulty.fault.to_string().contains("out of range"), "{}", faulty.fault);
+    assert_eq!(
+        source.snippet(source.span(source.program.step(faulty.tid, faulty.pc).origin)),
+        "transition p q write + r 1 0"
+    );
+}
+
+/// Equal threads whose registers are negative: their interleavings are explored with symmetry.
+#[test]
+fn negative_values_of_equal_threads() {
+    use check::robustness::store_atomic::safety::{self, Question};
+    let thread = |name: &str| {
+        format!(
+            "thread {name} initial q transition q p read r 0 transition p s local r - r 1
+             transition s u read t 1 transition u v write r 0 end\n"
+        )
+    };
+    let text = format!("{}{}", thread("a"), thread("b"));
+    let source = lang::trencher::parse("t.txt", &text).expect("a good program");
+    let interleavings = check::Settings::default();
+    let question = Question::Robust(Machine::Tso);
+    let checked =
+        safety::check(&source.program, question, &Settings::default(), &interleavings, &|_| {})
+            .expect("can be checked");
+    assert!(checked.interleavings.faults.is_empty());
+    assert_eq!(checked.interleavings.answers[0].1.name(), "holds");
 }

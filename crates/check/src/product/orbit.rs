@@ -105,7 +105,7 @@ impl<M: Memory> Product<'_, M> {
         let mut key = u64::from(orbit.pcs[pc.index()]);
         for (value, rank) in self.regs(world, tid).iter().zip(&orbit.registers[pc.index()]) {
             if let Some(rank) = rank {
-                key = key.wrapping_add((*value as u64 + 1).wrapping_mul(*rank));
+                key = key.wrapping_add((*value as u64).wrapping_add(1).wrapping_mul(*rank));
             }
         }
         key
