@@ -3,7 +3,7 @@
 use crate::faces::FaceArgs;
 use crate::{help, quantity};
 use check::robustness::store_atomic::{self, Machine, Method};
-use check::{Extent, Model, Reductions, Settings};
+use check::{DoubleCheck, Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use model::memory::rc20::columns::Track;
 use search::{Limits, Order};
@@ -185,6 +185,13 @@ pub struct SearchArgs {
     /// Stale values to tell apart
     #[arg(long, value_enum, default_value_t = TrackName::Critical, value_name = "VALUES")]
     pub track: TrackName,
+    /// Check again without reductions, however long it takes, and compare [default: if that takes
+    /// next to no time]
+    #[arg(long)]
+    pub double_check: bool,
+    /// Never check again without reductions
+    #[arg(long, conflicts_with = "double_check")]
+    pub no_double_check: bool,
 }
 
 /// What to print.
@@ -500,6 +507,11 @@ impl Check {
             track: match self.search.track {
                 TrackName::Critical => Track::Critical,
                 TrackName::All => Track::All,
+            },
+            double_check: match (self.search.double_check, self.search.no_double_check) {
+                (true, _) => DoubleCheck::Always,
+                (_, true) => DoubleCheck::Never,
+                _ => DoubleCheck::IfSmall,
             },
             order: match self.search.search {
                 SearchName::Bfs => Order::Breadth,

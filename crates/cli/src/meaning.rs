@@ -83,6 +83,8 @@ const TABLES: &[Table] = &[
             // Only monitors make states larger and smaller.
             value("reduce", "subsume", STALE),
             option("track", STALE),
+            option("double_check", MODELS),
+            option("no_double_check", MODELS),
             option("json", MODELS),
             option("details", MODELS),
             option("quiet", MODELS),
