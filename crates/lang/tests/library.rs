@@ -37,6 +37,16 @@ macro_rules! golden {
 }
 
 golden! {
+    sc_in_specification: format!(
+        "{}{}{CLIENT}",
+        SPEC.replace("x.store(v, rel)", "x.store(v, sc)").replace("x.load(acq)", "CAS(x, 0, 0, seq_cst, rel, sc)"),
+        good_library()
+    );
+    sc_fence_in_specification: format!(
+        "{}{}{CLIENT}",
+        SPEC.replace("x.store(v, rel);", "x.store(v, rel); fence(seq_cst); fence;"),
+        good_library()
+    );
     library_touches_client: format!(
         "{SPEC}{}{CLIENT}",
         library("method put(v) { c.store(v, rlx); return(); }\n  method get() { return(0); }")
@@ -137,4 +147,14 @@ fn spaces() {
     assert!(!project.pairs[0].one_space);
     assert_eq!(project.spaces, ["client", "cell"]);
     assert_eq!(project.pairs[0].implementation.system.spaces, 2);
+}
+
+/// `sc` is safe where more behaviours make a verdict worse: in the library and in clients.
+#[test]
+fn sc_in_library_and_client() {
+    let text = format!("{SPEC}{}{CLIENT}", good_library());
+    let text = text
+        .replace("x.store(v, rlx)", "x.store(v, sc)")
+        .replace("c.store(r, rlx)", "c.store(r, sc)");
+    assert!(read(&text).is_ok(), "{text}");
 }

@@ -74,6 +74,7 @@ impl<'a> Parser<'a, '_> {
         let mut component =
             Component { kind, name, implements, variables: Vec::new(), methods: Vec::new() };
         let open = self.expect(Kind::OpenBrace)?;
+        self.specifies = kind == ComponentKind::Spec;
         while self.kind() != Kind::CloseBrace {
             if self.at_keyword("method") {
                 let method = self.method_item()?;
@@ -85,6 +86,7 @@ impl<'a> Parser<'a, '_> {
                 return self.no_start(&["a declaration", "a method", "`}`"], None);
             }
         }
+        self.specifies = false;
         self.advance();
         Ok(component)
     }

@@ -65,6 +65,8 @@ struct Parser<'a, 's> {
     gave_up: bool,
     /// Are there methods to call? Only where there are libraries.
     calls: bool,
+    /// Is this the inside of a specification?
+    specifies: bool,
 }
 
 impl<'a, 's> Parser<'a, 's> {
@@ -78,6 +80,7 @@ impl<'a, 's> Parser<'a, 's> {
             nesting: 0,
             gave_up: false,
             calls,
+            specifies: false,
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Parse, Parser, one_of};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
+use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Cas, Expr, Modes, Name, Place, Rmw, StatementKind};
 use model::{FenceMode, ReadMode, WriteMode};
@@ -337,11 +338,14 @@ impl<'a> Parser<'a, '_> {
             return self.unexpected(&[&format!("the mode of {what}")]);
         }
         let word = self.word();
+        let span = self.span();
         if let Some(mode) = lookup(table, word) {
             self.advance();
+            if self.specifies && matches!(word, "sc" | "seq_cst") {
+                self.sink.push(sc_in_specification(word, span));
+            }
             return Ok(mode);
         }
-        let span = self.span();
         let label = format!("expected {which}");
         let error =
             Diagnostic::error(codes::MODE, format!("`{}` is not a mode of {what}", short(word)))
@@ -358,6 +362,19 @@ impl<'a> Parser<'a, '_> {
             None => error,
         })
     }
+}
+
+/// The model of libraries has no order of all `sc` accesses: it reads `sc` as `acq` and `rel`. That lets a
+/// library do more than it can, which is safe. A specification that can do more than its author
+/// means would let libraries pass that do not do what it says.
+fn sc_in_specification(word: &str, span: Span) -> Diagnostic {
+    let message = format!("a specification cannot promise `{word}`");
+    Diagnostic::error(codes::UNSUPPORTED, message)
+        .with_label(span, "the model of libraries has no order of all `sc` accesses")
+        .with_help(
+            "say what clients may rely on with `acq`, `rel`, `acquire(l)`, `release(l)` or \
+             `fence(upd)`; a library may use `sc`, which is taken for `acq` and `rel`",
+        )
 }
 
 /// May a third mode follow, that of a failing CAS?
