@@ -78,6 +78,7 @@ fn answer(
         on_demand: !args.no_reduction,
         own_space: pair.own_space,
         literal: args.literal || question == Question::Client,
+        ..Settings::default()
     };
     let first = match (question, &pair.client) {
         (Question::Client, Some(client)) => client,
@@ -85,6 +86,7 @@ fn answer(
     };
     let start = Instant::now();
     let mut said = Instant::now();
+    let mut stopped_by = "";
     let shows = io::stderr().is_terminal() && !args.quiet && !args.json;
     let answer = refines(&first.system, &pair.specification.system, &settings, &mut |so_far| {
         if shows && said.elapsed() > Duration::from_millis(500) {
@@ -92,13 +94,18 @@ fn answer(
             let Statistics { pairs, bytes, .. } = so_far;
             let _ = write!(io::stderr(), "\r{pairs} pairs, {} MB ", bytes >> 20);
         }
-        args.limit_time.is_none_or(|limit| start.elapsed() < limit)
-            && args.limit_memory.is_none_or(|limit| so_far.bytes < limit)
+        if args.limit_time.is_some_and(|limit| start.elapsed() >= limit) {
+            stopped_by = "the time limit was reached";
+        } else if args.limit_memory.is_some_and(|limit| so_far.bytes >= limit) {
+            stopped_by = "the memory limit was reached";
+        }
+        stopped_by.is_empty()
     });
     if shows {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
-    let shown = Refinement { project, pair, question, settings: &settings, answer: &answer };
+    let (settings, answer) = (&settings, &answer);
+    let shown = Refinement { project, pair, question, settings, answer, stopped_by };
     let sheet = shown.sheet(start.elapsed());
     let mut out = io::stdout().lock();
     if args.json {
@@ -115,7 +122,7 @@ fn answer(
         // A program that divides by zero or leaves its arrays is no program to reason about.
         Verdict::Wrong { finding: Finding::Fault { .. }, .. } => Exit::BadInput,
         Verdict::Differs(_) | Verdict::Wrong { .. } => Exit::Violated,
-        Verdict::Undecided => Exit::Undecided,
+        Verdict::Undecided(_) => Exit::Undecided,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use crate::codes;
 use crate::sheet::Sheet;
-use check::refinement::{Answer, Difference, Event, Settings, Statistics, Verdict};
+use check::refinement::{Answer, Difference, Event, Limit, Settings, Side, Statistics, Verdict};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
 use model::memory::prc11::view::Finding;
@@ -36,6 +36,8 @@ pub struct Refinement<'a> {
     pub settings: &'a Settings,
     /// What came of it.
     pub answer: &'a Answer,
+    /// What made the search stop, if something did: "the time limit was reached".
+    pub stopped_by: &'a str,
 }
 
 impl Refinement<'_> {
@@ -44,7 +46,7 @@ impl Refinement<'_> {
         match self.answer.verdict {
             Verdict::Refines => "holds",
             Verdict::Differs(_) | Verdict::Wrong { .. } => "violated",
-            Verdict::Undecided => "undecided",
+            Verdict::Undecided(_) => "undecided",
         }
     }
 
@@ -81,8 +83,9 @@ impl Refinement<'_> {
                 let _ = writeln!(out, "  at {at}, at the end of this run:\n");
                 out.push_str(&self.timeline(run));
             }
-            Verdict::Undecided => {
-                let _ = writeln!(out, "{subject}: undecided, a limit was reached");
+            Verdict::Undecided(limit) => {
+                let _ = writeln!(out, "{subject}: undecided");
+                let _ = writeln!(out, "  {}", self.limit(limit));
                 let _ = writeln!(out, "  asked for {}", self.scope());
             }
         }
@@ -93,13 +96,13 @@ impl Refinement<'_> {
     /// What users look up, if something is wrong.
     pub(crate) fn code(&self) -> Option<&'static str> {
         Some(match (&self.answer.verdict, self.question) {
-            (Verdict::Refines | Verdict::Undecided, _) => return None,
+            (Verdict::Refines | Verdict::Undecided(_), _) => return None,
             (Verdict::Differs(_), Question::Library) => codes::NOT_REFINED,
             (Verdict::Differs(_), Question::Client) => codes::OFF_POLICY,
             (Verdict::Wrong { finding, .. }, _) => match finding {
                 Finding::Race { .. } => codes::RACE,
                 Finding::Assertion { .. } => codes::ASSERTION,
-                Finding::Fault { .. } | Finding::TooManyWrites { .. } => codes::FAULT,
+                _ => codes::FAULT,
             },
         })
     }
@@ -303,18 +306,22 @@ impl Refinement<'_> {
     }
 
     pub(crate) fn place(&self, tid: Tid, pc: Pc) -> Option<Span> {
-        let linked = self.subject();
-        let origin = linked.system.program.step(tid, pc).origin;
-        linked.spans.get(origin.index()).copied()
+        place_in(self.subject(), tid, pc)
     }
 
     pub(crate) fn wrong(&self, finding: &Finding) -> (String, String) {
+        self.wrong_in(self.subject(), finding)
+    }
+
+    /// What is wrong in one of the programs, and where.
+    fn wrong_in(&self, linked: &Linked, finding: &Finding) -> (String, String) {
+        let program = &linked.system.program;
         let at = |tid: Tid, pc: Pc| {
-            let line = self.place(tid, pc).map_or(String::new(), |span| self.project.line(span));
-            format!("{line} (thread {})", self.thread(tid))
+            let line =
+                place_in(linked, tid, pc).map_or(String::new(), |span| self.project.line(span));
+            format!("{line} (thread {})", program.threads[tid.index()].display_name())
         };
-        let location =
-            |loc: model::Loc| self.subject().system.program.locations[loc.index()].display_name();
+        let location = |loc: model::Loc| program.locations[loc.index()].display_name();
         match *finding {
             Finding::Race { tid, pc, loc } => {
                 (format!("a race on `{}`", location(loc)), at(tid, pc))
@@ -322,7 +329,42 @@ impl Refinement<'_> {
             Finding::Assertion { tid, pc } => ("an assertion fails".to_string(), at(tid, pc)),
             Finding::Fault { tid, pc, fault } => (fault.to_string(), at(tid, pc)),
             Finding::TooManyWrites { tid, pc, loc } => {
-                (format!("too many writes to `{}` pile up", location(loc)), at(tid, pc))
+                let writes = self.settings.writes;
+                let what = format!("more than {writes} writes to `{}` pile up", location(loc));
+                (what, at(tid, pc))
+            }
+            Finding::TooManySteps { tid, pc } => {
+                ("a loop without accesses takes too many steps".to_string(), at(tid, pc))
+            }
+        }
+    }
+
+    /// Why there is no answer, in a sentence.
+    pub(crate) fn limit(&self, limit: &Limit) -> String {
+        let (first, second) = match self.question {
+            Question::Library => ("library", "specification"),
+            Question::Client => ("client", "policy"),
+        };
+        let name = |side: &Side| match side {
+            Side::First => first,
+            Side::Second => second,
+        };
+        match limit {
+            Limit::Stopped => self.stopped_by.to_string(),
+            Limit::TooLarge(side) => format!(
+                "the {} with its client has more threads or variables than can be handled",
+                name(side)
+            ),
+            Limit::Reached(Side::First, finding) => {
+                let (what, at) = self.wrong(finding);
+                format!("not all of the {first} was looked at: {what}, at {at}")
+            }
+            Limit::Reached(Side::Second, finding) => {
+                let (what, at) = self.wrong_in(&self.pair.specification, finding);
+                format!(
+                    "the {second} could not follow as far as it was looked at, but there is more to it: \
+                     {what}, at {at}"
+                )
             }
         }
     }
@@ -436,7 +478,7 @@ impl Refinement<'_> {
                 (Some(self.sentences(&difference.run)), Some(instead))
             }
             Verdict::Wrong { run, .. } => (Some(self.sentences(run)), None),
-            Verdict::Refines | Verdict::Undecided => (None, None),
+            Verdict::Refines | Verdict::Undecided(_) => (None, None),
         };
         let mut object = crate::json::lines(sheet).first().map_or(json!({}), |line| json!(line));
         object["library"] = json!({
@@ -461,6 +503,11 @@ impl Refinement<'_> {
         let sentence = |k: usize| run[k].label.as_ref().map(|l| self.sentence(l, &run[..=k]));
         shown.filter_map(sentence).collect()
     }
+}
+
+fn place_in(linked: &Linked, tid: Tid, pc: Pc) -> Option<Span> {
+    let origin = linked.system.program.step(tid, pc).origin;
+    linked.spans.get(origin.index()).copied()
 }
 
 fn effort(statistics: &Statistics) -> String {

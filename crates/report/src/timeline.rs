@@ -86,7 +86,7 @@ impl Refinement<'_> {
         };
         let (ruling, why) = match &self.answer.verdict {
             Verdict::Refines => (Ruling::Holds, None),
-            Verdict::Undecided => (Ruling::Undecided, Some("a limit was reached".to_string())),
+            Verdict::Undecided(limit) => (Ruling::Undecided, Some(self.limit(limit))),
             Verdict::Wrong { finding: Wrong::Fault { .. }, .. } => {
                 sheet.faults.extend(self.finding());
                 let why = "the program has a run-time error".to_string();
@@ -120,12 +120,12 @@ impl Refinement<'_> {
                 let kind = match finding {
                     Wrong::Race { .. } => Kind::Race,
                     Wrong::Assertion { .. } => Kind::Assertion,
-                    Wrong::Fault { .. } | Wrong::TooManyWrites { .. } => Kind::Fault,
+                    _ => Kind::Fault,
                 };
                 let (what, at) = self.wrong(finding);
                 (kind, format!("{}: {what}", self.subject_name()), format!("At {at}."), run)
             }
-            Verdict::Refines | Verdict::Undecided => return None,
+            Verdict::Refines | Verdict::Undecided(_) => return None,
         };
         let (proof, steps) = self.events(run);
         let last = proof.events.last()?;

@@ -51,7 +51,7 @@
 use super::histories::{Histories, Manner};
 use super::inclusion::{self, Outcome};
 use super::states::States;
-use super::{Answer, Settings, Statistics, Verdict};
+use super::{Answer, Limit, Settings, Statistics, Verdict};
 use model::memory::prc11::System;
 use model::memory::prc11::view::{Machine, Options, Propagation, Step};
 use std::sync::Arc;
@@ -128,8 +128,11 @@ fn follows(
     let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Refines,
-        Outcome::Stopped => Verdict::Undecided,
-        Outcome::Differs { .. } | Outcome::Bad { .. } => return None,
+        Outcome::Stopped => Verdict::Undecided(Limit::Stopped),
+        Outcome::Differs { .. }
+        | Outcome::Bad { .. }
+        | Outcome::ImplementationLimited(_)
+        | Outcome::SpecificationLimited(_) => return None,
     };
     Some(Answer { verdict, literal: !owing, statistics })
 }

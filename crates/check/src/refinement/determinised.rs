@@ -1,9 +1,13 @@
 //! An automaton, determinised as far as it is asked for: the subset construction, on the fly. A set is
-//! closed under silent steps, and leaves out states that others in it outdo ([`Automaton::is_less`]).
+//! closed under silent steps, and leaves out states that others in it outdo ([`Automaton::is_less`]). These
+//! are left out as soon as they are met: what silent steps lead to from there, the others outdo as well.
+//!
+//! A set is *limited* if a limit keeps one of the states met on the way from showing all its steps.
 
-use super::inclusion::{Automaton, SILENT, StateSink, Symbol};
+use super::inclusion::{Asking, Automaton, SILENT, StateSink, Stopped, Symbol};
 use super::states::States;
-use std::collections::HashMap;
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash of one number.
@@ -13,6 +17,10 @@ struct Multiply(u64);
 impl Hasher for Multiply {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
     }
 
     fn write_u64(&mut self, number: u64) {
@@ -25,6 +33,11 @@ impl Hasher for Multiply {
     }
 }
 
+type Hash = BuildHasherDefault<Multiply>;
+
+/// Of the states of a set, by core, those that none outdoes.
+type Best = HashMap<u32, SmallVec<[u32; 4]>, Hash>;
+
 /// The specification, as sets of states.
 pub struct Determinised<'s, B: Automaton> {
     automaton: &'s B,
@@ -35,15 +48,19 @@ pub struct Determinised<'s, B: Automaton> {
     /// Where silent steps lead from each state, once known.
     silent: Vec<Option<Box<[u32]>>>,
     silent_count: u64,
+    /// States that a limit keeps from showing all their steps.
+    limited: HashMap<u32, B::Bad>,
+    /// Sets with such states.
+    limited_sets: HashMap<u32, B::Bad>,
     /// Sets of states, each as its members in ascending order, four bytes each.
     sets: States,
     /// For every set, a bit for each remainder of its members' cores by 64.
     core_marks: Vec<u64>,
     /// Where labels lead from a state, as far as it was asked for: a range of `followers`.
-    followed: HashMap<u64, (u32, u32), BuildHasherDefault<Multiply>>,
+    followed: HashMap<u64, (u32, u32), Hash>,
     followers: Vec<u32>,
     /// Which of two sets can do all that the other can, as far as it was asked for.
-    outdone: HashMap<u64, bool, BuildHasherDefault<Multiply>>,
+    outdone: HashMap<u64, bool, Hash>,
     /// For every set, where labels lead, as far as it was asked for.
     after: Vec<Vec<(Symbol, Option<u32>)>>,
     after_count: u64,
@@ -60,6 +77,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             cores: States::default(),
             silent: Vec::new(),
             silent_count: 0,
+            limited: HashMap::new(),
+            limited_sets: HashMap::new(),
             sets: States::default(),
             core_marks: Vec::new(),
             followed: HashMap::default(),
@@ -72,11 +91,14 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// The set of initial states.
-    pub fn start(&mut self) -> u32 {
-        let mut found: Vec<Box<[u8]>> = Vec::new();
-        self.automaton.initial(&mut |state, _| found.push(state.into()));
-        let members = found.iter().map(|state| self.number(state)).collect();
-        self.set(members)
+    pub(super) fn start(&mut self, asking: &mut Asking) -> Result<u32, Stopped> {
+        let members = self.numbers_of(None, |automaton, _, sink| automaton.initial(sink));
+        self.set(members, asking)
+    }
+
+    /// What keeps a set from showing all its steps, if something does.
+    pub(super) fn limit(&self, set: u32) -> Option<&B::Bad> {
+        self.limited_sets.get(&set)
     }
 
     /// How many states were met, how many sets, and how large the largest is.
@@ -95,18 +117,35 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// The set of these states and those that silent steps lead to.
-    fn set(&mut self, mut members: Vec<u32>) -> u32 {
-        members.sort_unstable();
-        members.dedup();
-        let mut seen: std::collections::HashSet<u32> = members.iter().copied().collect();
-        let mut at = 0;
-        while at < members.len() {
-            self.expand(members[at]);
-            let next = self.silent[members[at] as usize].as_deref().unwrap_or_default();
-            members.extend(next.iter().filter(|&&id| seen.insert(id)));
+    fn set(&mut self, start: Vec<u32>, asking: &mut Asking) -> Result<u32, Stopped> {
+        let mut seen: HashSet<u32, Hash> = start.iter().copied().collect();
+        let mut open = start;
+        let mut best = Best::default();
+        open.retain(|&id| self.compete(&mut best, id));
+        let mut limit = None;
+        let (mut at, bytes) = (0, self.memory());
+        while at < open.len() {
+            let id = open[at];
             at += 1;
+            if at.is_multiple_of(1 << 7) {
+                let own = (seen.len() * 16 + open.len() * 4) as u64;
+                asking.go_on(self.states.len() as u64, self.memory() + own - bytes)?;
+            }
+            if !best[&self.core_of[id as usize]].contains(&id) {
+                continue;
+            }
+            self.expand(id);
+            if limit.is_none() {
+                limit = self.limited.get(&id).cloned();
+            }
+            let next = self.silent[id as usize].as_deref().unwrap_or_default();
+            for &id in next {
+                if seen.insert(id) && self.compete(&mut best, id) {
+                    open.push(id);
+                }
+            }
         }
-        self.leave_out_outdone(&mut members);
+        let mut members: Vec<u32> = best.into_values().flatten().collect();
         members.sort_unstable();
         self.largest = self.largest.max(members.len());
         let bytes: Vec<u8> = members.iter().flat_map(|id| id.to_le_bytes()).collect();
@@ -116,31 +155,24 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             self.core_marks.push(members.iter().fold(0, |marks, id| marks | mark(id)));
             self.after.push(Vec::new());
         }
-        set
+        if let Some(limit) = limit {
+            self.limited_sets.insert(set, limit);
+        }
+        Ok(set)
     }
 
-    /// Removes states that others can do all of.
-    fn leave_out_outdone(&self, members: &mut Vec<u32>) {
-        let core = |id: &u32| self.core_of[*id as usize];
-        members.sort_unstable_by_key(|id| (core(id), *id));
-        let mut kept: Vec<u32> = Vec::with_capacity(members.len());
-        for group in members.chunk_by(|a, b| core(a) == core(b)) {
-            let start = kept.len();
-            for &id in group {
-                let state = self.states.get(id);
-                let less = |a: &[u8], b: &[u8]| self.automaton.is_less(a, b);
-                if kept[start..].iter().any(|&other| less(self.states.get(other), state)) {
-                    continue;
-                }
-                let mut at = 0;
-                kept.retain(|&other| {
-                    at += 1;
-                    at <= start || !less(state, self.states.get(other))
-                });
-                kept.push(id);
-            }
+    /// Adds a state to those that none outdoes, in place of those that it outdoes; `false` if one
+    /// outdoes it.
+    fn compete(&self, best: &mut Best, id: u32) -> bool {
+        let others = best.entry(self.core_of[id as usize]).or_default();
+        let state = self.states.get(id);
+        let less = |a: &[u8], b: &[u8]| self.automaton.is_less(a, b);
+        if others.iter().any(|&other| less(self.states.get(other), state)) {
+            return false;
         }
-        *members = kept;
+        others.retain(|other| !less(state, self.states.get(*other)));
+        others.push(id);
+        true
     }
 
     /// Finds out where silent steps lead.
@@ -148,24 +180,36 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         if self.silent[id as usize].is_some() {
             return;
         }
-        let found = self.numbers_of(id, |automaton, state, sink| automaton.silent(state, sink));
+        let found =
+            self.numbers_of(Some(id), |automaton, state, sink| automaton.silent(state, sink));
         self.silent_count += found.len() as u64;
         self.silent[id as usize] = Some(found.into());
     }
 
-    /// The numbers of the states that some steps from a state lead to.
-    fn numbers_of(&mut self, id: u32, steps: impl FnOnce(&B, &[u8], StateSink)) -> Vec<u32> {
+    /// The numbers of the states that some steps from a state lead to, or from nowhere.
+    fn numbers_of(
+        &mut self,
+        from: Option<u32>,
+        steps: impl FnOnce(&B, &[u8], StateSink<B::Bad>),
+    ) -> Vec<u32> {
         let mut bytes: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
-        steps(self.automaton, self.states.get(id), &mut |state| {
+        let mut ends: Vec<(usize, Option<B::Bad>)> = Vec::new();
+        let state = from.map_or(&[][..], |id| self.states.get(id));
+        steps(self.automaton, state, &mut |state, bad| {
             bytes.extend_from_slice(state);
-            ends.push(bytes.len());
+            ends.push((bytes.len(), bad.filter(B::is_limit)));
         });
         let mut found: Vec<u32> = Vec::with_capacity(ends.len());
         let mut start = 0;
-        for end in ends {
-            found.push(self.number(&bytes[start..end]));
+        for (end, limit) in ends {
+            let id = self.number(&bytes[start..end]);
+            found.push(id);
             start = end;
+            if let Some(limit) = limit {
+                self.limited.insert(id, limit.clone());
+                // A step that was not taken is one from a state to itself.
+                from.map(|from| self.limited.insert(from, limit));
+            }
         }
         found.sort_unstable();
         found.dedup();
@@ -183,7 +227,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         if let Some(&known) = self.followed.get(&key) {
             return known;
         }
-        let found = self.numbers_of(id, |automaton, state, sink| {
+        let found = self.numbers_of(Some(id), |automaton, state, sink| {
             automaton.follow(state, symbol, sink);
         });
         let start = self.followers.len() as u32;
@@ -194,9 +238,14 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// Where a label leads from a set; `None` if nowhere.
-    pub fn after(&mut self, set: u32, symbol: Symbol) -> Option<u32> {
+    pub(super) fn after(
+        &mut self,
+        set: u32,
+        symbol: Symbol,
+        asking: &mut Asking,
+    ) -> Result<Option<u32>, Stopped> {
         if let Some((_, known)) = self.after[set as usize].iter().find(|(s, _)| *s == symbol) {
-            return *known;
+            return Ok(*known);
         }
         let members: Vec<u32> = self.members(set).collect();
         let mut next = Vec::new();
@@ -204,10 +253,12 @@ impl<'s, B: Automaton> Determinised<'s, B> {
             let (start, end) = self.follow(id, symbol);
             next.extend_from_slice(&self.followers[start as usize..end as usize]);
         }
-        let next = (!next.is_empty()).then(|| self.set(next));
+        next.sort_unstable();
+        next.dedup();
+        let next = if next.is_empty() { None } else { Some(self.set(next, asking)?) };
         self.after[set as usize].push((symbol, next));
         self.after_count += 1;
-        next
+        Ok(next)
     }
 
     /// The labels that lead somewhere.

@@ -3,7 +3,7 @@
 use super::Event;
 use super::Settings;
 use super::early::Ahead;
-use super::inclusion::{Automaton, Run, SILENT, StartSink, StateSink, StepSink, Symbol, Word};
+use super::inclusion::{Automaton, Run, SILENT, StateSink, StepSink, Symbol, Word};
 use model::Tid;
 use model::memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
 use model::memory::prc11::{Label, Space, System};
@@ -89,14 +89,14 @@ impl Histories {
         manner: Manner,
         alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
-        let Settings { pending, reduce, history_only, own_space, .. } = *settings;
+        let Settings { pending, reduce, history_only, own_space, writes, .. } = *settings;
         let (threads, spaces) = (system.program.threads.len(), system.spaces);
         let propagation = match manner {
             Manner::OnDemand => Propagation::OnDemand,
             Manner::Following { owing: true } => Propagation::Owed,
             _ => Propagation::AnyTime,
         };
-        let options = Options { pending, keep_registers: false, reduce, propagation };
+        let options = Options { pending, keep_registers: false, reduce, propagation, writes };
         let machine = Machine::new(system.clone(), options)?;
         let alphabet = Arc::clone(alphabet);
         Some(Histories {
@@ -211,7 +211,13 @@ impl Histories {
     }
 
     /// Hands over the steps of a thread itself that show this label, or none, for one that follows.
-    fn following(&self, state: &State, tid: Tid, wanted: Option<(&Label, &[u8])>, sink: StateSink) {
+    fn following(
+        &self,
+        state: &State,
+        tid: Tid,
+        wanted: Option<(&Label, &[u8])>,
+        sink: StateSink<Finding>,
+    ) {
         let mut bytes = Vec::new();
         self.machine.moves(state, tid, &mut |step| {
             let carries_no_more = |limit: &[u8]| {
@@ -225,7 +231,7 @@ impl Histories {
             if is_wanted {
                 bytes.clear();
                 self.machine.pack(&step.state, &mut bytes);
-                sink(&bytes);
+                sink(&bytes, step.finding);
             }
         });
     }
@@ -252,6 +258,10 @@ struct From<'b> {
 impl Automaton for Histories {
     type Bad = Finding;
 
+    fn is_limit(finding: &Finding) -> bool {
+        finding.is_limit()
+    }
+
     fn core_length(&self, state: &[u8]) -> usize {
         if self.reduce { Machine::core_length(state) } else { state.len() }
     }
@@ -267,7 +277,7 @@ impl Automaton for Histories {
         a_ahead == b_ahead && self.machine.is_less(a, b)
     }
 
-    fn initial(&self, sink: StartSink<Finding>) {
+    fn initial(&self, sink: StateSink<Finding>) {
         let step = self.machine.initial();
         let mut bytes = Vec::new();
         self.machine.pack(&step.state, &mut bytes);
@@ -291,21 +301,21 @@ impl Automaton for Histories {
         });
     }
 
-    fn silent(&self, state: &[u8], sink: StateSink) {
+    fn silent(&self, state: &[u8], sink: StateSink<Finding>) {
         let from = self.from(state);
         for tid in self.tids() {
             match self.manner {
                 Manner::Following { .. } => self.following(&from.state, tid, None, sink),
-                _ => self.steps_of(&from, tid, &mut |word, state, _| {
+                _ => self.steps_of(&from, tid, &mut |word, state, finding| {
                     if word == [SILENT; 2] {
-                        sink(state);
+                        sink(state, finding);
                     }
                 }),
             }
         }
     }
 
-    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink) {
+    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink<Finding>) {
         let from = self.from(state);
         let shown = Alphabet::of(&self.alphabet).shown(symbol).clone();
         let (label, carried) = match shown {
@@ -314,7 +324,7 @@ impl Automaton for Histories {
                 if let Some(next) = self.machine.after_arrivals(&from.state, &arrivals) {
                     let mut bytes = Vec::new();
                     self.machine.pack(&next, &mut bytes);
-                    sink(&bytes);
+                    sink(&bytes, None);
                 }
                 return;
             }
@@ -327,9 +337,9 @@ impl Automaton for Histories {
             Manner::Following { .. } => {
                 self.following(&from.state, tid, Some((&label, &carried)), sink)
             }
-            _ => self.steps_of(&from, tid, &mut |word, state, _| {
+            _ => self.steps_of(&from, tid, &mut |word, state, finding| {
                 if word == [symbol, SILENT] {
-                    sink(state);
+                    sink(state, finding);
                 }
             }),
         }

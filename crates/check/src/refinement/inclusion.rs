@@ -15,6 +15,12 @@
 //! states; and of the specification's states, those can be left out of a set that others in it outdo
 //! (Abdulla, Chen, Holík, Mayr and Vojnar, TACAS 2010).
 //!
+//! An automaton may be known in part only: a limit keeps some of its states from showing all their steps
+//! ([`Automaton::is_limit`]). Words of the implementation that are not looked at may be none of the
+//! specification; and where the specification cannot follow, it might if more of it were known. So the answer
+//! is "included" only if all of the implementation was seen, and "differs" only if all of the
+//! specification's states along the word were. Otherwise it is "limited", and says by what.
+//!
 //! Silent steps cost nothing, labels one: the search goes by length of the word, so the word it
 //! reports is a shortest one, also with pruning: a pair is pruned only by one that was reached by a
 //! word no longer.
@@ -34,40 +40,42 @@ pub const SILENT: Symbol = 0;
 /// What a step shows: at most two labels, one after the other, with [`SILENT`] for none.
 pub type Word = [Symbol; 2];
 
-/// Where an automaton hands its initial state.
-pub type StartSink<'a, B> = &'a mut dyn FnMut(&[u8], Option<B>);
-
 /// Where an automaton hands its steps: label, state, and what is wrong.
 pub type StepSink<'a, B> = &'a mut dyn FnMut(Word, &[u8], Option<B>);
 
-/// Where an automaton hands states.
-pub type StateSink<'a> = &'a mut dyn FnMut(&[u8]);
+/// Where an automaton hands states, and what is wrong.
+pub type StateSink<'a, B> = &'a mut dyn FnMut(&[u8], Option<B>);
 
 /// An automaton whose states are byte strings.
 pub trait Automaton: Sync {
     /// Something that should not happen in a step.
     type Bad: Clone + Eq + Hash + Send;
 
+    /// Is nothing wrong, but there is more to the automaton than the step shows, because of a limit?
+    fn is_limit(_: &Self::Bad) -> bool {
+        false
+    }
+
     /// Hands the initial state to `sink`.
-    fn initial(&self, sink: StartSink<Self::Bad>);
+    fn initial(&self, sink: StateSink<Self::Bad>);
 
     /// Hands every step from a state to `sink`.
     fn steps(&self, state: &[u8], sink: StepSink<Self::Bad>);
 
     /// Hands over where silent steps lead from a state.
-    fn silent(&self, state: &[u8], sink: StateSink) {
-        self.steps(state, &mut |word, state, _| {
+    fn silent(&self, state: &[u8], sink: StateSink<Self::Bad>) {
+        self.steps(state, &mut |word, state, bad| {
             if word == [SILENT; 2] {
-                sink(state);
+                sink(state, bad);
             }
         });
     }
 
     /// Hands over where steps that show this label and no more lead from a state.
-    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink) {
-        self.steps(state, &mut |word, state, _| {
+    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink<Self::Bad>) {
+        self.steps(state, &mut |word, state, bad| {
             if word == [symbol, SILENT] {
-                sink(state);
+                sink(state, bad);
             }
         });
     }
@@ -82,6 +90,26 @@ pub trait Automaton: Sync {
     /// there?
     fn is_less(&self, a: &[u8], b: &[u8]) -> bool {
         a == b
+    }
+}
+
+/// The caller asked to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
+/// Asks the caller whether to go on, in the middle of determinising.
+pub(super) struct Asking<'a> {
+    /// How much work it was before.
+    so_far: Statistics,
+    go_on: &'a mut dyn FnMut(&Statistics) -> bool,
+}
+
+impl Asking<'_> {
+    /// With so many states of the specification, and bytes in use since the question was set up.
+    pub(super) fn go_on(&mut self, specification: u64, more: u64) -> Result<(), Stopped> {
+        let bytes = self.so_far.bytes + more;
+        let so_far = Statistics { specification, bytes, ..self.so_far };
+        if (self.go_on)(&so_far) { Ok(()) } else { Err(Stopped) }
     }
 }
 
@@ -122,7 +150,7 @@ impl Run {
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome<B> {
+pub enum Outcome<A, B> {
     /// Every word is one of the specification.
     Included,
     /// The run's word is not, but without its last step it is.
@@ -135,10 +163,14 @@ pub enum Outcome<B> {
     /// Something should not happen, and does at the end of this run.
     Bad {
         /// What.
-        bad: B,
+        bad: A,
         /// How.
         run: Run,
     },
+    /// All that was seen of the implementation is included, but a limit hid the rest.
+    ImplementationLimited(A),
+    /// A word could not be followed by the specification as far as a limit showed it.
+    SpecificationLimited(B),
     /// The caller asked to stop.
     Stopped,
 }
@@ -148,7 +180,7 @@ pub fn compare<A: Automaton, B: Automaton>(
     implementation: &A,
     specification: &B,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> (Outcome<A::Bad>, Statistics) {
+) -> (Outcome<A::Bad, B::Bad>, Statistics) {
     let mut search = Search {
         cores: States::default(),
         kept: Vec::new(),
@@ -157,6 +189,7 @@ pub fn compare<A: Automaton, B: Automaton>(
         pairs: Vec::new(),
         open: Default::default(),
         live: 0,
+        unfollowed: None,
         spec: Determinised::new(specification),
     };
     let outcome = search.run(implementation, go_on);
@@ -193,6 +226,8 @@ struct Search<'s, B: Automaton> {
     /// By how many labels more lead there, pairs whose steps are to be looked at.
     open: [VecDeque<u32>; 3],
     live: u64,
+    /// What limited the specification where it could not follow.
+    unfollowed: Option<B::Bad>,
     spec: Determinised<'s, B>,
 }
 
@@ -201,13 +236,20 @@ impl<B: Automaton> Search<'_, B> {
         &mut self,
         implementation: &A,
         go_on: &mut dyn FnMut(&Statistics) -> bool,
-    ) -> Outcome<A::Bad> {
+    ) -> Outcome<A::Bad, B::Bad> {
         let mut first = None;
+        let mut limit = None;
         let mut starts: Vec<Box<[u8]>> = Vec::new();
-        let start = self.spec.start();
+        let so_far = self.statistics();
+        let Ok(start) = self.spec.start(&mut Asking { so_far, go_on }) else {
+            return Outcome::Stopped;
+        };
         implementation.initial(&mut |state, bad| {
             starts.push(Box::from(state));
-            first = first.take().or(bad);
+            match bad {
+                Some(bad) if A::is_limit(&bad) => limit = limit.take().or(Some(bad)),
+                bad => first = first.take().or(bad),
+            }
         });
         for state in starts {
             self.reach(implementation, &state, start, NONE, [SILENT; 2]);
@@ -233,7 +275,11 @@ impl<B: Automaton> Search<'_, B> {
                 } else if !self.open[0].is_empty() {
                     find_steps(implementation, self.next_batch())
                 } else if self.open.iter().all(VecDeque::is_empty) {
-                    return Outcome::Included;
+                    return match (limit, self.unfollowed.take()) {
+                        (_, Some(bad)) => Outcome::SpecificationLimited(bad),
+                        (Some(bad), None) => Outcome::ImplementationLimited(bad),
+                        (None, None) => Outcome::Included,
+                    };
                 } else {
                     self.open.rotate_left(1);
                     continue;
@@ -243,10 +289,12 @@ impl<B: Automaton> Search<'_, B> {
                         continue;
                     }
                     explored += 1;
-                    if explored.is_multiple_of(1 << 12) && !go_on(&self.statistics()) {
+                    if explored.is_multiple_of(1 << 8) && !go_on(&self.statistics()) {
                         return Outcome::Stopped;
                     }
-                    if let Some(outcome) = self.take_steps(implementation, at, &steps) {
+                    let limits = steps.iter().filter_map(|(_, _, bad)| bad.as_ref());
+                    limit = limit.or_else(|| limits.filter(|bad| A::is_limit(bad)).next().cloned());
+                    if let Some(outcome) = self.take_steps(implementation, at, &steps, go_on) {
                         return outcome;
                     }
                 }
@@ -268,28 +316,65 @@ impl<B: Automaton> Search<'_, B> {
         implementation: &A,
         at: u32,
         steps: &Steps<A::Bad>,
-    ) -> Option<Outcome<A::Bad>> {
+        go_on: &mut dyn FnMut(&Statistics) -> bool,
+    ) -> Option<Outcome<A::Bad, B::Bad>> {
         let set = self.pairs[at as usize].set;
         let mut reached = Vec::new();
         for (word, state, bad) in steps.iter() {
-            let mut shown = word.into_iter().filter(|&symbol| symbol != SILENT);
-            let after = shown.try_fold(set, |set, symbol| self.spec.after(set, symbol).ok_or(set));
-            let last_set = match (after, bad) {
-                (Ok(set), None) => {
-                    reached.push((word, state, set));
+            let bad = bad.as_ref().filter(|bad| !A::is_limit(bad));
+            let mut sets = vec![set];
+            for symbol in word.into_iter().filter(|&symbol| symbol != SILENT) {
+                let so_far = self.statistics();
+                let last = sets[sets.len() - 1];
+                match self.spec.after(last, symbol, &mut Asking { so_far, go_on }) {
+                    Ok(Some(next)) => sets.push(next),
+                    Ok(None) => sets.push(NONE),
+                    Err(Stopped) => return Some(Outcome::Stopped),
+                }
+                if sets.last() == Some(&NONE) {
+                    break;
+                }
+            }
+            let follows = sets.last() != Some(&NONE);
+            if bad.is_none() && follows {
+                reached.push((word, state, sets[sets.len() - 1]));
+                continue;
+            }
+            if bad.is_none() {
+                sets.pop();
+                if let Some(limit) = self.limit_on_the_way(at, &sets) {
+                    self.unfollowed.get_or_insert(limit);
                     continue;
                 }
-                (Ok(set) | Err(set), _) => set,
-            };
+            }
             let mut run = self.trace(at);
             run.steps.push((word, state.into()));
             return Some(match bad {
                 Some(bad) => Outcome::Bad { bad: bad.clone(), run },
-                None => Outcome::Differs { run, instead: self.spec.labels(last_set) },
+                None => {
+                    let instead = self.spec.labels(sets[sets.len() - 1]);
+                    Outcome::Differs { run, instead }
+                }
             });
         }
         for (word, state, set) in reached {
             self.reach(implementation, state, set, at, word);
+        }
+        None
+    }
+
+    /// What limited the specification along the word that leads to a pair, or in these sets after it.
+    fn limit_on_the_way(&self, mut at: u32, after: &[u32]) -> Option<B::Bad> {
+        let found = after.iter().find_map(|&set| self.spec.limit(set));
+        if found.is_some() {
+            return found.cloned();
+        }
+        while at != NONE {
+            let pair = self.pairs[at as usize];
+            if let Some(limit) = self.spec.limit(pair.set) {
+                return Some(limit.clone());
+            }
+            at = pair.parent;
         }
         None
     }

@@ -52,7 +52,7 @@ mod worker;
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
-use model::memory::prc11::view::Finding;
+use model::memory::prc11::view::{Finding, MOST_WRITES};
 use model::memory::prc11::{Label, Space, System};
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ pub struct Settings {
     pub own_space: Option<Space>,
     /// Demand the same history to the letter: no marker propagates early in the second program.
     pub literal: bool,
+    /// How many writes to a location are kept; see [`model::memory::prc11::view::Options::writes`].
+    pub writes: u8,
 }
 
 impl Default for Settings {
@@ -82,6 +84,7 @@ impl Default for Settings {
             on_demand: true,
             own_space: None,
             literal: false,
+            writes: MOST_WRITES,
         }
     }
 }
@@ -112,8 +115,29 @@ pub enum Verdict {
         /// How.
         run: Vec<Event>,
     },
-    /// The caller asked to stop, or the program is too large.
-    Undecided,
+    /// It is not known, because of a limit.
+    Undecided(Limit),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// The caller asked to stop.
+    Stopped,
+    /// One of the programs is too large.
+    TooLarge(Side),
+    /// More happens in one of the programs than is looked at. If it is the second, it could not follow the first as
+    /// far as it was looked at.
+    Reached(Side, Finding),
+}
+
+/// One of the two programs that are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The library, or the client.
+    First,
+    /// The specification, or the policy.
+    Second,
 }
 
 /// A history that one program has and the other lacks.
@@ -154,7 +178,7 @@ pub fn refines(
     let answer = refines_as(first, second, settings, Manner::Letter, go_on);
     let settled = settings.literal || settings.history_only;
     match answer.verdict {
-        Verdict::Differs(_) if !settled => {
+        Verdict::Differs(_) | Verdict::Undecided(Limit::Reached(Side::Second, _)) if !settled => {
             refines_as(first, second, settings, Manner::Early, go_on)
         }
         _ => answer,
@@ -170,18 +194,25 @@ fn refines_as(
 ) -> Answer {
     let alphabet = Arc::default();
     let literal = manner == Manner::Letter;
-    let (Some(first), Some(second)) = (
-        Histories::new(first, settings, Manner::Letter, &alphabet),
-        Histories::new(second, settings, manner, &alphabet),
-    ) else {
-        let statistics = Statistics::default();
-        return Answer { verdict: Verdict::Undecided, literal, statistics };
+    let undecided = |limit, statistics| {
+        let verdict = Verdict::Undecided(limit);
+        Answer { verdict, literal, statistics }
+    };
+    let Some(first) = Histories::new(first, settings, Manner::Letter, &alphabet) else {
+        return undecided(Limit::TooLarge(Side::First), Statistics::default());
+    };
+    let Some(second) = Histories::new(second, settings, manner, &alphabet) else {
+        return undecided(Limit::TooLarge(Side::Second), Statistics::default());
     };
     let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Refines,
-        Outcome::Stopped | Outcome::Bad { bad: Finding::TooManyWrites { .. }, .. } => {
-            Verdict::Undecided
+        Outcome::Stopped => Verdict::Undecided(Limit::Stopped),
+        Outcome::ImplementationLimited(finding) => {
+            Verdict::Undecided(Limit::Reached(Side::First, finding))
+        }
+        Outcome::SpecificationLimited(finding) => {
+            Verdict::Undecided(Limit::Reached(Side::Second, finding))
         }
         Outcome::Bad { bad, run } => Verdict::Wrong { finding: bad, run: first.explain(&run) },
         Outcome::Differs { run, instead } => {

@@ -10,8 +10,8 @@ use crate::program::{Instr, Mark, Program};
 use crate::thread::{Action, destination, next_action};
 use smallvec::SmallVec;
 
-/// How many local steps a thread may take in a row. More is taken for a loop that never ends.
-const PATIENCE: usize = 1 << 16;
+/// How many local steps a thread may take in a row, unless it comes back to where it was.
+const PATIENCE: usize = 1 << 18;
 
 /// Can a thread go on?
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,6 +24,8 @@ pub enum Status {
     Ended,
     /// It loops without accessing memory, forever.
     Spinning,
+    /// It takes so many steps without accessing memory that nobody waits to see where they lead.
+    Lost,
     /// It went round a loop that only reads, and need not have; see `super::polling`.
     Fruitless,
     /// An assertion failed.
@@ -106,7 +108,14 @@ impl Local {
 
     /// Runs on to the next access, marker or choice.
     pub(super) fn settle(&mut self, program: &Program, tid: Tid, polling: &Polling) {
-        for _ in 0..PATIENCE {
+        // Where it was after 64, 128, 256, … steps: it comes back to one of these if it comes back at all.
+        let mut milestone = None;
+        for taken in 0..PATIENCE {
+            if taken >= 64 && taken.is_power_of_two() {
+                milestone = Some(self.clone());
+            } else if milestone.as_ref() == Some(self) {
+                self.status = Status::Spinning;
+            }
             if self.status != Status::Running {
                 return;
             }
@@ -146,7 +155,7 @@ impl Local {
                 Err(fault) => return self.status = Status::Faulted(fault),
             }
         }
-        self.status = Status::Spinning;
+        self.status = Status::Lost;
     }
 
     /// The states in which it has made its choices, each at an access or marker or stuck. A thread

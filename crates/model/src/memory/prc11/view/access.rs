@@ -1,8 +1,6 @@
 //! What an access does to a state, and how a thread goes on after it.
 
-use super::{
-    Awareness, EAGER_STORES, Finding, Frontier, MOST_WRITES, Machine, State, Stores, Write,
-};
+use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Write};
 use super::{ones, raise, stuck};
 use crate::ids::{Loc, Tid, Value};
 use crate::memory::prc11::local::{Effect, Local, Want};
@@ -120,7 +118,7 @@ impl Machine {
                 break;
             };
             // A loop that only stores never ends; what is left over is a step of its own.
-            if stores == EAGER_STORES || state.writes[loc].len() > MOST_WRITES {
+            if stores == EAGER_STORES || state.writes[loc].len() > self.options.writes as usize {
                 break;
             }
             let last = state.writes[loc].len() - 1;

@@ -27,6 +27,17 @@ pub(super) struct Node {
     pub(super) next: Vec<(Value, u32)>,
 }
 
+impl Node {
+    /// The access at this node, with its location.
+    pub(super) fn access(&self, program: &Program, tid: Tid) -> Option<(usize, Action)> {
+        let running = self.local.status == Status::Running;
+        match running.then(|| self.local.want(program, tid)) {
+            Some(Ok(Want::Access(action))) => Some((action.loc()?.index(), action)),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) enum Does {
     /// A load.
@@ -80,14 +91,43 @@ impl Graph {
         program: &Program,
         tid: Tid,
     ) -> impl Iterator<Item = (usize, Action, &BTreeSet<Value>)> {
-        let running = self.nodes.iter().filter(|node| node.local.status == Status::Running);
-        running.filter_map(move |node| match node.local.want(program, tid) {
-            Ok(Want::Access(action)) => {
-                let loc = action.loc()?.index();
-                Some((loc, action, &self.values[loc]))
+        let accesses = self.nodes.iter().filter_map(move |node| node.access(program, tid));
+        accesses.map(|(loc, action)| (loc, action, &self.values[loc]))
+    }
+
+    /// The values that a location may hold.
+    pub(super) fn values(&self, loc: usize) -> &BTreeSet<Value> {
+        &self.values[loc]
+    }
+
+    /// The nodes from which one of `ends` can be reached by steps that pass: a step by its node and the
+    /// value read there.
+    pub(super) fn reaching(
+        &self,
+        ends: Vec<bool>,
+        passes: impl Fn(usize, Value) -> bool,
+    ) -> Vec<bool> {
+        let mut open: Vec<usize> = (0..ends.len()).filter(|&id| ends[id]).collect();
+        let mut reaching = ends;
+        while let Some(id) = open.pop() {
+            for &(from, value) in &self.before[id] {
+                let from = from as usize;
+                if !reaching[from] && passes(from, value) {
+                    reaching[from] = true;
+                    open.push(from);
+                }
             }
-            _ => None,
-        })
+        }
+        reaching
+    }
+
+    /// The program counters at which the thread may rest and be at one of these nodes next.
+    pub(super) fn resting_at(&self, nodes: &[bool]) -> Vec<bool> {
+        let mut pcs = vec![false; self.pcs];
+        for (rest, id) in &self.rests {
+            pcs[rest.pc.index()] |= nodes[*id as usize];
+        }
+        pcs
     }
 
     /// `None` if there are too many local states. Values that are written are added to `values`.

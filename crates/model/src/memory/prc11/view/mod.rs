@@ -29,14 +29,15 @@
 //! and every thread's last read. Up to the first race no more is needed.
 //!
 //! `normal` removes what can no longer matter, so that states with equal futures are equal, with the
-//! help of `alone`, which knows who accesses what, and `unused`, which knows whose values nobody can
-//! use. `late` leaves out interleavings that make no difference. `order` knows of some states that they
+//! help of `alone`, which knows who accesses what, `future`, which knows where locations can still be
+//! accessed, and `unused`, which knows whose values nobody can use. `late` leaves out interleavings that make no difference. `order` knows of some states that they
 //! can do all that others can. `demand` is another way to explore, in which markers propagate only when
 //! something needs it.
 
 mod access;
 mod alone;
 mod demand;
+mod future;
 mod late;
 mod markers;
 mod normal;
@@ -53,6 +54,7 @@ use crate::ids::{Loc, Pc, RegSet, Tid, Value};
 use crate::program::LocationKind;
 use alone::{Graph, Usage};
 pub use demand::Propagation;
+use future::Future;
 pub use markers::{Arrival, Arrivals};
 use smallvec::SmallVec;
 use unused::Unused;
@@ -96,9 +98,9 @@ impl std::ops::DerefMut for Frontier {
 /// write among them, and the last read of each thread?
 type Awareness = u128;
 
-/// How many writes to a location can be told apart. A location with more is one that some thread
+/// How many writes to a location can be told apart at most. A location with more is one that some thread
 /// writes over and over while another looks away for good.
-const MOST_WRITES: usize = 200;
+pub const MOST_WRITES: u8 = 200;
 /// How many stores a thread does in one go.
 const EAGER_STORES: usize = 16;
 
@@ -119,12 +121,16 @@ pub struct Options {
     pub reduce: bool,
     /// When markers propagate.
     pub propagation: Propagation,
+    /// How many writes to a location are kept, at most [`MOST_WRITES`]; a thread that would add one more
+    /// stops.
+    pub writes: u8,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let propagation = Propagation::AnyTime;
-        Options { pending: 2, keep_registers: false, reduce: true, propagation }
+        let (pending, writes) = (2, MOST_WRITES);
+        Options { pending, keep_registers: false, reduce: true, propagation, writes }
     }
 }
 
@@ -182,6 +188,13 @@ pub enum Finding {
         /// To what.
         loc: Loc,
     },
+    /// The thread takes more steps without accessing memory than anybody waits for.
+    TooManySteps {
+        /// Whose.
+        tid: Tid,
+        /// Where it was then.
+        pc: Pc,
+    },
     /// A run-time error.
     Fault {
         /// Whose.
@@ -191,6 +204,13 @@ pub enum Finding {
         /// What is wrong.
         fault: Fault,
     },
+}
+
+impl Finding {
+    /// Is nothing wrong, but a limit was reached, so that it is not known how the run goes on?
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Finding::TooManyWrites { .. } | Finding::TooManySteps { .. })
+    }
 }
 
 /// Where a thread stored without waiting.
@@ -276,6 +296,8 @@ pub struct Machine {
     live: Vec<Vec<RegSet>>,
     polling: Vec<Polling>,
     unused: Unused,
+    /// What threads may still do with locations; `None` if that is not known.
+    future: Option<Future>,
     /// For every thread and program counter, is it inside a method?
     inside: Vec<Vec<bool>>,
     is_synchronised: bool,
@@ -334,6 +356,7 @@ impl Machine {
         let is_synchronised =
             graphs.as_ref().is_some_and(|graphs| demand::is_synchronised(&system, graphs));
         let inside = program.threads.iter().map(demand::inside).collect();
+        let future = graphs.as_ref().map(|graphs| Future::new(&system, graphs));
         let unused = match graphs {
             Some(graphs) if !options.keep_registers => Unused::new(&system, &graphs, &writers),
             _ => Unused::default(),
@@ -353,6 +376,7 @@ impl Machine {
             live,
             polling,
             unused,
+            future,
             inside,
             is_synchronised,
             system,
@@ -468,7 +492,7 @@ impl Machine {
             Ok(Want::Access(action)) => action,
         };
         let Some(loc) = action.loc().map(Loc::index) else { return };
-        if action.may_write() && state.writes[loc].len() > MOST_WRITES {
+        if action.may_write() && state.writes[loc].len() > self.options.writes as usize {
             let finding = Finding::TooManyWrites { tid, pc: local.pc, loc: Loc::from(loc) };
             return sink(stop(state.locals[tid.index()].clone(), Some(finding)));
         }
@@ -562,6 +586,7 @@ fn stuck(local: &Local, tid: Tid) -> Option<Finding> {
     match local.status {
         Status::Failed => Some(Finding::Assertion { tid, pc }),
         Status::Faulted(fault) => Some(Finding::Fault { tid, pc, fault }),
+        Status::Lost => Some(Finding::TooManySteps { tid, pc }),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! * Markers that have reached everybody are dropped, and counts start from there.
 //! * Writes that nobody can read and behind which nobody can write are dropped, and positions start
-//!   from there: those below what every accessor knows, and those that a read-modify-write took if
-//!   the location is only ever read by read-modify-writes. Of two neighbouring writes that nobody
+//!   from there: those below where anybody can still access the location (`future`), and those that a
+//!   read-modify-write took if the location is only ever read by read-modify-writes. Of two neighbouring writes that nobody
 //!   can tell apart, and between which nothing can come, one is dropped.
 //! * An entry of a frontier matters only if it can still teach somebody something. A position is
 //!   set to 0 if all who access the location know it already; a count, if all who could be made to
@@ -153,11 +153,7 @@ impl Machine {
                 write.aware = 0;
             }
         }
-        let least = (0..self.threads)
-            .filter(|t| self.accessors[loc] >> t & 1 == 1)
-            .map(|t| state.known[t][loc] as usize)
-            .min()
-            .unwrap_or(count - 1);
+        let least = self.least_accessible(state, loc);
         let alone = self.writers[loc].count_ones() <= 1 && !self.updated[loc];
         let writes = &state.writes[loc];
         let dead = |position: usize| {

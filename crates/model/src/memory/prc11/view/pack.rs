@@ -91,9 +91,10 @@ fn status_code(status: Status) -> (u32, Value, u32) {
         Status::Spinning => (3, 0, 0),
         Status::Failed => (4, 0, 0),
         Status::Fruitless => (5, 0, 0),
-        Status::Faulted(Fault::DivisionByZero) => (6, 0, 0),
-        Status::Faulted(Fault::IndexOutOfRange { index, len }) => (7, index, len),
-        Status::Faulted(Fault::Overflow { exact }) => (8, exact as Value, 0),
+        Status::Lost => (6, 0, 0),
+        Status::Faulted(Fault::DivisionByZero) => (7, 0, 0),
+        Status::Faulted(Fault::IndexOutOfRange { index, len }) => (8, index, len),
+        Status::Faulted(Fault::Overflow { exact }) => (9, exact as Value, 0),
     }
 }
 
@@ -105,8 +106,9 @@ fn status_of(code: u32, index: Value, len: u32) -> Status {
         3 => Status::Spinning,
         4 => Status::Failed,
         5 => Status::Fruitless,
-        6 => Status::Faulted(Fault::DivisionByZero),
-        7 => Status::Faulted(Fault::IndexOutOfRange { index, len }),
+        6 => Status::Lost,
+        7 => Status::Faulted(Fault::DivisionByZero),
+        8 => Status::Faulted(Fault::IndexOutOfRange { index, len }),
         _ => Status::Faulted(Fault::Overflow { exact: index.into() }),
     }
 }
@@ -115,7 +117,7 @@ fn put_local(bytes: &mut Vec<u8>, local: &Local) {
     put(bytes, local.pc.0);
     let (code, index, len) = status_code(local.status);
     put(bytes, code);
-    if code >= 7 {
+    if code >= 8 {
         put(bytes, zigzag(index));
         put(bytes, len);
     }
@@ -129,7 +131,7 @@ impl Reader<'_> {
         let pc = Pc(self.number());
         let code = self.number();
         let status = match code {
-            7.. => {
+            8.. => {
                 let index = unzigzag(self.number());
                 status_of(code, index, self.number())
             }

@@ -1,0 +1,33 @@
+// The event is awaited with a relaxed load: what came before it is not known to who waited.
+max_value 1;
+
+spec event {
+    atomic l, happened, tries;
+
+    method await() {
+        local seen;
+        AGAIN:
+        acquire(l);
+        seen = happened.load(rlx);
+        tries.store(1 - seen, rlx);
+        release(l);
+        if (seen == 0) goto AGAIN;
+        return();
+    }
+
+    method happen() { acquire(l); happened.store(1, rlx); release(l); return(); }
+}
+
+library event {
+    atomic happened;
+
+    method await() {
+        local seen;
+        while (seen == 0) { seen = happened.load(rlx); }
+        return();
+    }
+
+    method happen() { exchange(happened, 1, acq, rel); return(); }
+}
+
+client { thread a { await(); } thread b { happen(); await(); } }

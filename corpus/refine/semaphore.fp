@@ -1,0 +1,40 @@
+// A semaphore whose specification retries under a lock: each time it looks, it writes the lock.
+max_value 3;
+
+spec semaphore {
+    atomic l, free = 1;
+    method down() {
+        local n;
+        AGAIN:
+        acquire(l);
+        n = free.load(rlx);
+        if (n == 0) { release(l); goto AGAIN; }
+        free.store(n - 1, rlx);
+        release(l);
+        return();
+    }
+    method up() {
+        local n;
+        acquire(l);
+        n = free.load(rlx);
+        free.store(n + 1, rlx);
+        release(l);
+        return();
+    }
+}
+
+library semaphore {
+    atomic free = 1;
+    method down() {
+        local n, seen;
+        AGAIN:
+        n = free.load(rlx);
+        if (n == 0) goto AGAIN;
+        seen = CAS(free, n, n - 1, acq, rel, rlx);
+        if (seen != n) goto AGAIN;
+        return();
+    }
+    method up() { FADD(free, 1, acq, rel); return(); }
+}
+
+client { thread t[2] { while (1) { down(); up(); } } }
