@@ -115,6 +115,12 @@ pub struct Refine {
     /// inside a method
     #[arg(long)]
     pub literal: bool,
+    /// Check also that methods can return: no call may get stuck for good, whatever happens next, where
+    /// the specification can return after the same history. Without this, a method that never returns
+    /// refines everything (partial correctness). No fairness is assumed, so a method that could
+    /// return but need not (livelock, starvation) is not found
+    #[arg(long, conflicts_with = "client")]
+    pub total: bool,
     /// Print the most general client that a policy stands for, and do nothing else
     #[arg(long)]
     pub show_client: bool,

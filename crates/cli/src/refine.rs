@@ -78,6 +78,7 @@ fn answer(
         on_demand: !args.no_reduction,
         own_space: pair.own_space,
         literal: args.literal || question == Question::Client,
+        total: args.total,
         ..Settings::default()
     };
     let first = match (question, &pair.client) {
@@ -121,7 +122,7 @@ fn answer(
         Verdict::Refines => Exit::Holds,
         // A program that divides by zero or leaves its arrays is no program to reason about.
         Verdict::Wrong { finding: Finding::Fault { .. }, .. } => Exit::BadInput,
-        Verdict::Differs(_) | Verdict::Wrong { .. } => Exit::Violated,
+        Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => Exit::Violated,
         Verdict::Undecided(_) => Exit::Undecided,
     })
 }

@@ -5,11 +5,13 @@
 
 use crate::codes;
 use crate::sheet::Sheet;
-use check::refinement::{Answer, Difference, Event, Limit, Settings, Side, Statistics, Verdict};
+use check::refinement::{
+    Answer, Difference, Event, Limit, Settings, Side, Statistics, Stuck, Verdict,
+};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
 use model::memory::prc11::view::Finding;
-use model::memory::prc11::{Label, Space};
+use model::memory::prc11::{Label, Space, Status};
 use model::{Instr, Pc, Tid, Value};
 use serde_json::json;
 use std::collections::HashMap;
@@ -45,7 +47,7 @@ impl Refinement<'_> {
     pub fn verdict(&self) -> &'static str {
         match self.answer.verdict {
             Verdict::Refines => "holds",
-            Verdict::Differs(_) | Verdict::Wrong { .. } => "violated",
+            Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => "violated",
             Verdict::Undecided(_) => "undecided",
         }
     }
@@ -72,6 +74,7 @@ impl Refinement<'_> {
                 let _ = writeln!(out, "{subject}: {refines}");
                 let _ = writeln!(out, "  established for {}", self.scope());
                 let _ = writeln!(out, "  {}", self.also());
+                let _ = writeln!(out, "  {}", self.correctness());
             }
             Verdict::Differs(difference) => {
                 let _ = writeln!(out, "{} [{}]", self.headline(), self.code().unwrap_or_default());
@@ -82,6 +85,21 @@ impl Refinement<'_> {
                 let _ = writeln!(out, "{subject}: {what} [{}]", self.code().unwrap_or_default());
                 let _ = writeln!(out, "  at {at}, at the end of this run:\n");
                 out.push_str(&self.timeline(run));
+            }
+            Verdict::Stuck(stuck) => {
+                let _ = writeln!(
+                    out,
+                    "{subject}: {} [{}]",
+                    self.stuck_headline(stuck),
+                    self.code().unwrap_or_default()
+                );
+                let _ = writeln!(out, "  {}, at the end of this run:\n", self.stuck_reason(stuck));
+                out.push_str(&self.timeline(&stuck.run));
+                let _ = writeln!(
+                    out,
+                    "\n  in the specification the call can return after the same history; \
+                     what returns keeps to the specification"
+                );
             }
             Verdict::Undecided(limit) => {
                 let _ = writeln!(out, "{subject}: undecided");
@@ -97,6 +115,7 @@ impl Refinement<'_> {
     pub(crate) fn code(&self) -> Option<&'static str> {
         Some(match (&self.answer.verdict, self.question) {
             (Verdict::Refines | Verdict::Undecided(_), _) => return None,
+            (Verdict::Stuck(_), _) => codes::STUCK,
             (Verdict::Differs(_), Question::Library) => codes::NOT_REFINED,
             (Verdict::Differs(_), Question::Client) => codes::OFF_POLICY,
             (Verdict::Wrong { finding, .. }, _) => match finding {
@@ -183,6 +202,55 @@ impl Refinement<'_> {
                 not enough for clients on weak memory: check without --history-only"
             ),
         }
+    }
+
+    /// What is said of methods that do not return.
+    pub(crate) fn correctness(&self) -> &'static str {
+        match (self.question, self.settings.total) {
+            (Question::Library, false) => {
+                "partial correctness: a method that does not return keeps to any specification; \
+                 --total checks that methods can"
+            }
+            (Question::Library, true) => {
+                "total: no call gets stuck for good where the specification's can return \
+                 (no fairness assumed; livelock is not looked for)"
+            }
+            (Question::Client, _) => {
+                "partial correctness: whether the client's calls return is not checked"
+            }
+        }
+    }
+
+    /// How the histories of the library are those of the specification.
+    fn matched(&self) -> &'static str {
+        match (self.settings.history_only, self.answer.literal) {
+            (true, _) => "calls-and-returns",
+            (false, true) => "to-the-letter",
+            (false, false) => "up-to-early-propagation",
+        }
+    }
+
+    /// A call that cannot return.
+    pub(crate) fn stuck_headline(&self, stuck: &Stuck) -> String {
+        let call = stuck.run.iter().rev().find_map(|event| match &event.label {
+            Some(Label::Call { tid, method, arguments }) if *tid == stuck.tid => {
+                Some(self.call(*method, arguments))
+            }
+            _ => None,
+        });
+        format!("{} never returns from {}", self.thread(stuck.tid), call.unwrap_or_default())
+    }
+
+    /// Why it cannot return.
+    pub(crate) fn stuck_reason(&self, stuck: &Stuck) -> String {
+        let at = self.place(stuck.tid, stuck.pc).map_or(String::new(), |at| self.project.line(at));
+        let why = match stuck.status {
+            Status::Ended => "an assumption fails",
+            Status::Spinning => "it loops for ever without accessing memory",
+            Status::Running => "it can go on for ever or wait, but never returns",
+            _ => "it stops",
+        };
+        format!("{why}, at {at}")
     }
 
     fn difference(&self, difference: &Difference, out: &mut String) {
@@ -477,11 +545,16 @@ impl Refinement<'_> {
                     labels.map(|label| self.sentence(label, &difference.run)).collect();
                 (Some(self.sentences(&difference.run)), Some(instead))
             }
-            Verdict::Wrong { run, .. } => (Some(self.sentences(run)), None),
+            Verdict::Wrong { run, .. } | Verdict::Stuck(Stuck { run, .. }) => {
+                (Some(self.sentences(run)), None)
+            }
             Verdict::Refines | Verdict::Undecided(_) => (None, None),
         };
         let mut object = crate::json::lines(sheet).first().map_or(json!({}), |line| json!(line));
+        let holds = matches!(self.answer.verdict, Verdict::Refines);
         object["library"] = json!({
+            "matched": holds.then(|| self.matched()),
+            "correctness": if self.settings.total { "total" } else { "partial" },
             "name": self.pair.name,
             "specification": self.pair.specification_name,
             "scope": self.scope(),

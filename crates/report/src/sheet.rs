@@ -40,6 +40,8 @@ pub struct Sheet {
     pub attacks: Option<Attacks>,
     /// Is the run to a stuck thread part of what was asked?
     pub extent: Extent,
+    /// What an answer covers and leaves open, where that is worth a sentence.
+    pub scope: Option<String>,
 }
 
 /// Lines of a text that is made of several files.
@@ -145,6 +147,7 @@ impl Sheet {
             unchecked: Vec::new(),
             attacks: None,
             extent: Extent::First,
+            scope: None,
         }
     }
 

@@ -85,14 +85,19 @@ impl Refinement<'_> {
             ..Cost::default()
         };
         let (ruling, why) = match &self.answer.verdict {
-            Verdict::Refines => (Ruling::Holds, None),
+            Verdict::Refines => {
+                sheet.scope = Some(format!("{}; {}", self.scope(), self.correctness()));
+                (Ruling::Holds, None)
+            }
             Verdict::Undecided(limit) => (Ruling::Undecided, Some(self.limit(limit))),
             Verdict::Wrong { finding: Wrong::Fault { .. }, .. } => {
                 sheet.faults.extend(self.finding());
                 let why = "the program has a run-time error".to_string();
                 (Ruling::Undecided, Some(why))
             }
-            Verdict::Differs(_) | Verdict::Wrong { .. } => (Ruling::Violated, None),
+            Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => {
+                (Ruling::Violated, None)
+            }
         };
         let findings = match ruling {
             Ruling::Violated => self.finding().into_iter().collect(),
@@ -124,6 +129,10 @@ impl Refinement<'_> {
                 };
                 let (what, at) = self.wrong(finding);
                 (kind, format!("{}: {what}", self.subject_name()), format!("At {at}."), run)
+            }
+            Verdict::Stuck(stuck) => {
+                let message = format!("{}: {}", self.subject_name(), self.stuck_headline(stuck));
+                (Kind::Stuck, message, format!("{}.", self.stuck_reason(stuck)), &stuck.run)
             }
             Verdict::Refines | Verdict::Undecided(_) => return None,
         };

@@ -221,6 +221,11 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
     }
 
+    /// The states of a set.
+    pub(super) fn states_of(&self, set: u32) -> impl Iterator<Item = &[u8]> {
+        self.members(set).map(|id| self.states.get(id))
+    }
+
     /// Where a label leads from a state.
     fn follow(&mut self, id: u32, symbol: Symbol) -> (u32, u32) {
         let key = u64::from(id) << 32 | u64::from(symbol);

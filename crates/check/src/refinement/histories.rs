@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) enum Manner {
     /// To the letter.
     Letter,
+    /// To the letter, and with every step of threads; see [`super::total`].
+    EveryStep,
     /// Markers may propagate before the history shows it.
     Early,
     /// Markers propagate on demand; see [`super::demand`].
@@ -89,14 +91,18 @@ impl Histories {
         manner: Manner,
         alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
-        let Settings { pending, reduce, history_only, own_space, writes, .. } = *settings;
+        let Settings { pending, history_only, own_space, writes, .. } = *settings;
+        let every_step = manner == Manner::EveryStep;
+        let reduce = settings.reduce && !every_step;
+        let tidy = settings.reduce || every_step;
         let (threads, spaces) = (system.program.threads.len(), system.spaces);
         let propagation = match manner {
             Manner::OnDemand => Propagation::OnDemand,
             Manner::Following { owing: true } => Propagation::Owed,
             _ => Propagation::AnyTime,
         };
-        let options = Options { pending, keep_registers: false, reduce, propagation, writes };
+        let keep_registers = false;
+        let options = Options { pending, keep_registers, reduce, tidy, propagation, writes };
         let machine = Machine::new(system.clone(), options)?;
         let alphabet = Arc::clone(alphabet);
         Some(Histories {
@@ -137,6 +143,15 @@ impl Histories {
         [arrived, label.map_or(SILENT, |label| self.number(Shown::Label(label, carried)))]
     }
 
+    /// Does a step with this word show that a thread's call returns?
+    pub(super) fn shows_return(&self, word: Word, tid: Tid) -> bool {
+        let alphabet = Alphabet::of(&self.alphabet);
+        let mut labels = word.into_iter().filter(|&symbol| symbol != SILENT);
+        labels.any(|symbol| {
+            matches!(alphabet.label(symbol), Some(Label::Return { tid: own, .. }) if own == tid)
+        })
+    }
+
     /// The counts that the marker of a call or return carries.
     fn carried(&self, step: &Step) -> SmallVec<[u8; 8]> {
         match (&step.label, step.at) {
@@ -147,7 +162,9 @@ impl Histories {
 
     /// What the steps of a run were. Only for automata where nothing propagates early.
     pub(super) fn explain(&self, run: &Run) -> Vec<Event> {
-        let mut events = Vec::new();
+        let store = |at: (Tid, model::Pc)| Event { label: None, at: Some(at), read: None };
+        let mut events: Vec<Event> =
+            self.machine.initial_stores().into_iter().map(store).collect();
         let mut at: &[u8] = &run.start;
         for (word, next) in &run.steps {
             let mut found: Option<Step> = None;
@@ -174,14 +191,7 @@ impl Histories {
                 }));
                 events.push(Event { label, at, read });
                 let tid = at.map(|(tid, _)| tid);
-                events.extend(tid.into_iter().flat_map(|tid| {
-                    let store = move |&pc: &model::Pc| Event {
-                        label: None,
-                        at: Some((tid, pc)),
-                        read: None,
-                    };
-                    stores.iter().map(store).collect::<Vec<_>>()
-                }));
+                events.extend(tid.iter().flat_map(|&tid| stores.iter().map(move |&pc| store((tid, pc)))));
             }
             at = next;
         }

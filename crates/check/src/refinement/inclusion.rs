@@ -104,7 +104,14 @@ pub(super) struct Asking<'a> {
     go_on: &'a mut dyn FnMut(&Statistics) -> bool,
 }
 
-impl Asking<'_> {
+impl<'a> Asking<'a> {
+    pub(super) fn new(
+        so_far: Statistics,
+        go_on: &'a mut dyn FnMut(&Statistics) -> bool,
+    ) -> Self {
+        Asking { so_far, go_on }
+    }
+
     /// With so many states of the specification, and bytes in use since the question was set up.
     pub(super) fn go_on(&mut self, specification: u64, more: u64) -> Result<(), Stopped> {
         let bytes = self.so_far.bytes + more;
@@ -241,7 +248,7 @@ impl<B: Automaton> Search<'_, B> {
         let mut limit = None;
         let mut starts: Vec<Box<[u8]>> = Vec::new();
         let so_far = self.statistics();
-        let Ok(start) = self.spec.start(&mut Asking { so_far, go_on }) else {
+        let Ok(start) = self.spec.start(&mut Asking::new(so_far, go_on)) else {
             return Outcome::Stopped;
         };
         implementation.initial(&mut |state, bad| {
@@ -293,7 +300,7 @@ impl<B: Automaton> Search<'_, B> {
                         return Outcome::Stopped;
                     }
                     let limits = steps.iter().filter_map(|(_, _, bad)| bad.as_ref());
-                    limit = limit.or_else(|| limits.filter(|bad| A::is_limit(bad)).next().cloned());
+                    limit = limit.or_else(|| limits.cloned().find(A::is_limit));
                     if let Some(outcome) = self.take_steps(implementation, at, &steps, go_on) {
                         return outcome;
                     }
@@ -326,7 +333,7 @@ impl<B: Automaton> Search<'_, B> {
             for symbol in word.into_iter().filter(|&symbol| symbol != SILENT) {
                 let so_far = self.statistics();
                 let last = sets[sets.len() - 1];
-                match self.spec.after(last, symbol, &mut Asking { so_far, go_on }) {
+                match self.spec.after(last, symbol, &mut Asking::new(so_far, go_on)) {
                     Ok(Some(next)) => sets.push(next),
                     Ok(None) => sets.push(NONE),
                     Err(Stopped) => return Some(Outcome::Stopped),

@@ -39,7 +39,8 @@
 //!
 //! [`inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
 //! its history. Before all that, `demand` tries to show refinement by far fewer runs of the library. It
-//! succeeds for most specifications that are written with locks.
+//! succeeds for most specifications that are written with locks. `total` checks that methods can return, which
+//! refinement alone does not say.
 
 mod demand;
 mod determinised;
@@ -47,11 +48,13 @@ mod early;
 mod histories;
 pub mod inclusion;
 mod states;
+mod total;
 mod worker;
 
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
+pub use total::Stuck;
 use model::memory::prc11::view::{Finding, MOST_WRITES};
 use model::memory::prc11::{Label, Space, System};
 use std::sync::Arc;
@@ -71,6 +74,8 @@ pub struct Settings {
     pub own_space: Option<Space>,
     /// Demand the same history to the letter: no marker propagates early in the second program.
     pub literal: bool,
+    /// Check that methods can return, where the specification's can; see [`Stuck`].
+    pub total: bool,
     /// How many writes to a location are kept; see [`model::memory::prc11::view::Options::writes`].
     pub writes: u8,
 }
@@ -84,6 +89,7 @@ impl Default for Settings {
             on_demand: true,
             own_space: None,
             literal: false,
+            total: false,
             writes: MOST_WRITES,
         }
     }
@@ -115,6 +121,8 @@ pub enum Verdict {
         /// How.
         run: Vec<Event>,
     },
+    /// The library refines, but a call cannot return where the specification's can.
+    Stuck(Stuck),
     /// It is not known, because of a limit.
     Undecided(Limit),
 }
@@ -167,6 +175,26 @@ pub struct Event {
 /// client's side of the bargain: the client with the specification, and the most general client with
 /// the specification.
 pub fn refines(
+    first: &System,
+    second: &System,
+    settings: &Settings,
+    go_on: &mut dyn FnMut(&Statistics) -> bool,
+) -> Answer {
+    let answer = refinement(first, second, settings, go_on);
+    match answer.verdict {
+        Verdict::Refines if settings.total => {
+            let verdict = match total::stuck(first, second, settings, answer.literal, go_on) {
+                Ok(None) => Verdict::Refines,
+                Ok(Some(stuck)) => Verdict::Stuck(stuck),
+                Err(limit) => Verdict::Undecided(limit),
+            };
+            Answer { verdict, ..answer }
+        }
+        _ => answer,
+    }
+}
+
+fn refinement(
     first: &System,
     second: &System,
     settings: &Settings,

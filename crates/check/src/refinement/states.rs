@@ -57,6 +57,19 @@ impl States {
         self.strings.get(id)
     }
 
+    /// The number of a string, if it is there.
+    pub fn find(&self, string: &[u8]) -> Option<u32> {
+        let mask = self.table.len().checked_sub(1)?;
+        let mut slot = xxh3_64(string) as usize & mask;
+        loop {
+            match self.table[slot] {
+                0 => return None,
+                found if self.get(found - 1) == string => return Some(found - 1),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
     /// The number of a string, and whether it is new.
     pub fn insert(&mut self, string: &[u8]) -> (u32, bool) {
         if (self.len() + 1) * 4 > self.table.len() * 3 {

@@ -93,6 +93,7 @@ fn has_details(sheet: &Sheet) -> bool {
         || !sheet.notices().is_empty()
         || !sheet.unchecked.is_empty()
         || sheet.replies.iter().any(|reply| reply.why.is_some())
+        || sheet.scope.is_some()
 }
 
 fn summary(out: &mut String, sheets: &[Sheet]) {
@@ -199,6 +200,8 @@ fn file(out: &mut String, index: usize, sheet: &Sheet, open: bool) {
             "<p class=\"notice undecided\"><b>{property}</b> not checked: {}</p>",
             html(why)
         );
+    if let Some(scope) = &sheet.scope {
+        let _ = writeln!(out, "<p class=\"notice\">Holds for {}.</p>", html(scope));
     }
     for warning in sheet.notices() {
         notice(out, "warning", &warning);

@@ -119,6 +119,9 @@ pub struct Options {
     /// others do: it has one place to go, it carries what only its own thread's steps change, and it
     /// takes nothing away from anybody.
     pub reduce: bool,
+    /// Drop writes that no thread's code can access any more (`future`). Nobody can do more or less for
+    /// it, but for some programs it makes states finite in number.
+    pub tidy: bool,
     /// When markers propagate.
     pub propagation: Propagation,
     /// How many writes to a location are kept, at most [`MOST_WRITES`]; a thread that would add one more
@@ -130,7 +133,7 @@ impl Default for Options {
     fn default() -> Self {
         let propagation = Propagation::AnyTime;
         let (pending, writes) = (2, MOST_WRITES);
-        Options { pending, keep_registers: false, reduce: true, propagation, writes }
+        Options { pending, keep_registers: false, reduce: true, tidy: true, propagation, writes }
     }
 }
 
@@ -345,10 +348,13 @@ impl Machine {
             false => Polling::default(),
         };
         let polling: Vec<Polling> = program.threads.iter().map(polling).collect();
-        let graphs = match options.reduce {
+        let graphs = match options.reduce || options.tidy {
             true => Graph::all(&system, &live, &polling),
             false => None,
         };
+        let future = graphs.as_ref().filter(|_| options.tidy);
+        let future = future.map(|graphs| Future::new(&system, graphs));
+        let graphs = graphs.filter(|_| options.reduce);
         let Usage { accessors, writers, plain_reads, updated } = match &graphs {
             Some(graphs) => Usage::of_graphs(locations, graphs),
             None => Usage::of_program(program),
@@ -356,7 +362,6 @@ impl Machine {
         let is_synchronised =
             graphs.as_ref().is_some_and(|graphs| demand::is_synchronised(&system, graphs));
         let inside = program.threads.iter().map(demand::inside).collect();
-        let future = graphs.as_ref().map(|graphs| Future::new(&system, graphs));
         let unused = match graphs {
             Some(graphs) if !options.keep_registers => Unused::new(&system, &graphs, &writers),
             _ => Unused::default(),
@@ -388,6 +393,11 @@ impl Machine {
         &self.system
     }
 
+    /// Is a thread between a call and its return?
+    pub fn is_inside(&self, state: &State, tid: Tid) -> bool {
+        self.inside[tid.index()][state.locals[tid.index()].pc.index()]
+    }
+
     fn width(&self) -> usize {
         self.locations + self.system.spaces * self.threads
     }
@@ -404,6 +414,16 @@ impl Machine {
 
     /// The step from nothing to the initial state, with what is wrong before anything is done.
     pub fn initial(&self) -> Step {
+        self.start().0
+    }
+
+    /// The stores that threads have done in the initial state, because nothing is gained by waiting; see
+    /// [`Options::reduce`].
+    pub fn initial_stores(&self) -> Vec<(Tid, Pc)> {
+        self.start().1
+    }
+
+    fn start(&self) -> (Step, Vec<(Tid, Pc)>) {
         let nothing = Frontier::nothing(self.width());
         let program = &self.system.program;
         let mut state = State {
@@ -422,13 +442,15 @@ impl Machine {
             markers: vec![Vec::new(); self.threads],
         };
         let mut finding = None;
-        let mut stores = Stores::new();
+        let mut done = Vec::new();
         for tid in program.tids() {
+            let mut stores = Stores::new();
             let found = self.settle(&mut state, tid, &mut stores);
             finding = finding.or(found);
+            done.extend(stores.into_iter().map(|pc| (tid, pc)));
         }
         self.normalise(&mut state);
-        Step { at: None, stores, finding, ..Step::new(state, &Prelude::default()) }
+        (Step { finding, ..Step::new(state, &Prelude::default()) }, done)
     }
 
     /// Hands every step from `state` to `sink`.
