@@ -260,7 +260,8 @@ impl Refinement<'_> {
         };
         let whom = self.other_name();
         let visible = difference.run.iter().filter(|event| self.shows(event)).count();
-        let _ = writeln!(out, "  a shortest history of {who} that {whom} does not have:\n");
+        let which = if difference.shortest { "a shortest" } else { "a" };
+        let _ = writeln!(out, "  {which} history of {who} that {whom} does not have:\n");
         out.push_str(&self.timeline(&difference.run));
         let last = difference.run.iter().rev().find_map(|event| event.label.as_ref());
         if let Some(last) = last {

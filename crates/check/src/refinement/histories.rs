@@ -163,8 +163,7 @@ impl Histories {
     /// What the steps of a run were. Only for automata where nothing propagates early.
     pub(super) fn explain(&self, run: &Run) -> Vec<Event> {
         let store = |at: (Tid, model::Pc)| Event { label: None, at: Some(at), read: None };
-        let mut events: Vec<Event> =
-            self.machine.initial_stores().into_iter().map(store).collect();
+        let mut events: Vec<Event> = self.machine.initial_stores().into_iter().map(store).collect();
         let mut at: &[u8] = &run.start;
         for (word, next) in &run.steps {
             let mut found: Option<Step> = None;
@@ -191,7 +190,9 @@ impl Histories {
                 }));
                 events.push(Event { label, at, read });
                 let tid = at.map(|(tid, _)| tid);
-                events.extend(tid.iter().flat_map(|&tid| stores.iter().map(move |&pc| store((tid, pc)))));
+                events.extend(
+                    tid.iter().flat_map(|&tid| stores.iter().map(move |&pc| store((tid, pc)))),
+                );
             }
             at = next;
         }

@@ -105,10 +105,7 @@ pub(super) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn new(
-        so_far: Statistics,
-        go_on: &'a mut dyn FnMut(&Statistics) -> bool,
-    ) -> Self {
+    pub(super) fn new(so_far: Statistics, go_on: &'a mut dyn FnMut(&Statistics) -> bool) -> Self {
         Asking { so_far, go_on }
     }
 
@@ -166,6 +163,8 @@ pub enum Outcome<A, B> {
         run: Run,
         /// The labels with which the specification could have gone on instead.
         instead: Vec<Symbol>,
+        /// Is there no shorter word like it? There may be if the specification was limited somewhere.
+        shortest: bool,
     },
     /// Something should not happen, and does at the end of this run.
     Bad {
@@ -299,8 +298,8 @@ impl<B: Automaton> Search<'_, B> {
                     if explored.is_multiple_of(1 << 8) && !go_on(&self.statistics()) {
                         return Outcome::Stopped;
                     }
-                    let limits = steps.iter().filter_map(|(_, _, bad)| bad.as_ref());
-                    limit = limit.or_else(|| limits.cloned().find(A::is_limit));
+                    let mut limits = steps.iter().filter_map(|(_, _, bad)| bad.as_ref());
+                    limit = limit.or_else(|| limits.find(|bad| A::is_limit(bad)).cloned());
                     if let Some(outcome) = self.take_steps(implementation, at, &steps, go_on) {
                         return outcome;
                     }
@@ -360,7 +359,7 @@ impl<B: Automaton> Search<'_, B> {
                 Some(bad) => Outcome::Bad { bad: bad.clone(), run },
                 None => {
                     let instead = self.spec.labels(sets[sets.len() - 1]);
-                    Outcome::Differs { run, instead }
+                    Outcome::Differs { run, instead, shortest: self.unfollowed.is_none() }
                 }
             });
         }

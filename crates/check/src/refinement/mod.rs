@@ -54,10 +54,10 @@ mod worker;
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
-pub use total::Stuck;
 use model::memory::prc11::view::{Finding, MOST_WRITES};
 use model::memory::prc11::{Label, Space, System};
 use std::sync::Arc;
+pub use total::Stuck;
 
 /// What to compare, and how far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,6 +155,8 @@ pub struct Difference {
     pub run: Vec<Event>,
     /// The labels with which the second could have gone on instead.
     pub instead: Vec<Label>,
+    /// Is it known that there is no shorter one?
+    pub shortest: bool,
 }
 
 /// A step of a run.
@@ -243,12 +245,12 @@ fn refines_as(
             Verdict::Undecided(Limit::Reached(Side::Second, finding))
         }
         Outcome::Bad { bad, run } => Verdict::Wrong { finding: bad, run: first.explain(&run) },
-        Outcome::Differs { run, instead } => {
+        Outcome::Differs { run, instead, shortest } => {
             let run = first.explain(&run);
             let label = |symbol| Alphabet::of(&alphabet).label(symbol);
             let mut instead: Vec<Label> = instead.into_iter().filter_map(label).collect();
             instead.sort();
-            Verdict::Differs(Difference { run, instead })
+            Verdict::Differs(Difference { run, instead, shortest })
         }
     };
     Answer { verdict, literal, statistics }

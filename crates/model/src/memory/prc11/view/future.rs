@@ -70,7 +70,7 @@ struct Uses {
 pub(super) struct Future {
     /// The values that each location may hold, in order.
     values: Vec<Vec<Value>>,
-    /// For every thread and program counter, what its next access to each location may use.
+    /// For every thread, location and program counter, what the thread's next access to it may use.
     next: Vec<Vec<Vec<Uses>>>,
     /// For every location, the gates to it.
     gates: Vec<Vec<Gate>>,
@@ -121,8 +121,10 @@ impl Future {
             .enumerate()
             .map(|(t, graph)| graph.nodes.iter().map(|node| accesses.of(t, node)).collect())
             .collect();
-        future.next =
-            graphs.iter().zip(&does).map(|(graph, does)| future.uses(graph, does)).collect();
+        let uses = |(graph, does): (&Graph, &Vec<Does>)| {
+            (0..locations).map(|loc| future.uses(graph, does, loc)).collect()
+        };
+        future.next = graphs.iter().zip(&does).map(uses).collect();
         let nodes: usize = graphs.iter().map(|graph| graph.nodes.len()).sum();
         if nodes.saturating_mul(locations * locations) <= MOST_WORK {
             for x in 0..locations {
@@ -141,45 +143,37 @@ impl Future {
         }
     }
 
-    /// For every program counter, what the next access to each location may use.
-    fn uses(&self, graph: &Graph, does: &[Does]) -> Vec<Vec<Uses>> {
-        let locations = self.values.len();
-        let mut uses = vec![vec![Uses::default(); locations]; graph.pcs];
-        for loc in 0..locations {
-            let mut at = vec![Uses::default(); graph.nodes.len()];
-            let mut open = Vec::new();
-            for (id, does) in does.iter().enumerate() {
-                let Some((_, effects)) = does.as_ref().filter(|(own, _)| *own == loc) else {
-                    continue;
-                };
-                for &(value, effect) in effects {
-                    match effect.write {
-                        Some(_) => at[id].follow |= self.bit(loc, value),
-                        None => at[id].read |= self.bit(loc, value),
-                    }
-                }
-                open.push(id as u32);
-            }
-            while let Some(id) = open.pop() {
-                let Uses { read, follow } = at[id as usize];
-                for &(from, _) in &graph.before[id as usize] {
-                    let accesses = |(own, _): &(usize, _)| *own == loc;
-                    if does[from as usize].as_ref().is_some_and(accesses) {
-                        continue;
-                    }
-                    let before = &mut at[from as usize];
-                    if read & !before.read != 0 || follow & !before.follow != 0 {
-                        before.read |= read;
-                        before.follow |= follow;
-                        open.push(from);
-                    }
+    /// For every program counter, what the next access to the location may use.
+    fn uses(&self, graph: &Graph, does: &[Does], loc: usize) -> Vec<Uses> {
+        let is_access = |does: &Does| does.as_ref().is_some_and(|(own, _)| *own == loc);
+        let mut at = vec![Uses::default(); graph.nodes.len()];
+        let mut open = Vec::new();
+        for (id, does) in does.iter().enumerate().filter(|(_, does)| is_access(does)) {
+            for &(value, effect) in does.iter().flat_map(|(_, effects)| effects) {
+                match effect.write {
+                    Some(_) => at[id].follow |= self.bit(loc, value),
+                    None => at[id].read |= self.bit(loc, value),
                 }
             }
-            for (rest, id) in &graph.rests {
-                let (there, at) = (&mut uses[rest.pc.index()][loc], at[*id as usize]);
-                there.read |= at.read;
-                there.follow |= at.follow;
+            open.push(id as u32);
+        }
+        while let Some(id) = open.pop() {
+            let Uses { read, follow } = at[id as usize];
+            for &(from, _) in &graph.before[id as usize] {
+                let before = &mut at[from as usize];
+                let more = read & !before.read != 0 || follow & !before.follow != 0;
+                if more && !is_access(&does[from as usize]) {
+                    before.read |= read;
+                    before.follow |= follow;
+                    open.push(from);
+                }
             }
+        }
+        let mut uses = vec![Uses::default(); graph.pcs];
+        for (rest, id) in &graph.rests {
+            let (there, at) = (&mut uses[rest.pc.index()], at[*id as usize]);
+            there.read |= at.read;
+            there.follow |= at.follow;
         }
         uses
     }
@@ -213,10 +207,9 @@ impl Future {
         for (graph, does) in graphs.iter().zip(does) {
             let ends = does.iter().map(is(x)).collect();
             let reached = graph.reaching(ends, |from, value| !acquiring(&does[from], value));
-            for (id, before) in graph.before.iter().enumerate().filter(|(id, _)| reached[*id]) {
+            for (_, before) in graph.before.iter().enumerate().filter(|(id, _)| reached[*id]) {
                 let gates =
                     before.iter().filter(|(from, value)| acquiring(&does[*from as usize], *value));
-                debug_assert!(reached[id]);
                 values.extend(gates.map(|(_, value)| *value));
             }
             exposed.push(graph.resting_at(&reached));
@@ -275,7 +268,7 @@ impl Machine {
         let running = (0..self.threads).filter(|&t| state.locals[t].status == Status::Running);
         let first = running.filter_map(|t| {
             let pc = state.locals[t].pc.index();
-            let uses = future.next[t][pc][loc];
+            let uses = future.next[t][loc][pc];
             let closed = gates.iter().filter(|(gate, _)| !gate.exposed[t][pc]);
             let start = closed.map(|(_, carried)| *carried).fold(known(t), usize::max);
             (start..=last).find(|&position| {
