@@ -39,7 +39,8 @@
 //! If the specification may owe ([`Propagation::Owed`]), what it has is h but for arrivals at a thread inside
 //! a method, which come as late as its return though they were needed before. Let such a marker arrive
 //! when it is needed, and with it the markers that had been issued by then and that h shows before it. By 2
-//! that does no harm. So h is a history up to early propagation, as [`super`] explains it.
+//! that does no harm. So h is a history up to early propagation, as [`super`] explains it. Younger markers may be shown
+//! first, so the client must have no memory of its own.
 //!
 //! A pair may be left out for another one whose library state can do all that its own can (with markers
 //! that carry no more), and whose set has no more states: what is established for a pair is that all
@@ -72,7 +73,9 @@ pub(super) fn refines(
     }
     let to_the_letter = follows(first, second, settings, false, go_on);
     match to_the_letter {
-        None if !settings.literal => follows(first, second, settings, true, go_on),
+        None if !settings.literal && second.has_only_calls() => {
+            follows(first, second, settings, true, go_on)
+        }
         answer => answer,
     }
 }

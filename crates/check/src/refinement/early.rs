@@ -17,7 +17,8 @@ impl Histories {
             Some(Label::Propagate { from, to, space }) => {
                 // Of one thread, what arrived early is shown first.
                 let queue = ahead.queue(*to, *space);
-                if queue.iter().any(|early| early.from == *from || !early.may_be_overtaken(*from)) {
+                let first = |early: &Early| early.from == *from || !self.may_overtake(early, *from);
+                if queue.iter().any(first) {
                     return;
                 }
             }
@@ -66,8 +67,8 @@ impl Histories {
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
                 let Some(Label::Propagate { from, space, .. }) = step.label else { return };
-                let early = ahead.inside[tid.index()] == 1 || self.own_space == Some(space);
-                if waits && early {
+                let own = self.only_calls && self.own_space == Some(space);
+                if waits && (ahead.inside[tid.index()] == 1 || own) {
                     let mut next = ahead.clone();
                     let older = self.unshown(&state, &ahead, from, tid, space);
                     next.queue_mut(tid, space).push(Early { from, older });
@@ -113,7 +114,7 @@ impl Histories {
         for space in (0..self.spaces as u8).map(Space) {
             for from in (0..self.threads).map(Tid::from) {
                 let mut next = ahead.clone();
-                if !show(next.queue_mut(to, space), from) {
+                if !self.show(next.queue_mut(to, space), from) {
                     continue;
                 }
                 let label = Some(Label::Propagate { from, to, space });
@@ -162,26 +163,27 @@ struct Early {
     older: Box<[u8]>,
 }
 
-impl Early {
-    /// May the next marker of `tid` be shown first? It may if it is certainly younger.
-    fn may_be_overtaken(&self, tid: Tid) -> bool {
-        self.older[tid.index()] == 0
+impl Histories {
+    /// May the next marker of `tid` be shown before one that arrived early? It may if it is certainly
+    /// younger, and the client has no memory of its own by which the one could happen before the other.
+    fn may_overtake(&self, early: &Early, tid: Tid) -> bool {
+        self.only_calls && early.older[tid.index()] == 0
     }
-}
 
-/// Takes the first marker of `from` out of the queue, as the history shows it; says whether there is one
-/// that may be shown.
-fn show(queue: &mut Vec<Early>, from: Tid) -> bool {
-    let Some(at) = queue.iter().position(|early| early.from == from) else { return false };
-    if !queue[..at].iter().all(|early| early.may_be_overtaken(from)) {
-        return false;
+    /// Takes the first marker of `from` out of the queue, as the history shows it; says whether there is one
+    /// that may be shown.
+    fn show(&self, queue: &mut Vec<Early>, from: Tid) -> bool {
+        let Some(at) = queue.iter().position(|early| early.from == from) else { return false };
+        if !queue[..at].iter().all(|early| self.may_overtake(early, from)) {
+            return false;
+        }
+        queue.remove(at);
+        for early in queue {
+            let older = &mut early.older[from.index()];
+            *older = older.saturating_sub(1);
+        }
+        true
     }
-    queue.remove(at);
-    for early in queue {
-        let older = &mut early.older[from.index()];
-        *older = older.saturating_sub(1);
-    }
-    true
 }
 
 /// Markers that propagated before the history shows it. A state ends with this, and with its length,

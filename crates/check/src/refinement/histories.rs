@@ -80,6 +80,8 @@ pub(super) struct Histories {
     /// May states that can do less than others be left out?
     pub(super) reduce: bool,
     pub(super) own_space: Option<Space>,
+    /// Do threads access memory inside methods only?
+    pub(super) only_calls: bool,
     pub(super) threads: usize,
     pub(super) spaces: usize,
 }
@@ -104,6 +106,7 @@ impl Histories {
         let keep_registers = false;
         let options = Options { pending, keep_registers, reduce, tidy, propagation, writes };
         let machine = Machine::new(system.clone(), options)?;
+        let only_calls = system.has_only_calls();
         let alphabet = Arc::clone(alphabet);
         Some(Histories {
             machine,
@@ -112,6 +115,7 @@ impl Histories {
             history_only,
             reduce,
             own_space,
+            only_calls,
             threads,
             spaces,
         })

@@ -17,19 +17,14 @@
 //!
 //! * to a thread that is inside a method, if the history shows it before the method returns. The
 //!   client's code of that thread does not run in the meantime;
-//! * for the library's own space. Clients have no variables there, and what their threads know for
-//!   that space only ever enables their acquire reads.
+//! * for the library's own space, if the most general client has no memory of its own. Clients have no variables in that
+//!   space, and what their threads know for it only ever enables their acquire reads.
 //!
-//! Either way, what is shown later may only overtake what was issued after it had propagated: a
-//! marker that happens before another was issued before it.
+//! What arrived early is shown in the order in which it arrived. Only if the most general client has no memory of its
+//! own, a marker that was issued after another had arrived early may be shown before that one.
 //!
-//! In the proof of Theorem 7.3 a run of the client and one of the specification with the same history
-//! are put together (Lemma 7.5). If the specification is ahead in this way, the client's run can be
-//! brought in line first. Let e propagate early, at a time t. What happens before e, in the client's run,
-//! reached the thread before e did, and is shown before e. It is not shown after t without having propagated
-//! by then, because only what was issued after t may overtake e like that, and e had been issued by t. So
-//! at t, e can propagate in the client's run, too. Knowing earlier restricts
-//! only reads that the client does not do. So the answer "refines" means for clients what
+//! **Theorem 7.3 and Corollary 7.4 hold with this**, for clients that keep to the policy to the letter;
+//! docs/proofs/early-propagation.md has the proof. The answer "refines" means for clients what
 //! the theorem says. To the letter, two of the paper's own examples are no refinements: the relaxed
 //! queue (Theorem A.17), because a specification with partial locks demands propagation for the
 //! library's space that relaxed accesses do not need; and RCU with four markers on their way, where

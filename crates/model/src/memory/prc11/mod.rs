@@ -137,6 +137,15 @@ impl System {
         self.program.steps().any(|(_, _, step)| is_partial(&step.instr))
     }
 
+    /// Do threads access memory only inside methods, so that the client has none of its own?
+    pub fn has_only_calls(&self) -> bool {
+        self.program.threads.iter().all(|thread| {
+            let inside = view::inside(thread);
+            let mut steps = thread.code.iter().zip(inside);
+            steps.all(|(step, inside)| inside || step.instr.place().is_none())
+        })
+    }
+
     /// The space of a location.
     pub fn space(&self, loc: Loc) -> Space {
         self.space_of[loc.index()]

@@ -181,7 +181,7 @@ struct Room<'a> {
 }
 
 /// For every program counter, is it between a call and its return?
-pub(super) fn inside(thread: &Thread) -> Vec<bool> {
+pub(in crate::memory::prc11) fn inside(thread: &Thread) -> Vec<bool> {
     let mut inside = vec![None; thread.code.len()];
     let mut open = vec![(thread.entry.index(), false)];
     while let Some((pc, is)) = open.pop() {

@@ -54,6 +54,7 @@ use crate::ids::{Loc, Pc, RegSet, Tid, Value};
 use crate::program::LocationKind;
 use alone::{Graph, Usage};
 pub use demand::Propagation;
+pub(super) use demand::inside;
 use future::Future;
 pub use markers::{Arrival, Arrivals};
 use smallvec::SmallVec;
