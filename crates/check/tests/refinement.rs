@@ -157,6 +157,7 @@ fn verdict(answer: &Answer) -> &'static str {
         Verdict::Wrong { finding: Finding::Race { .. }, .. } => "race",
         Verdict::Wrong { finding: Finding::Assertion { .. }, .. } => "assertion",
         Verdict::Wrong { .. } => "wrong",
+        Verdict::Stuck(_) => "stuck",
         Verdict::Undecided(_) => "undecided",
     }
 }
@@ -535,6 +536,82 @@ fn compare_on_demand(seed: u64) -> [u64; 2] {
         }
     }
     [cheaper, differing]
+}
+
+/// Methods that cannot return where the specification's can, and some that merely wait for others.
+#[test]
+fn total() {
+    let ask = |library: &str, spec: &str, client: &str| {
+        let component = |kind: &str, f: &str| {
+            format!(
+                "{kind} s {{ atomic x, l; method f() {{ local a; {f} return(); }} \
+                     method g() {{ x.store(1, rel); x.store(2, rel); return(); }} }}\n"
+            )
+        };
+        let (library, spec) = (component("library", library), component("spec", spec));
+        let text = format!("max_value 2;\n{library}{spec}client {{ {client} }}\n");
+        let project = parse(&[("total.fp".to_string(), text)], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let settings = Settings { total: true, ..Settings::default() };
+        verdict(&ask(&project.pairs[0], settings))
+    };
+    let (one, two) = ("thread p { f(); } thread q { g(); }", "thread p { f(); } thread q { f(); }");
+    let lock = "acquire(l); release(l);";
+    for (library, spec, client, expected) in [
+        ("while (1) { skip; }", "skip;", one, "stuck"),
+        ("assume(0);", "skip;", one, "stuck"),
+        ("assume(0);", "assume(0);", one, "refines"),
+        // It could read 1 but need not; once it has read 2 it cannot any more.
+        ("while (a != 1) { a = x.load(acq); }", "skip;", one, "stuck"),
+        ("while (a == 0) { a = x.load(acq); }", "skip;", one, "refines"),
+        ("wait(x, 1, acq);", "wait(x, 1, acq);", one, "refines"),
+        (lock, lock, two, "refines"),
+        // Nobody gives the lock back.
+        ("acquire(l);", lock, two, "stuck"),
+        ("acquire(l);", "acquire(l);", two, "refines"),
+        ("acquire(l); acquire(l); release(l);", lock, two, "stuck"),
+        // Each lets the other in first, perhaps for ever: a livelock is not looked for.
+        (
+            "A: acquire(l); a = x.load(rlx); x.store(1 - a, rlx); release(l); if (a == 0) goto A;",
+            lock,
+            two,
+            "refines",
+        ),
+    ] {
+        assert_eq!(ask(library, spec, client), expected, "{library} for {spec}");
+    }
+}
+
+/// Catches limits that are taken for answers. The specification alternates two values for ever while somebody may look, which
+/// is more than can be kept; the library does the same, does less, and does something else.
+#[test]
+fn limits_are_no_answers() {
+    let noise = "while (1) { x.store(1, rlx); x.store(0, rlx); }";
+    let look = "a = x.load(rlx); b = x.load(rlx); return(a + b);";
+    let ask = |f: &str, g: &str| {
+        let component = |kind: &str, f: &str, g: &str| {
+            format!(
+                "{kind} s {{ atomic x, y; method f() {{ {f} return(); }} method g() {{ local a, b; {g} }} }}\n"
+            )
+        };
+        let (library, spec) = (component("library", f, g), component("spec", noise, look));
+        let client = "client { thread p { f(); } thread q { g(); } thread r { f(); } }";
+        let project = parse(
+            &[("l.fp".to_string(), format!("max_value 3;\n{library}{spec}{client}\n"))],
+            None,
+        )
+        .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        ask(&project.pairs[0], Settings { pending: 1, writes: 6, ..Settings::default() }).verdict
+    };
+    // All that is seen of the library is followed, but not all is seen.
+    assert!(matches!(ask(noise, look), Verdict::Undecided(Limit::Reached(Side::First, _))));
+    // A library without noise is all there; the specification follows it as far as it was seen.
+    assert!(matches!(ask("assume(0);", look), Verdict::Refines));
+    // The result 3 is impossible, also before there is any noise: that is a difference all the same.
+    assert!(matches!(ask("assume(0);", "return(3);"), Verdict::Differs(_)));
+    // Here it comes after the noise has begun, and nobody has seen all that the specification can do then.
+    let found = ask("y.store(1, rel); assume(0);", "wait(y, 1, acq); return(3);");
+    assert!(matches!(found, Verdict::Undecided(Limit::Reached(Side::Second, _))), "{found:?}");
 }
 
 /// The client of section 8.1 may reason with the specification by locks, and the one by flags is too

@@ -16,14 +16,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) enum Manner {
     /// To the letter.
     Letter,
-    /// To the letter, and with every step of threads; see [`super::total`].
-    EveryStep,
+    /// With every step of threads, to the letter or not; see [`super::total`].
+    EveryStep { early: bool },
     /// Markers may propagate before the history shows it.
     Early,
     /// Markers propagate on demand; see [`super::demand`].
     OnDemand,
     /// Follows a program whose markers propagate on demand; with or without owing some.
     Following { owing: bool },
+}
+
+impl Manner {
+    fn is_early(self) -> bool {
+        matches!(self, Manner::Early | Manner::EveryStep { early: true })
+    }
 }
 
 /// What a symbol stands for.
@@ -94,7 +100,7 @@ impl Histories {
         alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
         let Settings { pending, history_only, own_space, writes, .. } = *settings;
-        let every_step = manner == Manner::EveryStep;
+        let every_step = matches!(manner, Manner::EveryStep { .. });
         let reduce = settings.reduce && !every_step;
         let tidy = settings.reduce || every_step;
         let (threads, spaces) = (system.program.threads.len(), system.spaces);
@@ -147,13 +153,20 @@ impl Histories {
         [arrived, label.map_or(SILENT, |label| self.number(Shown::Label(label, carried)))]
     }
 
-    /// Does a step with this word show that a thread's call returns?
-    pub(super) fn shows_return(&self, word: Word, tid: Tid) -> bool {
-        let alphabet = Alphabet::of(&self.alphabet);
-        let mut labels = word.into_iter().filter(|&symbol| symbol != SILENT);
-        labels.any(|symbol| {
-            matches!(alphabet.label(symbol), Some(Label::Return { tid: own, .. }) if own == tid)
+    /// The threads whose calls return in a step with this word, as bits.
+    pub(super) fn returning(&self, word: Word) -> u32 {
+        let symbols = word.into_iter().filter(|&symbol| symbol != SILENT);
+        symbols.fold(0, |bits, symbol| match Alphabet::of(&self.alphabet).label(symbol) {
+            Some(Label::Return { tid, .. }) => bits | 1 << tid.0,
+            _ => bits,
         })
+    }
+
+    /// The threads that are inside methods, as bits.
+    pub(super) fn inside(&self, state: &[u8]) -> u32 {
+        let state = self.from(state).state;
+        let inside = self.tids().filter(|&tid| self.machine.is_inside(&state, tid));
+        inside.fold(0, |bits, tid| bits | 1 << tid.0)
     }
 
     /// The counts that the marker of a call or return carries.
@@ -252,8 +265,7 @@ impl Histories {
     }
 
     fn from<'b>(&self, state: &'b [u8]) -> From<'b> {
-        let ahead =
-            (self.manner == Manner::Early).then(|| Ahead::read(state, self.threads, self.spaces));
+        let ahead = (self.manner.is_early()).then(|| Ahead::read(state, self.threads, self.spaces));
         let packed = &state[..ahead.as_ref().map_or(state.len(), |ahead| ahead.at)];
         From { state: self.machine.unpack(packed), packed, ahead }
     }
@@ -285,7 +297,7 @@ impl Automaton for Histories {
         if !self.reduce || a == b {
             return a == b;
         }
-        let early = self.manner == Manner::Early;
+        let early = self.manner.is_early();
         let ahead = |state: &[u8]| if early { Ahead::length(state) } else { 0 };
         let (a, a_ahead) = a.split_at(a.len() - ahead(a));
         let (b, b_ahead) = b.split_at(b.len() - ahead(b));
@@ -296,7 +308,7 @@ impl Automaton for Histories {
         let step = self.machine.initial();
         let mut bytes = Vec::new();
         self.machine.pack(&step.state, &mut bytes);
-        if self.manner == Manner::Early {
+        if self.manner.is_early() {
             Ahead::nothing(self.threads, self.spaces).write(&mut bytes);
         }
         sink(&bytes, step.finding);
@@ -304,7 +316,7 @@ impl Automaton for Histories {
 
     fn steps(&self, state: &[u8], sink: StepSink<Finding>) {
         let from = self.from(state);
-        if self.manner == Manner::Early {
+        if self.manner.is_early() {
             return self.tids().for_each(|tid| self.steps_of(&from, tid, sink));
         }
         let mut bytes = Vec::new();

@@ -200,6 +200,7 @@ fn file(out: &mut String, index: usize, sheet: &Sheet, open: bool) {
             "<p class=\"notice undecided\"><b>{property}</b> not checked: {}</p>",
             html(why)
         );
+    }
     if let Some(scope) = &sheet.scope {
         let _ = writeln!(out, "<p class=\"notice\">Holds for {}.</p>", html(scope));
     }
