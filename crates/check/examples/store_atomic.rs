@@ -13,6 +13,7 @@ use std::time::Duration;
 fn main() -> ExitCode {
     let mut machine = Machine::Tso;
     let mut settings = Settings::default();
+    let (mut time, mut memory) = (None, None);
     let mut files = Vec::new();
     let mut show = false;
     let mut fixing = false;
@@ -35,10 +36,10 @@ fn main() -> ExitCode {
             }
             "--reduce" => settings.reduce = value() != "none",
             "--limit-time" => {
-                settings.limits.time = value().parse().ok().map(Duration::from_secs);
+                time = value().parse().ok().map(Duration::from_secs);
             }
             "--limit-memory" => {
-                settings.limits.memory = value().parse::<u64>().ok().map(|mib| mib << 20);
+                memory = value().parse::<u64>().ok().map(|mib| mib << 20);
             }
             "--jobs" => settings.jobs = value().parse().unwrap_or(1),
             "--witness" => show = true,
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     }
     let mut code = 0;
     for file in files {
+        settings.limits.budget = search::Budget::new(time, memory);
         code = code.max(match read(&file) {
             None => 2,
             Some(source) if fixing => fix(&file, &source, machine, &settings, show),

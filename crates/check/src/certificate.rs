@@ -7,17 +7,18 @@
 //! accept is ever called a violation.
 //!
 //! Plain robustness leaves little choice: the access takes one of the stale writes, and each is tried.
-//! If the judge accepts none, monitors and definitions disagree ([`Missing::Rejected`], a bug). Under
+//! If the judge accepts none, monitors and definitions disagree ([`Certified::Rejected`], a bug). Under
 //! observational robustness loads on the way may have been stale too, which is a choice for every load.
-//! Only some of these are tried, and only until the deadline. If none of them is accepted although more
-//! exist, nothing is known ([`Missing::GaveUp`]).
+//! Only some of these are tried, and only within the budget. If none of them is accepted although more
+//! exist, nothing is known ([`Certified::GaveUp`]).
 
 use crate::replay::RunStep;
-use crate::verdict::{Certificate, Problem};
-use model::graph::{EventId, Execution, ExecutionGraph, Next, judge};
+use crate::verdict::{Certificate, Problem, Why};
+use budget::Budget;
+use model::graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
 use model::memory::rc20::Robustness;
-use model::{FenceMode, Instr, Pc, Program, Tid};
-use std::time::Instant;
+use model::{FenceMode, Instr, Loc, Pc, Program, Tid};
+use std::collections::HashMap;
 
 /// How many loads of a run may have read something stale without the program noticing.
 const STALE_LOADS: usize = 3;
@@ -26,66 +27,79 @@ const AGES: usize = 16;
 /// How many executions are tried.
 const TRIES: usize = 5000;
 
-/// Why there is no certificate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Missing {
-    /// Not every execution that could have been one was tried.
-    GaveUp,
-    /// All were tried, and the judge accepted none.
+/// What became of a monitor's objection.
+#[derive(Clone, Debug)]
+pub enum Certified {
+    /// The judge accepted this execution.
+    Accepted(Box<Certificate>),
+    /// The judge accepted none of the executions that there are. This is a bug in Fencepost.
     Rejected,
+    /// Not all executions were tried, because of this.
+    GaveUp(Why),
 }
 
 /// The execution that shows `problem` of `tid` at `pc` after `run`, which was found by looking for
-/// violations of `robustness`. Past the `deadline` no further execution is tried, but the first always
-/// is.
+/// violations of `robustness`. Once the `budget` is spent no further execution is
+/// tried.
 pub fn certify(
     program: &Program,
     run: &[RunStep],
     (tid, pc): (Tid, Pc),
     problem: Problem,
     robustness: Robustness,
-    deadline: Option<Instant>,
-) -> Result<Certificate, Missing> {
+    budget: Budget,
+) -> Certified {
+    let mut tries = Tries { left: TRIES, budget, given_up: None };
     let end = (tid, pc);
-    let mut tries = Tries { left: TRIES, deadline, cut: false };
-    let found = match (problem, robustness) {
-        (Problem::Stale | Problem::Dependency, Robustness::Plain) => replay(program, run, end, &[])
-            .and_then(|before| {
-                continuations(program, &before.execution, tid, problem)
-                    .into_iter()
-                    .find_map(|(graph, write)| weigh(program, graph, (None, write), robustness))
+    let accepted = match problem {
+        Problem::Stale | Problem::Dependency => match robustness {
+            Robustness::Plain => replay(program, run, end, &[]).and_then(|replayed| {
+                continuations(program, &replayed.execution, tid, problem).into_iter().find_map(
+                    |(graph, write)| weigh(program, graph, (None, write), robustness, &mut tries),
+                )
             }),
-        (Problem::Stale | Problem::Dependency, Robustness::Observational) => {
-            observational(program, run, end, problem, &mut tries)
-        }
-        (Problem::Race, _) => race(program, run, end, robustness, &mut tries),
-        (Problem::Assertion | Problem::Fault(_) | Problem::Stuck, _) => None,
+            Robustness::Observational => observational(program, run, end, problem, &mut tries),
+        },
+        Problem::Race => race(program, run, end, robustness, &mut tries),
+        Problem::Assertion | Problem::Fault(_) | Problem::Stuck => None,
     };
-    found.ok_or(if tries.cut { Missing::GaveUp } else { Missing::Rejected })
+    match (accepted, tries.given_up) {
+        (Some(certificate), _) => Certified::Accepted(Box::new(certificate)),
+        (None, Some(why)) => Certified::GaveUp(why),
+        (None, None) => Certified::Rejected,
+    }
 }
 
-/// How many executions may still be tried.
+/// Counts executions that are tried.
 struct Tries {
     left: usize,
-    deadline: Option<Instant>,
-    /// Was something left untried?
-    cut: bool,
+    budget: Budget,
+    /// Why no more may be tried, once they may not.
+    given_up: Option<Why>,
 }
 
 impl Tries {
     /// May one more be tried?
-    fn next(&mut self) -> bool {
-        let may = self.left > 0 && (self.left == TRIES || self.in_time());
-        self.cut |= !may;
-        self.left -= usize::from(may);
-        may
+    fn another(&mut self) -> bool {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.given_up = Some(Why::GaveUp);
+            return false;
+        };
+        self.left = left;
+        self.in_time()
     }
 
-    /// Is there time left?
+    /// The judge's opinion of a graph, if there is time for it.
+    fn judge(&mut self, program: &Program, graph: &ExecutionGraph) -> Option<Judgement> {
+        let judged = judge_within(program, graph, self.budget);
+        judged.map_err(|spent| self.given_up = Some(Why::Limit(spent.into()))).ok()
+    }
+
+    /// Is there time?
     fn in_time(&mut self) -> bool {
-        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        self.cut |= late;
-        !late
+        let spent = self.budget.spent();
+        self.given_up = self.given_up.or(spent.map(|spent| Why::Limit(spent.into())));
+        spent.is_none()
     }
 }
 
@@ -96,8 +110,9 @@ fn weigh(
     graph: ExecutionGraph,
     stale: (Option<EventId>, Option<EventId>),
     robustness: Robustness,
+    tries: &mut Tries,
 ) -> Option<Certificate> {
-    let judgement = judge(program, &graph);
+    let judgement = tries.judge(program, &graph)?;
     let last = last_event(&graph);
     let (access, used_by) = match stale.0 {
         None => (last, None),
@@ -156,8 +171,11 @@ fn observational(
     // The thread's own loads are the likelier ones, and of these the last.
     let mut loads: Vec<usize> = (0..run.len()).rev().filter(is_load).collect();
     loads.sort_by_key(|&k| run[k].tid != end.0);
+    let ages: Vec<usize> = older_writes(run);
     // More stale loads than are tried, or older writes.
-    tries.cut = loads.len() > STALE_LOADS || run.len() > AGES;
+    if loads.len() > STALE_LOADS || loads.iter().any(|&k| ages[k] > AGES) {
+        tries.given_up = Some(Why::GaveUp);
+    }
     let mut fallback = None;
     'tries: for count in 0..=STALE_LOADS {
         let mut choices: Vec<Vec<Stale>> = vec![Vec::new()];
@@ -168,14 +186,17 @@ fn observational(
                 let chosen = chosen.clone();
                 loads[tried.map_or(0, |k| k + 1)..]
                     .iter()
-                    .flat_map(|&position| (1..=AGES).map(move |age| Stale { position, age }))
+                    .flat_map(|&position| {
+                        let most = ages[position].min(AGES);
+                        (1..=most).map(move |age| Stale { position, age })
+                    })
                     .map(move |stale| [chosen.clone(), vec![stale]].concat())
                     .collect::<Vec<_>>()
             };
             choices = choices.iter().flat_map(longer).take(TRIES).collect();
         }
         for stale in choices {
-            if !tries.next() {
+            if !tries.another() {
                 break 'tries;
             }
             let Some(replayed) = replay(program, run, end, &stale) else { continue };
@@ -187,7 +208,7 @@ fn observational(
                     },
                     _ => (None, write),
                 };
-                match weigh(program, graph, part, Robustness::Observational) {
+                match weigh(program, graph, part, Robustness::Observational, tries) {
                     Some(certificate) if certificate.conclusive => return Some(certificate),
                     other => fallback = fallback.or(other),
                 }
@@ -196,12 +217,16 @@ fn observational(
     }
     // The use may need a longer run to go through. That a load may read something stale is certain.
     fallback.or_else(|| {
-        loads.iter().take_while(|_| tries.in_time()).find_map(|&k| {
+        loads.iter().find_map(|&k| {
+            if !tries.in_time() {
+                return None;
+            }
             let end = (run[k].tid, run[k].pc);
             let before = replay(program, &run[..k], end, &[])?.execution;
-            continuations(program, &before, end.0, Problem::Stale).into_iter().find_map(
-                |(graph, write)| weigh(program, graph, (None, write), Robustness::Observational),
-            )
+            let ways = continuations(program, &before, end.0, Problem::Stale);
+            ways.into_iter().find_map(|(graph, write)| {
+                weigh(program, graph, (None, write), Robustness::Observational, tries)
+            })
         })
     })
 }
@@ -214,30 +239,54 @@ fn race(
     robustness: Robustness,
     tries: &mut Tries,
 ) -> Option<Certificate> {
-    let certificate = |stale: &[Stale]| {
+    let certificate = |stale: &[Stale], tries: &mut Tries| {
         let before = replay(program, run, end, stale)?.execution;
         let Next::Access(access) = before.next(program, end.0) else { return None };
         let latest = before.graph.latest(access.loc);
         let graph = before.access(program, end.0, latest)?.graph;
-        let judgement = judge(program, &graph);
+        let judgement = tries.judge(program, &graph)?;
         let own = |pair: &&(EventId, EventId)| graph.event(pair.1).thread() == Some(end.0);
         let pair = judgement.races.iter().rev().find(own).or(judgement.races.last());
         let &(other, access) = pair.filter(|_| judgement.refutes_race_freedom())?;
         let (cycle, used_by, conclusive) = (None, None, true);
         Some(Certificate { graph, access, other, cycle, used_by, conclusive })
     };
-    let found = certificate(&[]);
+    let found = certificate(&[], tries);
     if found.is_some() || robustness == Robustness::Plain {
         return found;
     }
     // A stale load that went unnoticed may be why the thread knows too little. There may have been
     // several, which is not tried.
-    tries.cut = true;
-    (0..run.len())
+    tries.given_up = Some(Why::GaveUp);
+    let stale = (0..run.len())
         .rev()
-        .flat_map(|position| (1..=AGES).map(move |age| [Stale { position, age }]))
-        .take_while(|_| tries.next())
-        .find_map(|stale| certificate(&stale))
+        .flat_map(|position| (1..=AGES).map(move |age| [Stale { position, age }]));
+    for stale in stale {
+        if !tries.another() {
+            break;
+        }
+        if let Some(found) = certificate(&stale, tries) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// For each step of a run that accesses a location, how many writes to it there may be that are older
+/// than the latest: that is how far back a stale load can read.
+fn older_writes(run: &[RunStep]) -> Vec<usize> {
+    let mut writes: HashMap<Loc, usize> = HashMap::new();
+    let mut older = Vec::with_capacity(run.len());
+    for step in run {
+        let count = step.action.loc().map(|loc| writes.entry(loc).or_insert(0));
+        older.push(count.as_deref().copied().unwrap_or(0));
+        if let Some(count) = count
+            && step.action.may_write()
+        {
+            *count += 1;
+        }
+    }
+    older
 }
 
 fn last_event(graph: &ExecutionGraph) -> EventId {
@@ -295,7 +344,7 @@ fn replay_with(
             _ => 1,
         };
         for _ in 0..phases {
-            execution = match execution.next(program, tid) {
+            match execution.next(program, tid) {
                 Next::Access(access) => {
                     let writes = execution.graph.writes_to(access.loc);
                     let chosen = stale.iter().find(|stale| stale.position == position);
@@ -304,20 +353,10 @@ fn replay_with(
                     if age > 0 {
                         read_stale = Some((EventId::from(execution.graph.len()), write));
                     }
-                    execution.access(program, tid, write)?
+                    execution.take_access(program, tid, write)?;
                 }
-                _ => {
-                    let mut after = execution.local_steps(program, tid);
-                    let chosen = after
-                        .iter()
-                        .position(|next| goal.is_none_or(|pc| next.threads[tid.index()].pc == pc))
-                        .unwrap_or(0);
-                    if after.is_empty() {
-                        return None;
-                    }
-                    after.swap_remove(chosen)
-                }
-            };
+                _ => execution.take_local_step(program, tid, goal)?,
+            }
         }
     }
     let at_end = execution.threads[end.0.index()].pc == end.1;

@@ -3,8 +3,8 @@
 //! Reductions are theorems, and theorems can be misapplied. When a check took little time, there is
 //! time to explore the program again with no reduction at all and every value told apart. If that
 //! ends within its small budget and says something else, one of the two is wrong: an error in
-//! Fencepost, which the user is told about ([`Disagreement`]), and the plain answer counts. It is the
-//! one that rests on the fewest arguments.
+//! Fencepost, which the user is told about ([`Outcome::internal`]), and the plain answer counts. It is
+//! the one that rests on the fewest arguments.
 
 use crate::reduce::Reductions;
 use crate::settings::{DoubleCheck, Settings};
@@ -12,7 +12,6 @@ use crate::verdict::{Outcome, Verdict};
 use model::Program;
 use model::memory::rc20::columns::Track;
 use search::Limits;
-use std::fmt;
 use std::time::Duration;
 
 /// A check that took longer, or saw more states, is not small.
@@ -20,30 +19,9 @@ const SMALL: (Duration, u64) = (Duration::from_millis(20), 5_000);
 /// Larger programs take long to prepare, however few states they have.
 const SMALL_PROGRAM: usize = 500;
 /// What the plain search may use up.
-const BUDGET: Limits = Limits {
-    states: Some(20_000),
-    memory: Some(64 << 20),
-    time: Some(Duration::from_millis(30)),
-    depth: None,
-};
+const BUDGET: (Duration, u64) = (Duration::from_millis(30), 20_000);
 
-/// The plain search and the reduced one disagree: an error in Fencepost.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Disagreement {
-    /// What the search with reductions said.
-    pub reduced: String,
-    /// What the search without said.
-    pub plain: String,
-}
-
-impl fmt::Display for Disagreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Disagreement { reduced, plain } = self;
-        write!(f, "with reductions: {reduced}; without: {plain}")
-    }
-}
-
-/// Returns `outcome`, or what the plain search says instead, with the disagreement.
+/// Returns `outcome`, or what the plain search says instead, with both answers.
 pub(crate) fn confirm(
     program: &Program,
     settings: &Settings,
@@ -62,8 +40,13 @@ pub(crate) fn confirm(
     if !contradict(&outcome, &plain) {
         return Outcome { double_checked: true, ..outcome };
     }
-    let disagreement = Disagreement { reduced: said(&outcome), plain: said(&plain) };
-    Outcome { disagreement: Some(disagreement), ..plain }
+    let mut plain = plain;
+    plain.internal.push(format!(
+        "two searches disagree; with reductions: {}; without: {}",
+        said(&outcome),
+        said(&plain)
+    ));
+    plain
 }
 
 /// What the plain search may use up; none if there is to be none.
@@ -74,22 +57,16 @@ fn limits(program: &Program, settings: &Settings, outcome: &Outcome) -> Option<L
     }
     match settings.double_check {
         DoubleCheck::Never => None,
-        DoubleCheck::Always => Some(Limits {
-            time: settings.limits.time.map(|time| time.saturating_sub(cost.elapsed)),
-            ..settings.limits
-        }),
+        DoubleCheck::Always => Some(settings.limits),
         DoubleCheck::IfSmall => {
             let small = cost.limit.is_none()
                 && cost.elapsed <= SMALL.0
                 && cost.states <= SMALL.1
                 && program.steps().count() <= SMALL_PROGRAM
                 && program.locations.len() <= SMALL_PROGRAM;
-            let least = |asked: Option<u64>, own: Option<u64>| asked.into_iter().chain(own).min();
-            let left = settings.limits.time.map(|time| time.saturating_sub(cost.elapsed));
             small.then(|| Limits {
-                states: least(settings.limits.states, BUDGET.states),
-                memory: least(settings.limits.memory, BUDGET.memory),
-                time: left.into_iter().chain(BUDGET.time).min(),
+                states: settings.limits.states.into_iter().chain([BUDGET.1]).min(),
+                budget: settings.limits.budget.at_most(BUDGET.0),
                 depth: None,
             })
         }
@@ -136,7 +113,7 @@ mod tests {
     #[test]
     fn small_programs_are_checked_twice() {
         let outcome = crate::check(&program(), &settings(), &|_, _| {});
-        assert!(outcome.double_checked && outcome.disagreement.is_none());
+        assert!(outcome.double_checked && outcome.internal.is_empty());
         let never = Settings { double_check: DoubleCheck::Never, ..settings() };
         assert!(!crate::check(&program(), &never, &|_, _| {}).double_checked);
     }
@@ -155,8 +132,8 @@ mod tests {
             crate::check(&wrong, &never, &|_, _| {})
         });
         assert!(outcome.answers.iter().all(|(_, verdict)| verdict.witness().is_some()));
-        let disagreement = outcome.disagreement.expect("they disagree");
-        assert_eq!(disagreement.reduced, "assertions holds");
-        assert_eq!(disagreement.plain, "assertions violated");
+        let expected = "two searches disagree; with reductions: assertions holds; \
+                        without: assertions violated";
+        assert_eq!(outcome.internal, [expected]);
     }
 }

@@ -72,9 +72,9 @@ impl<'a> Explorer<'a> {
         let program = &*plan.program;
         let counters = plan.counters.clone();
         let symmetries = match settings.reductions.symmetry {
-            true => {
-                symmetry::find(program, |alpha, types| Counters::fixed_by(&counters, alpha, types))
-            }
+            true => symmetry::find(program, settings.limits.budget, |alpha, types| {
+                Counters::fixed_by(&counters, alpha, types)
+            }),
             false => Symmetries::trivial(program),
         };
         let mut possible = PossibleValues::of(program).with_counters(&counters);
@@ -119,7 +119,9 @@ impl<'a> Explorer<'a> {
         let product = self.product(memory, &[]);
         let most =
             self.settings.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
-        let limits = Limits { states: Some(most), ..self.settings.limits };
+        // Whatever is learnt, there must be time left to use it.
+        let budget = self.settings.limits.budget.halved();
+        let limits = Limits { states: Some(most), depth: None, budget };
         let options = self.options(limits, Stop::AtEnd);
         let task = Task::default();
         let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
@@ -134,11 +136,6 @@ impl<'a> Explorer<'a> {
             self.symmetries.close(self.program, &mut possible);
             self.possible = possible;
         }
-    }
-
-    /// When the time is up.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.settings.limits.time.and_then(|time| self.start.checked_add(time))
     }
 
     fn options(&self, limits: Limits, stop: Stop) -> Options {
@@ -192,17 +189,23 @@ impl<'a> Explorer<'a> {
             self.settings.extent == Extent::First && limits.states.is_none_or(|most| *quick < most)
         });
         limits.states = quick.or(limits.states);
-        limits.time = limits.time.map(|time| time.saturating_sub(self.start.elapsed()));
         let depth = task.depth.filter(|_| self.settings.extent == Extent::First);
         limits.depth = depth.map(|depth| depth as u64);
         let options = self.options(limits, stop);
-        let report = search::explore(&product, &options, &|p| (self.observe)(task, p));
+        let mut report = search::explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
+        let budget = self.settings.limits.budget.to_finish();
+        let in_time = |_: &&search::Found<_>| !budget.is_spent();
         let replayed: Vec<_> = report
             .findings
             .iter()
+            .take_while(in_time)
             .map(|found| replay(&product, &found.path, &found.finding))
             .collect();
+        if replayed.len() < report.findings.len() {
+            report.exhausted = false;
+            report.limit.get_or_insert(search::Limit::Time);
+        }
         if product.lowers_counters()
             && (!product.wrapped().is_empty() || replayed.iter().any(Option::is_none))
         {
@@ -263,9 +266,9 @@ impl<'a> Explorer<'a> {
             faults: self.faults,
             stuck: self.stuck,
             wrapped: self.wrapped,
+            internal: Vec::new(),
             cost: self.cost,
             double_checked: false,
-            disagreement: None,
         }
     }
 }

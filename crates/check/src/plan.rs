@@ -60,7 +60,7 @@ pub(crate) fn first_answer(
         }
         let mut settings = *settings;
         if plan.more_runs {
-            settings.limits.time = settings.limits.time.map(|time| time / 2);
+            settings.limits.budget = settings.limits.budget.halved();
         }
         match check(&plan, &settings, observe) {
             Some(outcome) if !plan.more_runs || is_all_right(&outcome) => return outcome,

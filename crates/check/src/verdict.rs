@@ -1,6 +1,5 @@
 //! What an analysis answers.
 
-use crate::double_check::Disagreement;
 use crate::replay::RunStep;
 use model::graph::axioms::Cycle;
 use model::graph::{EventId, ExecutionGraph};
@@ -101,7 +100,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
+            Why::Limit(limit) => f.write_str(limit.reached()),
             Why::NotRobust => f.write_str("the program is not robust, so SC runs do not show all"),
             Why::PerhapsNotRobust => {
                 f.write_str("the program may not be robust, so SC runs may not show all")
@@ -228,12 +227,12 @@ pub struct Outcome {
     pub stuck: Vec<Witness>,
     /// Where results wrapped around.
     pub wrapped: Vec<(Tid, Pc)>,
+    /// What went wrong in Fencepost itself, a sentence each. Answers are then not to be trusted.
+    pub internal: Vec<String>,
     /// What it cost.
     pub cost: Cost,
     /// Did a search without reductions say the same?
     pub double_checked: bool,
-    /// What two searches said that do not agree. This is a bug in Fencepost.
-    pub disagreement: Option<Disagreement>,
 }
 
 impl Outcome {

@@ -1,13 +1,14 @@
 //! Where there is no certificate: a disagreement with the judge and a search that was not carried to its
 //! end are two things. Catches calling the second a bug, and the first an effort.
 
-use check::certificate::{Missing, certify};
-use check::{Model, Problem, Settings};
+use budget::Budget;
+use check::certificate::{Certified, certify};
+use check::{Model, Problem, Settings, Why};
 use model::memory::rc20::Robustness;
-use std::time::Instant;
+use std::time::Duration;
 
 /// What certifying a stale last load says, in a thread alone, where no load is ever stale.
-fn missing(loads: usize, robustness: Robustness, deadline: Option<Instant>) -> Missing {
+fn missing(loads: usize, robustness: Robustness, budget: Budget) -> Option<Why> {
     let loads = "r = x.load(rlx); ".repeat(loads);
     let text =
         format!("atomic x; thread t {{ local r; x.store(1, rlx); {loads} assert(r == 0); }}");
@@ -20,18 +21,23 @@ fn missing(loads: usize, robustness: Robustness, deadline: Option<Instant>) -> M
     };
     let last = run.iter().rposition(is_load).expect("a load");
     let place = (run[last].tid, run[last].pc);
-    certify(&source.program, &run[..last], place, Problem::Stale, robustness, deadline)
-        .expect_err("nothing is stale here")
+    match certify(&source.program, &run[..last], place, Problem::Stale, robustness, budget) {
+        Certified::Accepted(_) => panic!("nothing is stale here"),
+        Certified::Rejected => None,
+        Certified::GaveUp(why) => Some(why),
+    }
 }
 
 #[test]
 fn everything_was_tried() {
-    assert_eq!(missing(8, Robustness::Plain, None), Missing::Rejected);
-    assert_eq!(missing(2, Robustness::Observational, None), Missing::Rejected);
+    assert_eq!(missing(8, Robustness::Plain, Budget::UNLIMITED), None);
+    assert_eq!(missing(2, Robustness::Observational, Budget::UNLIMITED), None);
 }
 
 #[test]
 fn not_everything_was_tried() {
-    assert_eq!(missing(8, Robustness::Observational, None), Missing::GaveUp);
-    assert_eq!(missing(2, Robustness::Observational, Some(Instant::now())), Missing::GaveUp);
+    assert_eq!(missing(8, Robustness::Observational, Budget::UNLIMITED), Some(Why::GaveUp));
+    let spent = Budget::new(Some(Duration::ZERO), None);
+    let limit = Why::Limit(search::Limit::Time);
+    assert_eq!(missing(2, Robustness::Observational, spent), Some(limit));
 }

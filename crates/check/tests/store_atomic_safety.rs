@@ -61,7 +61,7 @@ struct Tally {
 
 fn agree(machine: Machine) {
     let configs = configs();
-    let limits = Limits { states: 30_000, buffer: 16, deadline: None };
+    let limits = Limits { states: 30_000, buffer: 16, budget: budget::Budget::UNLIMITED };
     let (mut judged, mut skipped, mut seed, mut aimed) = (0, 0, 0, 0);
     let mut tally = Tally::default();
     while judged < count() {

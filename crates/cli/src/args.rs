@@ -1,7 +1,7 @@
 //! The command line: what can be asked, and the help that teaches it.
 
 use crate::faces::FaceArgs;
-use crate::{help, quantity};
+use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::{self, Machine, Method};
 use check::{DoubleCheck, Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
@@ -161,13 +161,13 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The limits that the arguments stand for.
+    /// The limits that the arguments stand for, for work that begins now.
     pub fn limits(&self) -> Limits {
+        let memory = self.limit_memory.or_else(quantity::spare_memory);
         Limits {
             states: self.limit_states,
-            memory: self.limit_memory.or_else(quantity::spare_memory),
-            time: self.limit_time,
             depth: None,
+            budget: interrupt::budget(self.limit_time, memory),
         }
     }
 }

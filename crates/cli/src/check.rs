@@ -3,10 +3,11 @@
 use crate::args;
 use crate::exit::Exit;
 use crate::faces::Faces;
+use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::store_atomic;
-use crate::terminal;
+use crate::terminal::{self, Printer};
 use check::{Extent, Settings};
 use lang::{Diagnostic, Source};
 use model::Edge;
@@ -27,6 +28,7 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
     let (files, unusable) = inputs::expand(&args.inputs);
     let look = terminal::output();
     let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
+    let faces = Faces::new(&args.faces, &files, args.output.quiet);
     let mut job = Job {
         args,
         settings: args.settings(),
@@ -39,10 +41,10 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
         },
         look,
         errors: terminal::errors(),
-        out: io::stdout().lock(),
+        out: Printer::new(faces.wanted()),
         tally: Tally::default(),
         exit: Exit::Holds,
-        faces: Faces::new(&args.faces, &files, args.output.quiet),
+        faces,
         board: Board::new(files.len(), args.output.watched()),
     };
     for argument in &unusable {
@@ -75,7 +77,7 @@ struct Job<'a> {
     face: Face,
     look: Look,
     errors: Look,
-    out: io::StdoutLock<'static>,
+    out: Printer,
     tally: Tally,
     exit: Exit,
     faces: Faces,
@@ -98,18 +100,33 @@ impl Job<'_> {
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let mut settings = self.settings;
-        if settings.extent == Extent::All && symmetry_hides_lines(source) {
-            settings.reductions.symmetry = false;
-        }
-        let outcome = check::check(&source.program, &settings, &|task, progress| {
-            watch.observe(task, progress);
+        let mut settings = self.args.settings();
+        let worked = guard::work(|| {
+            if settings.extent == Extent::All && symmetry_hides_lines(source, &settings) {
+                settings.reductions.symmetry = false;
+            }
+            let outcome = check::check(&source.program, &settings, &|task, progress| {
+                watch.observe(task, progress);
+            });
+            FileReport::new(source, &settings, &outcome)
         });
         drop(watch);
-        let report = FileReport::new(source, &self.settings, &outcome);
-        self.tally.add(report.ruling(), !report.faults.is_empty());
+        let report = match worked {
+            Ok(report) => report,
+            Err(internal) => {
+                let (name, text) = (source.name.clone(), source.text.to_string());
+                return self.refuse(&Unusable { name, text, why: vec![internal] });
+            }
+        };
+        for internal in &report.internal {
+            let shown = internal.render(&report.file, &source.text, self.errors.color);
+            terminal::complain(&shown);
+        }
+        let wrong = !report.faults.is_empty() || !report.internal.is_empty();
+        self.tally.add(report.ruling(), wrong);
         self.faces.add(Sheet::of(&report, source));
         self.exit = self.exit.and(match report.ruling() {
+            _ if !report.internal.is_empty() => Exit::Internal,
             _ if !report.faults.is_empty() => Exit::BadInput,
             Ruling::Violated => Exit::Violated,
             Ruling::Undecided => Exit::Undecided,
@@ -173,7 +190,7 @@ impl Job<'_> {
 
     fn refuse(&mut self, unusable: &Unusable) -> io::Result<()> {
         self.board.clear();
-        self.exit = self.exit.and(Exit::BadInput);
+        self.exit = self.exit.and(unusable.exit());
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
         self.faces.add(Sheet::refused(name, text, self.settings.model.name(), why));
@@ -227,9 +244,9 @@ pub fn strictly(
 
 /// Does symmetry exchange threads that stand in different lines? Then a search that makes use of it
 /// reports only some of the lines where things go wrong.
-fn symmetry_hides_lines(source: &Source) -> bool {
+fn symmetry_hides_lines(source: &Source, settings: &Settings) -> bool {
     let program = &source.program;
-    symmetry::find(program, |_, _| true).elements.iter().any(|alpha| {
+    symmetry::find(program, settings.limits.budget, |_, _| true).elements.iter().any(|alpha| {
         program.steps().any(|(tid, pc, step)| {
             let image = alpha.threads[tid.index()];
             let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);

@@ -13,17 +13,24 @@ pub enum Exit {
     BadInput,
     /// A limit was reached before there was an answer.
     Undecided,
+    /// Fencepost itself went wrong.
+    Internal,
+    /// Nobody reads what is printed.
+    Unheard,
 }
 
 impl Exit {
-    /// The exit code of two jobs together. Bad input outranks everything, because something was not
-    /// checked at all; a violation is certain, whatever else is undecided.
+    /// The exit code of two jobs together. What went wrong in Fencepost itself outranks everything,
+    /// because no answer is to be trusted. Then comes bad input, because something was not checked at
+    /// all; a violation is certain, whatever else is undecided.
     pub fn and(self, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {
             Exit::Holds => 0,
             Exit::Undecided => 1,
             Exit::Violated => 2,
             Exit::BadInput => 3,
+            Exit::Internal => 4,
+            Exit::Unheard => 5,
         };
         if rank(other) > rank(self) { other } else { self }
     }
@@ -36,6 +43,9 @@ impl From<Exit> for ExitCode {
             Exit::Violated => 1,
             Exit::BadInput => 2,
             Exit::Undecided => 3,
+            Exit::Internal => 4,
+            // As a shell reports a program that was ended by SIGPIPE.
+            Exit::Unheard => 128 + 13,
         })
     }
 }

@@ -95,7 +95,9 @@ impl Faces {
             let Some(path) = path else { continue };
             let name = visible(&path.display().to_string());
             let twice = faces.files.iter().any(|(_, other)| same_file(other, path));
-            let why = if inputs.iter().any(|input| same_file(input, path)) {
+            let why = if path.as_os_str() == "-" {
+                Some("reports are written to files: standard output has the verdicts".to_string())
+            } else if inputs.iter().any(|input| same_file(input, path)) {
                 Some(format!("`{name}` is one of the inputs, and stays as it is"))
             } else if twice {
                 Some(format!("`{name}` is written by another option already"))

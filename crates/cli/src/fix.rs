@@ -17,14 +17,12 @@ use model::Origin;
 use report::escape::visible;
 use serde_json::json;
 use std::io::{self, Write};
-use std::time::Instant;
 
 /// The statement that is inserted.
 const FENCE: &str = "fence(seq_cst); ";
 
 /// Runs the command.
 pub fn run(args: &args::Fix) -> io::Result<Exit> {
-    let begun = Instant::now();
     let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
@@ -46,7 +44,7 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
             return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
-    let mut job = Job { source: &source, aims: &aims, settings, begun };
+    let mut job = Job { source: &source, aims: &aims, settings };
     let patched = match job.patch(&placement) {
         Ok(patched) => patched,
         Err(Unproved::Not) => {
@@ -131,7 +129,6 @@ struct Job<'a> {
     source: &'a Source,
     aims: &'a [Aim],
     settings: Settings,
-    begun: Instant,
 }
 
 impl Job<'_> {
@@ -171,9 +168,7 @@ impl Job<'_> {
                 Aim::Robust(machine) => Question::Robust(machine),
                 Aim::TriangularRaceFree => Question::TriangularRaceFree,
             };
-            let mut settings = self.settings;
-            let left = |time: std::time::Duration| time.saturating_sub(self.begun.elapsed());
-            settings.limits.time = settings.limits.time.map(left);
+            let settings = self.settings;
             let Settings { order, limits, jobs, .. } = settings;
             let interleavings =
                 check::Settings { order, limits, jobs, ..check::Settings::default() };

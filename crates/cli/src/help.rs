@@ -27,7 +27,8 @@ and ask
 
 Then put  fence(seq_cst);  after each store and ask again.
 
-Exit codes: 0 it holds, 1 it is violated, 2 bad input or usage, 3 undecided because of a limit.";
+Exit codes: 0 it holds, 1 it is violated, 2 bad input or usage, 3 undecided because of a limit or
+Ctrl-C, 4 an internal error (fencepost explain FP0015), 141 nobody reads the output any more.";
 
 /// What `check` does.
 pub const CHECK: &str = "\
@@ -62,8 +63,11 @@ A program says what is shared, what each thread does, and what must be true:
 
 With `rlx` instead of `rel`, the reader could see the flag without the data: a race.
 
+Ctrl-C (or SIGTERM) ends a check as a limit does: what is known by then is told, and reports are
+written. A second one ends it at once.
+
 Exit codes: 0 everything asked holds, 1 something is violated, 2 bad input or usage,
-3 undecided because of a limit.";
+3 undecided because of a limit or Ctrl-C, 4 an internal error (fencepost explain FP0015).";
 
 /// What `outcomes` does.
 pub const OUTCOMES: &str = "\
@@ -87,7 +91,7 @@ Examples:
           thread right { local b;  y.store(1, rlx);  b = x.load(rlx); }' | fencepost outcomes -
 
 Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or usage,
-3 a limit was reached, so there may be more.";
+3 a limit was reached or Ctrl-C pressed, so there may be more, 4 an internal error.";
 
 /// `fix --help`.
 pub const FIX: &str = "\
@@ -107,7 +111,8 @@ Examples:
   fencepost fix --diff peterson.fp           as a patch
   fencepost fix --write fixed.fp peterson.fp
 
-Exit codes: 0 fixed (or nothing to fix), 2 bad input or a run-time error, 3 undecided.";
+Exit codes: 0 fixed (or nothing to fix), 2 bad input or a run-time error, 3 undecided, 4 an internal
+error.";
 
 /// `serial --help`.
 pub const SERIAL: &str = "\
@@ -136,7 +141,8 @@ Examples:
   fencepost serial --random --threads 4 --events 50 --commits --seed 7 | fencepost serial -
   fencepost serial --from teller.fp          is every execution of this program atomic?
 
-Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a limit (--from).";
+Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a limit or Ctrl-C,
+4 an internal error.";
 
 /// Examples of `completions`.
 pub const COMPLETIONS_EXAMPLES: &str = "\
@@ -191,4 +197,5 @@ Example: a flag that should publish what was done before it was raised. Put this
     fencepost refine --pending 4 spec.fp library.fp client.fp
     fencepost refine --client user.fp flag.fp  may this client reason with the specification?
 
-Exit codes: 0 it refines, 1 it does not, 2 bad input or usage, 3 undecided because of a limit.";
+Exit codes: 0 it refines, 1 it does not, 2 bad input or usage, 3 undecided because of a limit or
+Ctrl-C, 4 an internal error.";

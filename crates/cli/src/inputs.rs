@@ -1,6 +1,7 @@
 //! Which files the arguments mean, and what is in them.
 
 use crate::args::InputName;
+use crate::exit::Exit;
 use lang::{Diagnostic, Source};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -24,7 +25,12 @@ pub fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
             }
         };
         for file in found {
-            if !files.contains(&file) {
+            // Reading from a pipe or a device that only happens to be there might never end.
+            if is_special(&file) && file != *argument {
+                let why = "not a regular file, so it is not read unless it is named itself";
+                let why = Diagnostic::error(report::codes::UNREADABLE, why);
+                unusable.push(Unusable::new(&file, String::new(), vec![why]));
+            } else if !files.contains(&file) {
                 files.push(file);
             }
         }
@@ -48,6 +54,14 @@ impl Unusable {
     pub fn new(path: &Path, text: String, why: Vec<Diagnostic>) -> Self {
         Unusable { name: name(path), text, why }
     }
+
+    /// The exit code for it.
+    pub fn exit(&self) -> Exit {
+        match self.why.iter().any(|why| why.code == report::codes::INTERNAL) {
+            true => Exit::Internal,
+            false => Exit::BadInput,
+        }
+    }
 }
 
 /// What messages call a file.
@@ -56,6 +70,11 @@ pub fn name(path: &Path) -> String {
         Some("-") => "<stdin>".to_string(),
         _ => path.display().to_string(),
     }
+}
+
+/// Is it a pipe, a socket or a device?
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
 fn one(argument: &Path) -> Result<Vec<PathBuf>, String> {

@@ -4,20 +4,20 @@
 //! holds, and there are finitely many, loops or not. Threads step as they do on graphs
 //! ([`ThreadState`]), so the final states of the two can be compared.
 
+use budget::{Budget, Spent};
 use model::graph::outcome::{FinalState, ThreadEnd};
 use model::graph::run::{Next, Status, ThreadState};
 use model::graph::{EventId, Execution};
 use model::{Pc, Program, Tid, Value};
 use std::collections::HashSet;
-use std::time::Instant;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How many states may be visited.
     pub states: usize,
-    /// Until when.
-    pub deadline: Instant,
+    /// What may be used up.
+    pub budget: Budget,
 }
 
 /// The final states of all interleavings.
@@ -36,6 +36,7 @@ pub fn interleavings(program: &Program, limits: &Limits) -> Interleavings {
     let start = State::initial(program);
     seen.insert(start.key());
     let mut open = vec![start];
+    let mut ticker = limits.budget.ticker();
     while let Some(state) = open.pop() {
         let successors = state.successors(program);
         if successors.is_empty() {
@@ -46,10 +47,9 @@ pub fn interleavings(program: &Program, limits: &Limits) -> Interleavings {
                 open.push(next);
             }
         }
-        found.limit = match () {
-            () if seen.len() > limits.states => Some("states"),
-            () if Instant::now() >= limits.deadline => Some("time"),
-            () => None,
+        found.limit = match ticker.tick() {
+            _ if seen.len() > limits.states => Some("states"),
+            spent => spent.map(Spent::name),
         };
         if found.limit.is_some() {
             break;
@@ -131,7 +131,6 @@ mod tests {
     use super::*;
     use model::graph::{self, outcomes};
     use std::path::Path;
-    use std::time::Duration;
 
     /// States and graphs are two definitions of SC; they agree on what they can both decide.
     #[test]
@@ -149,8 +148,8 @@ mod tests {
             }
             let by_graphs: HashSet<FinalState> =
                 by_graphs.outcomes.into_iter().filter(|o| o.under_sc).map(|o| o.state).collect();
-            let deadline = Instant::now() + Duration::from_secs(60);
-            let by_states = interleavings(&source.program, &Limits { states: 1_000_000, deadline });
+            let limits = Limits { states: 1_000_000, budget: Budget::UNLIMITED };
+            let by_states = interleavings(&source.program, &limits);
             assert_eq!(by_states.limit, None);
             assert_eq!(by_states.states, by_graphs, "{}", path.display());
             compared += 1;

@@ -7,9 +7,11 @@ mod explain;
 mod export;
 mod faces;
 mod fix;
+mod guard;
 mod help;
 mod inputs;
 mod interleavings;
+mod interrupt;
 mod meaning;
 mod outcomes;
 mod progress;
@@ -31,6 +33,15 @@ fn main() -> ExitCode {
             return Exit::BadInput.into();
         }
     };
+    guard::install();
+    // Commands that work on several files guard each of them; whatever else panics ends here.
+    guard::work(|| run(&args)).unwrap_or_else(|internal| {
+        terminal::complain(&internal.render("fencepost", "", terminal::errors().color));
+        Exit::Internal.into()
+    })
+}
+
+fn run(args: &args::Args) -> ExitCode {
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
         args::Command::Outcomes(args) => outcomes::run(args),
@@ -45,9 +56,10 @@ fn main() -> ExitCode {
     };
     exit.unwrap_or_else(|error| {
         // Whoever reads our output has seen enough.
-        if error.kind() != std::io::ErrorKind::BrokenPipe {
-            terminal::complain(&format!("error: cannot write the report: {error}"));
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Exit::Unheard;
         }
+        terminal::complain(&format!("error: cannot write the report: {error}"));
         Exit::BadInput
     })
     .into()

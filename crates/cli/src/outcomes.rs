@@ -4,6 +4,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
 use crate::interleavings::{Limits, interleavings};
+use crate::interrupt;
 use crate::terminal;
 use check::Model;
 use check::robustness::store_atomic::Machine;
@@ -45,7 +46,7 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
     let limits = machine::Limits {
         states: args.limit_states,
         buffer: args.limit_buffer.into(),
-        deadline: Some(start + args.limit_time),
+        budget: interrupt::budget(Some(args.limit_time), None),
     };
     let found = machine::outcomes(&source.program, machine, &limits);
     let seen = Enumerated {
@@ -127,8 +128,8 @@ fn final_states(
     args: &args::Outcomes,
 ) -> Enumerated {
     let start = Instant::now();
-    let deadline = start + args.limit_time;
-    let sc = interleavings(program, &Limits { states: args.limit_states, deadline });
+    let budget = interrupt::budget(Some(args.limit_time), None);
+    let sc = interleavings(program, &Limits { states: args.limit_states, budget });
     let mut enumerated = Enumerated {
         states: sc
             .states
@@ -144,7 +145,7 @@ fn final_states(
         return enumerated;
     }
     let mut weak: HashMap<FinalState, usize> = HashMap::new();
-    let mut out_of_time = false;
+    let mut spent = None;
     let limits = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
     let seen = enumerate(program, &limits, &mut |graph, state| {
         if state.is_final() && !sc.states.contains(state) {
@@ -161,11 +162,11 @@ fn final_states(
                 enumerated.states.push(Seen { state, under_sc, cpp_may_forbid });
             }
         }
-        out_of_time = Instant::now() >= deadline;
-        if out_of_time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        spent = budget.spent();
+        if spent.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    enumerated.limit = match (out_of_time, seen.graphs >= limits.graphs) {
-        (true, _) => Some("time"),
+    enumerated.limit = match (spent, seen.graphs >= limits.graphs) {
+        (Some(spent), _) => Some(spent.name()),
         (_, true) => Some("graphs"),
         _ => enumerated.limit,
     };

@@ -4,8 +4,10 @@ use crate::args;
 use crate::exit::Exit;
 use crate::faces::Faces;
 use crate::inputs;
+use crate::interrupt;
 use crate::terminal;
 use ::check::refinement::{Settings, Statistics, Verdict, refines};
+use budget::Budget;
 use lang::library::{GENERATED, Pair, Project};
 use model::memory::prc11::view::Finding;
 use report::refinement::{Question, Refinement};
@@ -56,10 +58,11 @@ pub fn run(args: &args::Refine) -> io::Result<Exit> {
         io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(Exit::Holds);
     }
+    let budget = interrupt::budget(args.limit_time, args.limit_memory);
     let mut exit = Exit::Holds;
     for pair in &project.pairs {
         let question = if client.is_some() { Question::Client } else { Question::Library };
-        exit = exit.and(answer(args, &project, pair, question, &mut faces)?);
+        exit = exit.and(answer(args, &project, pair, question, budget, &mut faces)?);
     }
     Ok(exit.and(faces.finish()))
 }
@@ -69,6 +72,7 @@ fn answer(
     project: &Project,
     pair: &Pair,
     question: Question,
+    budget: Budget,
     faces: &mut Faces,
 ) -> io::Result<Exit> {
     let settings = Settings {
@@ -87,7 +91,7 @@ fn answer(
     };
     let start = Instant::now();
     let mut said = Instant::now();
-    let mut stopped_by = "";
+    let mut stopped_by = String::new();
     let shows = io::stderr().is_terminal() && !args.quiet && !args.json;
     let answer = refines(&first.system, &pair.specification.system, &settings, &mut |so_far| {
         if shows && said.elapsed() > Duration::from_millis(500) {
@@ -95,10 +99,10 @@ fn answer(
             let Statistics { pairs, bytes, .. } = so_far;
             let _ = write!(io::stderr(), "\r{pairs} pairs, {} MB ", bytes >> 20);
         }
-        if args.limit_time.is_some_and(|limit| start.elapsed() >= limit) {
-            stopped_by = "the time limit was reached";
+        if let Some(spent) = budget.spent() {
+            stopped_by = spent.to_string();
         } else if args.limit_memory.is_some_and(|limit| so_far.bytes >= limit) {
-            stopped_by = "the memory limit was reached";
+            stopped_by = budget::Spent::Memory.to_string();
         }
         stopped_by.is_empty()
     });
@@ -106,7 +110,7 @@ fn answer(
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
     let (settings, answer) = (&settings, &answer);
-    let shown = Refinement { project, pair, question, settings, answer, stopped_by };
+    let shown = Refinement { project, pair, question, settings, answer, stopped_by: &stopped_by };
     let sheet = shown.sheet(start.elapsed());
     let mut out = io::stdout().lock();
     if args.json {

@@ -7,6 +7,7 @@ use crate::inputs::{self, Unusable};
 use crate::terminal;
 use ::report::recording;
 use ::serial::choose::{self, Reading};
+use ::serial::execution::Question;
 use ::serial::random::{Shape, Style};
 use ::serial::report;
 use check::serializability::{Settings, Verdict, Why};
@@ -38,10 +39,13 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
     };
     let name = inputs::name(input);
     let mut faces = Faces::new(&args.faces, std::slice::from_ref(input), false);
+    let budget = args.limits.limits().budget;
     let judged = match input.to_str() {
-        Some("-") => choose::judge(io::stdin().lock(), reading),
+        Some("-") => choose::judge_within(io::stdin().lock(), reading, budget),
         _ => match File::open(input) {
-            Ok(file) => choose::judge(BufReader::with_capacity(BUFFER, file), reading),
+            Ok(file) => {
+                choose::judge_within(BufReader::with_capacity(BUFFER, file), reading, budget)
+            }
             Err(error) => {
                 terminal::complain(&format!("error: {name}: cannot read the file: {error}"));
                 return Ok(Exit::BadInput);
@@ -65,7 +69,11 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
     if faces.wanted() {
         faces.add(recording::sheet(&name, &shown(input), &judged));
     }
-    let exit = if judged.serializable() { Exit::Holds } else { Exit::Violated };
+    let exit = match judged.answer(Question::TsoSerializable) {
+        Some(answer) if answer.yes() => Exit::Holds,
+        Some(answer) if answer.no() => Exit::Violated,
+        _ => Exit::Undecided,
+    };
     Ok(exit.and(faces.finish()))
 }
 
@@ -86,9 +94,12 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
         terminal::complain(&warning.render(&source.name, &source.text, look.color));
     }
     let settings = Settings {
-        limits: Limits {
-            time: Some(args.limits.limit_time.unwrap_or(PATIENCE)),
-            ..args.limits.limits()
+        limits: match args.limits.limit_time {
+            Some(_) => args.limits.limits(),
+            None => {
+                let limits = args.limits.limits();
+                Limits { budget: limits.budget.at_most(PATIENCE), ..limits }
+            }
         },
         buffer: args.limit_buffer.into(),
         jobs: args::all_cores(),

@@ -4,9 +4,10 @@ use crate::args;
 use crate::check::strictly;
 use crate::exit::Exit;
 use crate::faces::Faces;
+use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
-use crate::terminal;
+use crate::terminal::{self, Printer};
 use check::Task;
 use check::robustness::store_atomic::Machine;
 use check::robustness::store_atomic::safety::{self, Checked, Question};
@@ -46,7 +47,7 @@ pub fn run(args: &args::Check, machine: Machine) -> io::Result<Exit> {
     }
     job.board.clear();
     if !args.output.json && files.len() + unusable.len() > 1 {
-        let mut out = io::stdout().lock();
+        let mut out = Printer::new(job.faces.wanted());
         out.write_all(job.tally.summary(start.elapsed()).as_bytes())?;
         out.flush()?;
     }
@@ -79,11 +80,16 @@ impl Job<'_> {
         let interleavings = self.args.settings();
         let watch = self.board.watch(&source.program, visible(&source.name));
         let observe = |progress: &Progress| watch.observe(&Task::default(), progress);
-        let checked = safety::check(&source.program, question, &settings, &interleavings, &observe);
+        let checked = guard::work(|| {
+            safety::check(&source.program, question, &settings, &interleavings, &observe)
+        });
         drop(watch);
         match checked {
-            Ok(checked) => self.print(&source, &checked),
-            Err(refusal) => {
+            Err(internal) => {
+                self.refuse(&Unusable::new(file, source.text.to_string(), vec![internal]))
+            }
+            Ok(Ok(checked)) => self.print(&source, &checked),
+            Ok(Err(refusal)) => {
                 let why = Diagnostic::error(lang::codes::UNSUPPORTED, refusal.to_string());
                 self.refuse(&Unusable::new(file, source.text.to_string(), vec![why]))
             }
@@ -96,7 +102,7 @@ impl Job<'_> {
         let Unusable { name, text, why } = unusable;
         let sheet = Sheet::refused(name, text, self.machine.name(), why);
         if self.args.output.json {
-            print_json(&sheet)?;
+            print_json(&sheet, self.faces.wanted())?;
         }
         self.faces.add(sheet);
         Ok(terminal::refuse(unusable))
@@ -112,10 +118,10 @@ impl Job<'_> {
         }
         let sheet = sheet(source, self.machine, checked);
         if self.args.output.json {
-            print_json(&sheet)?;
+            print_json(&sheet, self.faces.wanted())?;
         } else {
             let detailed = self.detailed && !self.args.output.quiet;
-            let mut out = io::stdout().lock();
+            let mut out = Printer::new(self.faces.wanted());
             out.write_all(text(&sheet, source, detailed, &terminal::output()).as_bytes())?;
             out.flush()?;
         }
@@ -132,8 +138,8 @@ impl Job<'_> {
     }
 }
 
-fn print_json(sheet: &Sheet) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+fn print_json(sheet: &Sheet, reports: bool) -> io::Result<()> {
+    let mut out = Printer::new(reports);
     for line in json::lines(sheet) {
         writeln!(out, "{}", serde_json::to_string(&line)?)?;
     }

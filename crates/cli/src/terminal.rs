@@ -33,6 +33,41 @@ fn width() -> usize {
     terminal.or_else(told).unwrap_or(WIDTH).clamp(40, 200)
 }
 
+/// Standard output, for what is told of many files.
+///
+/// If nobody reads it any more, there is no use in going on, and writing to it is an error that ends
+/// the command. But if reports are to be written, they still are: what is printed is then thrown away.
+pub struct Printer {
+    out: io::StdoutLock<'static>,
+    reports: bool,
+}
+
+impl Printer {
+    /// Writes to standard output. Are there `reports` to be written as well?
+    pub fn new(reports: bool) -> Self {
+        Printer { out: io::stdout().lock(), reports }
+    }
+
+    fn heard<T>(&self, written: io::Result<T>, instead: T) -> io::Result<T> {
+        match written {
+            Err(error) if self.reports && error.kind() == io::ErrorKind::BrokenPipe => Ok(instead),
+            written => written,
+        }
+    }
+}
+
+impl Write for Printer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.heard(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.heard(flushed, ())
+    }
+}
+
 /// Writes to standard error. If nobody listens there, there is nobody to tell.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
@@ -44,5 +79,5 @@ pub fn refuse(unusable: &Unusable) -> Exit {
     for error in &unusable.why {
         complain(&error.render(&unusable.name, &unusable.text, color));
     }
-    Exit::BadInput
+    unusable.exit()
 }

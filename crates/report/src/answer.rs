@@ -80,6 +80,8 @@ pub struct FileReport {
     pub stuck: Vec<Finding>,
     /// What may not be as meant: the language's warnings, values that wrapped around, `sc` accesses.
     pub warnings: Vec<Diagnostic>,
+    /// What went wrong in Fencepost itself.
+    pub internal: Vec<Diagnostic>,
     /// Does the program say anything by assertions?
     pub has_assertions: bool,
     /// What was not looked for, although the program could have it.
@@ -116,7 +118,15 @@ impl FileReport {
         let mut warnings = source.warnings.clone();
         warnings.extend(wrapped(source, outcome));
         warnings.extend(seq_cst::warning(source, settings.model));
+        let is_rejected = |(_, verdict): &(Property, Verdict)| {
+            matches!(verdict, Verdict::Undecided(Why::Rejected))
+        };
+        let rejected =
+            outcome.answers.iter().find(|answer| is_rejected(answer)).map(|(property, _)| {
+                internal(&format!("a violation of {property} was found, but the judge rejected it"))
+            });
         FileReport {
+            internal: outcome.internal.iter().map(|what| internal(what)).chain(rejected).collect(),
             file: source.name.clone(),
             model: settings.model,
             answers: outcome.answers.iter().map(answer).collect(),
@@ -157,6 +167,14 @@ impl FileReport {
 fn distinct(findings: impl Iterator<Item = Finding>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     findings.filter(|finding| seen.insert(finding.lines())).collect()
+}
+
+/// What is said when Fencepost itself went wrong, as `what` says.
+pub fn internal(what: &str) -> Diagnostic {
+    Diagnostic::error(codes::INTERNAL, format!("internal error: {what}")).with_help(
+        "this is a bug in fencepost: please report it, with this message, the output of `fencepost \
+         --version`, the command, and the file if you may share it",
+    )
 }
 
 /// Does the program say anything by assertions?

@@ -39,4 +39,6 @@ codes! {
     NOT_REFINED = "FP0013";
     /// A client calls where the policy does not let it.
     OFF_POLICY = "FP0014";
+    /// Fencepost itself went wrong.
+    INTERNAL = "FP0015";
 }

@@ -4,6 +4,7 @@
 //! skipped, as is one that was not asked: it neither passed nor failed.
 
 use crate::answer::Ruling;
+use crate::codes;
 use crate::escape::html;
 use crate::sheet::{Sheet, Unchecked};
 use crate::text::{Look, story};
@@ -63,7 +64,9 @@ fn suite(out: &mut String, sheet: &Sheet) -> Count {
     };
     if !sheet.errors.is_empty() {
         let text: Vec<String> = sheet.errors.iter().map(|error| sheet.located(error)).collect();
-        case("read", &problem("error", sheet.errors[0].code, &text[0], &text.join("\n")));
+        let internal = sheet.errors[0].code == codes::INTERNAL;
+        let name = if internal { "internal error" } else { "read" };
+        case(name, &problem("error", sheet.errors[0].code, &text[0], &text.join("\n")));
         count.errors += 1;
         count.tests += 1;
     }

@@ -42,7 +42,7 @@ pub mod text;
 pub mod timeline;
 pub mod unsupported;
 
-pub use answer::{Answer, FileReport, Ruling};
+pub use answer::{Answer, FileReport, Ruling, internal};
 pub use finding::{Finding, Kind};
 pub use outcomes::OutcomeTable;
 pub use place::Place;

@@ -165,7 +165,10 @@ impl OutcomeTable {
             out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
         }
         if let Some(limit) = self.limit {
-            let warning = format!("the limit on {limit} was reached: there may be more");
+            let warning = match limit {
+                "interrupted" => "it was interrupted: there may be more".to_string(),
+                limit => format!("the limit on {limit} was reached: there may be more"),
+            };
             out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
         }
         out

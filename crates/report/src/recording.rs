@@ -41,10 +41,15 @@ pub fn sheet(file: &str, text: &str, report: &Report) -> Sheet {
                 finding(&report.names, violation, answer.execution.as_deref(), text)
             });
             let findings: Vec<Finding> = found.collect();
-            let ruling = if answer.yes() { Ruling::Holds } else { Ruling::Violated };
+            let ruling = match answer.spent {
+                Some(_) => Ruling::Undecided,
+                None if answer.yes() => Ruling::Holds,
+                None => Ruling::Violated,
+            };
+            let why = answer.spent.map(|spent| spent.to_string());
             let property = property(answer.question);
-            sheet.replies.push(Reply { property, ruling, why: None, findings });
-        } else if !answer.yes() {
+            sheet.replies.push(Reply { property, ruling, why, findings });
+        } else if answer.no() {
             sheet.warnings.push(Notice {
                 code: codes::NOT_SERIALIZABLE,
                 message: format!("the run is not {}", answer.question.text()),

@@ -163,6 +163,7 @@ impl Sheet {
             replies: replies.collect(),
             faults: report.faults.clone(),
             stuck: report.stuck.clone(),
+            errors: report.internal.iter().map(|e| Notice::new(e, &source.text)).collect(),
             warnings: report.warnings.iter().map(|w| Notice::new(w, &source.text)).collect(),
             unchecked: report.unchecked.clone(),
             cost: report.cost,

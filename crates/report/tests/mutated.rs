@@ -7,6 +7,7 @@
 //! `FENCEPOST_MUTATED_INPUTS` sets how many inputs are tried; a failure prints the smallest input for
 //! each place that panicked.
 
+use budget::Budget;
 use check::fix::fences::{Aim, Weights, place};
 use check::robustness::store_atomic::safety::{self, Question};
 use check::robustness::store_atomic::{self, Machine, Method};
@@ -193,7 +194,7 @@ fn settings(random: &mut Generator) -> check::Settings {
         ..check::Settings::default()
     };
     settings.limits.states = Some([1, 40, 2000][random.below(3)]);
-    settings.limits.time = Some(PATIENCE / 20);
+    settings.limits.budget = Budget::new(Some(PATIENCE / 20), None);
     settings
 }
 
@@ -243,8 +244,8 @@ fn ask(source: &Source, random: &mut Generator) {
             let _ = place(&source.program, &aims, Weights::default(), &attacks, &|_| {});
         }
         1 => {
-            let deadline = Some(Instant::now() + PATIENCE / 20);
-            let limits = outcomes::Limits { states: 300, buffer: 2, deadline };
+            let budget = Budget::new(Some(PATIENCE / 20), None);
+            let limits = outcomes::Limits { states: 300, buffer: 2, budget };
             outcomes::outcomes(&source.program, machine, &limits);
         }
         _ => {

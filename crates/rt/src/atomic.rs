@@ -43,18 +43,23 @@ impl<T> Plan<T> {
 /// Accesses are sequentially consistent whatever the program asks for: each begins by taking a lock, which is
 /// a full barrier, but for loads that are repeated, and these have no store of their thread since the last
 /// that was not.
+///
+/// # Safety
+/// `at`, and `plan.expected` if there is one, must be valid and aligned: the instrumented program is
+/// about to access them itself. `frame` must be that of the entry point called for it.
 #[inline]
-pub fn access<T: Word>(
+pub unsafe fn access<T: Word>(
     at: *mut T,
     frame: &Frame,
     plan: &Plan<T>,
     effect: impl Fn(T) -> Effect<T>,
 ) -> T {
-    let thread = match thread::current() {
+    let mut thread = match thread::current() {
         Some(thread) if !thread.busy => thread,
-        // SAFETY: the program accesses it; not analysed, because this is a signal handler that came
-        // while the thread was in the runtime, or a thread that is not known.
+        // Not analysed: this is a signal handler that came while the thread was in the runtime, or a
+        // thread that is not known.
         _ => {
+            // SAFETY: the caller's promise.
             let found = unsafe { apply(at, effect).0 };
             std::sync::atomic::fence(Ordering::SeqCst);
             return found;
@@ -63,7 +68,7 @@ pub fn access<T: Word>(
     schedule::point(thread, frame.pc as usize);
     let address = at as usize;
     if plan.operation == Operation::Load {
-        // SAFETY: the program accesses it.
+        // SAFETY: the caller's promise.
         let found = unsafe { T::load(at) };
         if thread.repeated(address, T::SIZE, plan.order, found.bits()) {
             return found;
@@ -71,10 +76,10 @@ pub fn access<T: Word>(
     }
     thread.busy = true;
     let site = thread.site(frame.pc as usize);
-    // SAFETY: the program accesses it.
+    // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) }.bits();
-    let (mut state, mut held) = hold(thread, address, T::SIZE, now);
-    // SAFETY: the program accesses it.
+    let (mut state, mut held) = hold(&thread, address, T::SIZE, now);
+    // SAFETY: the caller's promise.
     let (found, done) = unsafe { apply(at, effect) };
     if plan.order == Order::SeqCst && matches!(done, Done::Store(_)) {
         // For code that is not instrumented; the next access here would wait for it anyway.
@@ -84,7 +89,7 @@ pub fn access<T: Word>(
     let watched = !held.foreign;
     let writes = done != Done::Read;
     // Before the clocks move: what this access acquires does not order it itself.
-    let race = against_plain(thread, address, T::SIZE, writes);
+    let race = against_plain(&thread, address, T::SIZE, writes);
     if plan.operation == Operation::Load
         && watched
         && state.is_none()
@@ -133,12 +138,12 @@ pub fn access<T: Word>(
         thread.refresh();
     }
     if let Some(stale) = stale {
-        suspect(thread, state, at, frame, plan, site, stale);
+        suspect(&mut thread, state, at, frame, plan, site, stale);
     } else {
         drop(state);
     }
     if let Some(conflict) = race {
-        report_race(thread, address, T::SIZE, writes, order, site, conflict);
+        report_race(&thread, address, T::SIZE, writes, order, site, conflict);
     }
     thread.busy = false;
     found
@@ -207,8 +212,11 @@ fn suspect<T: Word>(
 
 /// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
 /// Attempts that fail are no events: a wait is asked about once, when the thread comes to it.
-pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, pc: usize) {
-    // SAFETY: the program accesses it; so below.
+///
+/// # Safety
+/// `at` must be valid and aligned for as long as the thread waits.
+pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, pc: usize) {
+    // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) };
     let intent = match desired {
         Some(_) => Intent::BlockingCas(expected.bits()),
@@ -216,9 +224,10 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
     };
     arrive(at as usize, T::SIZE, || now().bits(), order, intent, pc);
     loop {
-        let Some(thread) = thread::current().filter(|thread| !thread.busy) else {
+        let Some(mut thread) = thread::current().filter(|thread| !thread.busy) else {
             // Not analysed: a signal handler in the runtime, or a thread that is not known.
             let taken = || match desired {
+                // SAFETY: the caller's promise.
                 Some(desired) => unsafe { T::replace(at, expected, desired) },
                 None => now() == expected,
             };
@@ -229,9 +238,10 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
         };
         schedule::point(thread, pc);
         thread.busy = true;
-        let (mut state, mut held) = hold(thread, at as usize, T::SIZE, || now().bits());
+        let (mut state, mut held) = hold(&thread, at as usize, T::SIZE, || now().bits());
         let done = match desired {
             Some(desired) => {
+                // SAFETY: the caller's promise.
                 unsafe { T::replace(at, expected, desired) }.then(|| Done::Update(desired.bits()))
             }
             None => (now() == expected).then_some(Done::Read),
@@ -264,13 +274,13 @@ pub fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: Order, 
 
 /// A thread is about to wait for a value: may it end its waiting too early?
 fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Intent, pc: usize) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let (mut state, held) = hold(thread, at, size, now);
+    let (mut state, held) = hold(&thread, at, size, now);
     let fences = (order == Order::SeqCst).then(place::fences);
     let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
     drop(fences);
@@ -289,21 +299,21 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     drop(held);
     drop(state);
     if let Some(stale) = stale {
-        report(thread, at, size, operation, order, site, &stale, &[]);
+        report(&thread, at, size, operation, order, site, &stale, &[]);
     }
     thread.busy = false;
 }
 
 /// A fence.
 pub fn fence(order: Order, pc: usize) {
-    let Some(thread) = thread::current().filter(|_| order != Order::Relaxed) else { return };
+    let Some(mut thread) = thread::current().filter(|_| order != Order::Relaxed) else { return };
     if thread.busy {
         return;
     }
     schedule::point(thread, pc);
     thread.busy = true;
     let mut state = state::recording().then(state::lock);
-    place::alone(thread, |thread| match order {
+    place::alone(&mut thread, |thread| match order {
         Order::SeqCst => thread.clocks.fence(order, Some(&mut place::fences())),
         _ => thread.clocks.fence(order, None),
     });
@@ -403,8 +413,7 @@ fn judge<T: Word>(
             None => (value, None),
         };
         let question = Question { address: at as u64, result, wrote };
-        // SAFETY: the frame is that of this access, which has not returned.
-        T::SIZE <= 8 && unsafe { spin::comes_back(frame, stack, question, &crate::entry_at) }
+        T::SIZE <= 8 && spin::comes_back(frame, stack, question, &crate::entry_at)
     };
     let reads =
         !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);

@@ -23,6 +23,7 @@ pub struct Below;
 // SAFETY: these are the C library's own functions.
 unsafe impl GlobalAlloc for Below {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the C library's functions, which return null where there is no memory.
         unsafe {
             match layout.align() {
                 0..=16 => __libc_malloc(layout.size()),
@@ -31,9 +32,11 @@ unsafe impl GlobalAlloc for Below {
         }
     }
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: the block comes from `alloc`, so from the C library.
         unsafe { __libc_free(block) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as for `alloc`; a block that is there has room for its size.
         unsafe {
             match layout.align() {
                 0..=16 => __libc_calloc(1, layout.size()),
@@ -48,6 +51,7 @@ unsafe impl GlobalAlloc for Below {
         }
     }
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the block comes from `alloc`; where it is moved by hand, both have room for what is copied.
         unsafe {
             if layout.align() <= 16 {
                 return __libc_realloc(block, size);
@@ -70,7 +74,7 @@ pub fn fresh(address: usize, bytes: usize) {
     if !READY.load(Ordering::Relaxed) || bytes == 0 {
         return;
     }
-    let Some(thread) = thread::current() else { return memory::clear(address, bytes) };
+    let Some(mut thread) = thread::current() else { return memory::clear(address, bytes) };
     if thread.busy {
         return memory::clear(address, bytes);
     }
@@ -90,7 +94,7 @@ pub fn gone(address: usize, bytes: usize) {
     if !READY.load(Ordering::Relaxed) || bytes == 0 {
         return;
     }
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     let mut at = address & !7;
     while at < address + bytes {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
@@ -107,7 +111,7 @@ pub fn gone(address: usize, bytes: usize) {
 #[inline]
 fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
     match thread::current() {
-        Some(thread) if !thread.busy => {
+        Some(mut thread) if !thread.busy => {
             thread.busy = true;
             let result = f();
             thread.busy = false;
@@ -119,6 +123,7 @@ fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
 
 /// `malloc`
 pub unsafe fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_malloc(size) });
     if !block.is_null() {
         fresh(block as usize, size);
@@ -128,6 +133,7 @@ pub unsafe fn malloc(size: usize) -> *mut u8 {
 
 /// `calloc`
 pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
+    // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_calloc(count, size) });
     if !block.is_null() {
         fresh(block as usize, count.saturating_mul(size));
@@ -137,6 +143,7 @@ pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
 
 /// `aligned_alloc` and its like.
 pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
+    // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_memalign(alignment, size) });
     if !block.is_null() {
         fresh(block as usize, size);
@@ -150,19 +157,24 @@ pub unsafe fn free(block: *mut u8) {
         return;
     }
     if READY.load(Ordering::Relaxed) {
+        // SAFETY: the program gives back a block that it got from the C library.
         gone(block as usize, unsafe { malloc_usable_size(block) });
     }
+    // SAFETY: the same block, for the first time, on the program's promise.
     undisturbed(|| unsafe { __libc_free(block) })
 }
 
 /// `realloc`
 pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
     if block.is_null() {
+        // SAFETY: asks for memory.
         return unsafe { malloc(size) };
     }
     if READY.load(Ordering::Relaxed) {
+        // SAFETY: the program's block comes from the C library.
         gone(block as usize, unsafe { malloc_usable_size(block) });
     }
+    // SAFETY: the same block, on the program's promise.
     let new = undisturbed(|| unsafe { __libc_realloc(block, size) });
     if !new.is_null() {
         fresh(new as usize, size);

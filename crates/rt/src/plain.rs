@@ -10,7 +10,7 @@ use clocks::trace::Event;
 /// A plain access of at most eight bytes that does not cross a multiple of eight.
 #[inline(always)]
 pub fn access<const WRITE: bool>(address: usize, size: usize, pc: usize) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     let mask = (((1u32 << size) - 1) << (address & 7)) as u8;
     let cell = memory::cell(address);
     if WRITE {
@@ -26,7 +26,7 @@ pub fn access<const WRITE: bool>(address: usize, size: usize, pc: usize) {
             return;
         }
     }
-    slow::<WRITE>(thread, address, mask, pc);
+    slow::<WRITE>(&mut thread, address, mask, pc);
 }
 
 /// Any plain access.

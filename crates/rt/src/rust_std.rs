@@ -123,13 +123,13 @@ pub fn woken() {
 }
 
 fn watch(tell: impl FnOnce(&mut State, &mut Thread)) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
     thread.busy = true;
     let mut state = state::lock();
-    tell(&mut state, thread);
+    tell(&mut state, &mut thread);
     drop(state);
     thread.refresh();
     thread.busy = false;

@@ -16,7 +16,7 @@
 use crate::options::Schedule;
 use crate::state;
 use crate::system;
-use crate::thread::{self, Thread};
+use crate::thread::{self, Current};
 use clocks::Tid;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -139,7 +139,7 @@ impl Queue {
 
 fn queue<R>(f: impl FnOnce(&mut Queue) -> R) -> Option<R> {
     let deciding = |is: bool| {
-        if let Some(thread) = thread::current() {
+        if let Some(mut thread) = thread::current() {
             thread.deciding = is;
         }
     };
@@ -188,14 +188,14 @@ pub fn steps() -> u64 {
 
 /// The thread is about to do something that others may notice.
 #[inline(always)]
-pub fn point(thread: &mut Thread, pc: usize) {
+pub fn point(thread: Current, pc: usize) {
     if active() {
         decide(thread, pc);
     }
 }
 
 #[cold]
-fn decide(thread: &mut Thread, pc: usize) {
+fn decide(mut thread: Current, pc: usize) {
     let step = STEPS.fetch_add(1, Ordering::SeqCst) + 1;
     if thread.last_pc == pc {
         thread.repeats += 1;

@@ -13,6 +13,7 @@
 //! that is not the stack's, is unknown, and a branch on something unknown ends the attempt, except that
 //! other atomic loads in the loop (`while (a.load() && b.load())`) return what memory holds now.
 
+use crate::system;
 use iced_x86::{
     Code, ConditionCode, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register,
 };
@@ -59,12 +60,19 @@ pub struct Question {
 const STEPS: usize = 4_000;
 /// How far from the stack pointer memory counts as the stack.
 const STACK: u64 = 1 << 16;
+/// How much of the stack is read at once.
+const WINDOW: usize = 1 << 10;
+/// How much code is read at once.
+const CODE: usize = 1 << 9;
+/// The longest instruction.
+const INSTRUCTION: u64 = 15;
 
 /// Does the code after the access come back to it?
 ///
-/// # Safety
-/// `frame` must be that of a running access, whose thread is waiting for the answer.
-pub unsafe fn comes_back(
+/// The stale value may be one that the program never gets to see, such as a null pointer that it is
+/// about to call or to load from. So nothing is taken for readable: all memory, code included, is
+/// read by the system ([`system::peek`]), which says so where there is none.
+pub fn comes_back(
     frame: &Frame,
     stack: u64,
     question: Question,
@@ -72,8 +80,7 @@ pub unsafe fn comes_back(
 ) -> bool {
     let mut machine = Machine::new(frame, stack, question);
     for _ in 0..STEPS {
-        // SAFETY: the caller's promise; `step` reads code and stack of the waiting thread only.
-        match unsafe { machine.step(frame.pc, question.address, entry) } {
+        match machine.step(frame.pc, question.address, entry) {
             Some(true) => return true,
             Some(false) => {}
             None => return false,
@@ -88,6 +95,10 @@ struct Machine {
     flags: Option<Flags>,
     written: HashMap<u64, u8>,
     stack: u64,
+    /// The stack from its end on, as far as it is likely to be needed.
+    window: Vec<u8>,
+    /// The code looked at last, and where it begins.
+    code: (u64, Vec<u8>),
 }
 
 #[derive(Clone, Copy)]
@@ -114,37 +125,39 @@ impl Machine {
         ] {
             registers[index] = Some(value);
         }
-        let mut machine =
-            Machine { rip: frame.pc, registers, flags: None, written: HashMap::new(), stack };
+        let mut machine = Machine {
+            rip: frame.pc,
+            registers,
+            flags: None,
+            written: HashMap::new(),
+            stack,
+            window: peek(stack, WINDOW),
+            code: (0, Vec::new()),
+        };
         if let Some((address, value, size)) = question.wrote {
             for k in 0..u64::from(size) {
-                machine.written.insert(address + k, (value >> (8 * k)) as u8);
+                machine.written.insert(address.wrapping_add(k), (value >> (8 * k)) as u8);
             }
         }
         machine
     }
 
     /// One instruction. `Some(true)`: it is back. `None`: it is elsewhere, or we are lost.
-    unsafe fn step(
+    fn step(
         &mut self,
         home: u64,
         address: u64,
         entry: &dyn Fn(u64) -> Option<Entry>,
     ) -> Option<bool> {
         if let Some(entry) = entry(self.rip) {
-            // SAFETY: the stack of the waiting thread.
-            let back = unsafe { self.pop() }?;
+            let back = self.pop()?;
             let argument = self.registers[7];
             let same = argument == Some(address);
             if back == home && entry != Entry::Nothing {
                 return same.then_some(true);
             }
             let result = match entry {
-                Entry::Load(size) => {
-                    let at = argument?;
-                    // SAFETY: the loop is about to load from there, so it can be read.
-                    Some(unsafe { read(at, size as usize) })
-                }
+                Entry::Load(size) => Some(read(argument?, size as usize)?),
                 Entry::Cas => return None,
                 Entry::Nothing => None,
             };
@@ -156,21 +169,34 @@ impl Machine {
             self.rip = back;
             return Some(false);
         }
-        // SAFETY: code that the thread is about to run, which is followed by more code or a page that
-        // the decoder does not read because no instruction goes there.
-        let code = unsafe { std::slice::from_raw_parts(self.rip as *const u8, 15) };
-        let mut decoder = Decoder::with_ip(64, code, self.rip, DecoderOptions::NONE);
+        let rip = self.rip;
+        let mut decoder = Decoder::with_ip(64, self.code_at(rip)?, rip, DecoderOptions::NONE);
         let instruction = decoder.decode();
+        if instruction.is_invalid() {
+            return None;
+        }
         self.rip = instruction.next_ip();
-        // SAFETY: as above.
-        unsafe { self.execute(&instruction) }?;
+        self.execute(&instruction)?;
         Some(false)
     }
 
-    unsafe fn execute(&mut self, i: &Instruction) -> Option<()> {
+    /// The bytes from `rip` on: an instruction's worth, or as many as there are.
+    fn code_at(&mut self, rip: u64) -> Option<&[u8]> {
+        let (start, code) = &self.code;
+        let offset = rip.checked_sub(*start).filter(|&k| k + INSTRUCTION <= code.len() as u64);
+        let offset = match offset {
+            Some(offset) => offset,
+            None => {
+                self.code = (rip, peek(rip, CODE));
+                0
+            }
+        };
+        Some(&self.code.1[offset as usize..]).filter(|code| !code.is_empty())
+    }
+
+    fn execute(&mut self, i: &Instruction) -> Option<()> {
         use Mnemonic as M;
-        // SAFETY (all below): operands are registers, immediates, or memory checked by `load`.
-        unsafe {
+        {
             match i.mnemonic() {
                 M::Nop | M::Endbr64 | M::Pause => {}
                 M::Mov | M::Movzx => {
@@ -262,7 +288,7 @@ impl Machine {
         Some(())
     }
 
-    unsafe fn arithmetic(&mut self, i: &Instruction) -> Option<()> {
+    fn arithmetic(&mut self, i: &Instruction) -> Option<()> {
         use Mnemonic as M;
         let bits = 8 * self.size(i, 0)?;
         // Zero whatever the register holds.
@@ -270,14 +296,12 @@ impl Machine {
             && i.op1_kind() == OpKind::Register
             && i.op0_kind() == OpKind::Register
             && i.op0_register() == i.op1_register();
-        // SAFETY: operands are checked by `load`.
-        let (a, b) = unsafe { (self.operand(i, 0), self.operand(i, 1)) };
+        let (a, b) = (self.operand(i, 0), self.operand(i, 1));
         let operands = if zeroes { Some((0, 0)) } else { a.zip(b) };
         let Some((a, b)) = operands else {
             self.flags = None;
             if !matches!(i.mnemonic(), M::Cmp | M::Test) {
-                // SAFETY: as above.
-                unsafe { self.assign(i, None)? };
+                self.assign(i, None)?;
             }
             return Some(());
         };
@@ -305,8 +329,7 @@ impl Machine {
             parity: (result as u8).count_ones().is_multiple_of(2),
         });
         if !matches!(i.mnemonic(), M::Cmp | M::Test) {
-            // SAFETY: as above.
-            unsafe { self.assign(i, Some(result))? };
+            self.assign(i, Some(result))?;
         }
         Some(())
     }
@@ -335,15 +358,12 @@ impl Machine {
         })
     }
 
-    unsafe fn target(&self, i: &Instruction) -> Option<u64> {
+    fn target(&self, i: &Instruction) -> Option<u64> {
         match i.op0_kind() {
             OpKind::NearBranch64 => Some(i.near_branch_target()),
-            // SAFETY: operands are checked by `load`; a table of function addresses can be read.
-            OpKind::Memory if i.is_ip_rel_memory_operand() => unsafe {
-                Some(read(i.ip_rel_memory_address(), 8))
-            },
-            // SAFETY: as above.
-            _ => unsafe { self.operand(i, 0) },
+            // A table of function addresses.
+            OpKind::Memory if i.is_ip_rel_memory_operand() => read(i.ip_rel_memory_address(), 8),
+            _ => self.operand(i, 0),
         }
     }
 
@@ -357,13 +377,12 @@ impl Machine {
         }
     }
 
-    unsafe fn operand(&self, i: &Instruction, operand: u32) -> Option<u64> {
+    fn operand(&self, i: &Instruction, operand: u32) -> Option<u64> {
         match i.op_kind(operand) {
             OpKind::Register => self.register(i.op_register(operand)),
             OpKind::Memory => {
                 let size = self.size(i, operand)?;
-                // SAFETY: `load` checks that it is the stack.
-                unsafe { self.load(self.address(i)?, size as usize) }
+                self.load(self.address(i)?, size as usize)
             }
             _ => i.try_immediate(operand).ok(),
         }
@@ -392,7 +411,7 @@ impl Machine {
         Some(part(i.memory_base())?.wrapping_add(index).wrapping_add(i.memory_displacement64()))
     }
 
-    unsafe fn assign(&mut self, i: &Instruction, value: Option<u64>) -> Option<()> {
+    fn assign(&mut self, i: &Instruction, value: Option<u64>) -> Option<()> {
         match i.op0_kind() {
             OpKind::Register => {
                 let register = i.op0_register();
@@ -423,10 +442,11 @@ impl Machine {
     }
 
     fn on_stack(&self, at: u64, size: usize) -> bool {
-        at > self.stack.saturating_sub(STACK) && at + (size as u64) < self.stack + STACK
+        let end = at.saturating_add(size as u64);
+        at > self.stack.saturating_sub(STACK) && end < self.stack.saturating_add(STACK)
     }
 
-    unsafe fn load(&self, at: u64, size: usize) -> Option<u64> {
+    fn load(&self, at: u64, size: usize) -> Option<u64> {
         if !self.on_stack(at, size) {
             return None;
         }
@@ -434,9 +454,13 @@ impl Machine {
         for k in 0..size as u64 {
             let byte = match self.written.get(&(at + k)) {
                 Some(&byte) => byte,
-                // SAFETY: on the waiting thread's stack, above its end.
-                None if at + k >= self.stack => unsafe { *((at + k) as *const u8) },
-                None => return None,
+                None => {
+                    let above = (at + k).checked_sub(self.stack)?;
+                    match self.window.get(above as usize) {
+                        Some(&byte) => byte,
+                        None => read(at + k, 1)? as u8,
+                    }
+                }
             };
             value |= u64::from(byte) << (8 * k);
         }
@@ -459,11 +483,10 @@ impl Machine {
         self.store(at, value?, 8)
     }
 
-    unsafe fn pop(&mut self) -> Option<u64> {
+    fn pop(&mut self) -> Option<u64> {
         let at = self.registers[4]?;
         self.registers[4] = Some(at.wrapping_add(8));
-        // SAFETY: `load` checks.
-        unsafe { self.load(at, 8) }
+        self.load(at, 8)
     }
 }
 
@@ -487,13 +510,79 @@ fn high(register: Register) -> bool {
     matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
 }
 
-/// # Safety
-/// The bytes must be readable.
-unsafe fn read(at: u64, size: usize) -> u64 {
-    let mut value = 0;
-    for k in 0..size as u64 {
-        // SAFETY: the caller's promise.
-        value |= u64::from(unsafe { std::ptr::read_volatile((at + k) as *const u8) }) << (8 * k);
+/// The bytes from `at` on, as many as there are.
+fn peek(at: u64, most: usize) -> Vec<u8> {
+    let mut bytes = vec![0; most];
+    let read = system::peek(at as usize, &mut bytes);
+    bytes.truncate(read);
+    bytes
+}
+
+/// A number, if all its bytes can be read.
+fn read(at: u64, size: usize) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let wanted = bytes.get_mut(..size)?;
+    (system::peek(at as usize, wanted) == size).then(|| u64::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows an access in the program, and the registers that it finds there.
+    fn asked(code: &[u8], result: u64) -> bool {
+        let stack = [0_u64; 64];
+        let frame = Frame { pc: code.as_ptr() as u64, ..Frame::default() };
+        let question = Question { address: 0x1234, result, wrote: None };
+        comes_back(&frame, stack.as_ptr() as u64, question, &|_| None)
     }
-    value
+
+    /// A function pointer whose stale value is null, or anything else where no code is: the program
+    /// would crash there, the runtime must not.
+    #[test]
+    fn calls_of_stale_function_pointers_are_not_followed() {
+        for stale in [0, 8, 0xffff_ffff_ffff_fff8, 0x8000_0000_0000_0000, u64::MAX] {
+            assert!(!asked(&[0xff, 0xd0], stale), "call rax");
+            assert!(!asked(&[0xff, 0xe0], stale), "jmp rax");
+            assert!(!asked(&[0x50, 0xc3], stale), "push rax; ret");
+        }
+    }
+
+    /// The same for an atomic load through a stale pointer.
+    #[test]
+    fn loads_through_stale_pointers_are_not_followed() {
+        // mov rdi, rax; call rdx is not known; so jump to an entry: call rel32 to itself + 5.
+        let code = [0x48, 0x89, 0xc7, 0xe8, 0, 0, 0, 0, 0x90];
+        let stack = [0_u64; 64];
+        let frame = Frame { pc: code.as_ptr() as u64, ..Frame::default() };
+        let entry_point = code.as_ptr() as u64 + 8;
+        for stale in [0, 16, u64::MAX - 3] {
+            let question = Question { address: 0x1234, result: stale, wrote: None };
+            let entry = |at: u64| (at == entry_point).then_some(Entry::Load(8));
+            assert!(!comes_back(&frame, stack.as_ptr() as u64 + 256, question, &entry));
+        }
+    }
+
+    /// A loop that does come back is still seen to: call the entry, test, jump back.
+    #[test]
+    fn loops_come_back() {
+        // 0: call 0x20 (the entry point); 5: test eax, eax; 7: je 0
+        let mut code = [0x90_u8; 64];
+        code[..9].copy_from_slice(&[0xe8, 0x1b, 0, 0, 0, 0x85, 0xc0, 0x74, 0xf7]);
+        let stack = [0_u64; 64];
+        let start = code.as_ptr() as u64;
+        // The load's argument survives in rbx, as `mov rdi, rbx` would show; here the entry is asked
+        // with an unknown argument, which is not the same location.
+        let frame = Frame { pc: start + 5, ..Frame::default() };
+        let entry = |at: u64| (at == start + 0x20).then_some(Entry::Load(4));
+        let question = |result| Question { address: 0x1234, result, wrote: None };
+        let end = stack.as_ptr() as u64 + 256;
+        assert!(!comes_back(&frame, end, question(0), &entry), "another location");
+        // 0: mov rdi, rbx; 3: call 0x20; 8: test eax, eax; 10: je 0
+        code[..12]
+            .copy_from_slice(&[0x48, 0x89, 0xdf, 0xe8, 0x18, 0, 0, 0, 0x85, 0xc0, 0x74, 0xf4]);
+        let frame = Frame { pc: start + 8, rbx: 0x1234, ..Frame::default() };
+        assert!(comes_back(&frame, end, question(0), &entry), "it tries again");
+        assert!(!comes_back(&frame, end, question(1), &entry), "it goes on");
+    }
 }

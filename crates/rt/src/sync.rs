@@ -53,7 +53,7 @@ pub fn acquire(address: usize, role: Role) {
 }
 
 fn edge(address: usize, role: Role, edge: Edge) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
@@ -65,7 +65,7 @@ fn edge(address: usize, role: Role, edge: Edge) {
 
 /// The object is destroyed.
 pub fn destroy(address: usize) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
@@ -213,7 +213,7 @@ pub fn barrier_wait(address: usize, block: impl FnOnce() -> c_int) -> c_int {
 }
 
 fn fresh_barrier(address: usize, generation: bool) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
@@ -253,7 +253,7 @@ pub fn begin() {
     let tid = clocks.tid();
     state.running.push(thread::enter(clocks));
     drop(state);
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = false;
     }
     schedule::begin(tid);
@@ -270,7 +270,7 @@ pub unsafe fn create(
     detached: bool,
     make: impl FnOnce(Start, *mut c_void) -> (c_int, pthread_t),
 ) -> c_int {
-    let Some(thread) = thread::current() else { return make(start, argument).0 };
+    let Some(mut thread) = thread::current() else { return make(start, argument).0 };
     if thread.busy {
         return make(start, argument).0;
     }
@@ -332,8 +332,8 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
 unsafe extern "C" fn key_destructor(rounds: *mut c_void) {
     let rounds = rounds as usize;
     if rounds > 1 {
-        // SAFETY: asks to be called again, after the other destructors.
         let key = KEY.load(Ordering::Relaxed);
+        // SAFETY: asks to be called again, after the other destructors.
         if unsafe { libc::pthread_setspecific(key, (rounds - 1) as *mut c_void) } == 0 {
             return;
         }
@@ -342,7 +342,7 @@ unsafe extern "C" fn key_destructor(rounds: *mut c_void) {
 }
 
 fn thread_ends() {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     thread.busy = true;
     let tid = thread.tid;
     // SAFETY: the calling thread.
@@ -350,7 +350,7 @@ fn thread_ends() {
     forget_stack();
     {
         let mut state = state::lock();
-        let me_running: *mut thread::Thread = thread;
+        let me_running: *mut thread::Thread = &raw mut *thread;
         state.running.retain(|&running| running != me_running);
         let clocks = std::mem::take(&mut thread.clocks);
         if state.threads.get(&me).is_some_and(|created| created.detached) {
@@ -385,7 +385,7 @@ fn forget_stack() {
 
 /// The calling thread waited for the end of another.
 pub fn joined(handle: pthread_t) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
@@ -420,7 +420,7 @@ pub fn join(handle: pthread_t, block: impl FnOnce() -> c_int) -> c_int {
 
 /// Nobody will wait for the thread.
 pub fn detach(handle: pthread_t) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy {
         return;
     }
@@ -440,11 +440,12 @@ pub fn detach(handle: pthread_t) {
 /// Sleeps, or lets others go on when the runtime schedules.
 pub fn pause(sleep: impl FnOnce() -> c_int) -> c_int {
     if schedule::active()
-        && let Some(thread) = thread::current()
+        && let Some(mut thread) = thread::current()
         && !thread.busy
     {
         thread.repeats = 100;
-        schedule::point(thread, thread.last_pc);
+        let pc = thread.last_pc;
+        schedule::point(thread, pc);
         return 0;
     }
     sleep()

@@ -11,6 +11,8 @@ use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -89,12 +91,42 @@ thread_local! {
     static CURRENT: Cell<*mut Thread> = const { Cell::new(std::ptr::null_mut()) };
 }
 
+/// The calling thread, as far as the runtime knows it.
+///
+/// Entry points call each other, and signal handlers come in between, so several of these may exist in
+/// one thread at a time. That is why it is no reference: it makes one for each use, which ends with
+/// the expression it is used in, or with the function it is handed to. Functions that are handed the
+/// thread do not ask for it again. A signal handler that comes while such a function runs finds the
+/// thread [`busy`](Thread::busy), which it sees through the pointer, and leaves it alone.
+///
+/// It stays on its thread: a pointer is neither `Send` nor `Sync`.
+#[derive(Clone, Copy)]
+pub struct Current(NonNull<Thread>);
+
+impl Deref for Current {
+    type Target = Thread;
+
+    #[inline(always)]
+    fn deref(&self) -> &Thread {
+        // SAFETY: made by `enter` and not yet given up by `leave`, which is the last that a thread
+        // does in the runtime; other threads do not touch it but for its clocks, while it waits for
+        // them (`place::alone`).
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Current {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Thread {
+        // SAFETY: as above; and uses of other copies have ended, as `Current` says.
+        unsafe { self.0.as_mut() }
+    }
+}
+
 /// The calling thread, if it is known.
 #[inline(always)]
-pub fn current() -> Option<&'static mut Thread> {
-    let thread = CURRENT.get();
-    // SAFETY: only this thread has the pointer, and never keeps two references across calls.
-    unsafe { thread.as_mut() }
+pub fn current() -> Option<Current> {
+    NonNull::new(CURRENT.get()).map(Current)
 }
 
 /// Makes a thread known. The caller enters it into the list of those that run.

@@ -58,6 +58,7 @@ impl Word for u128 {
         unsafe { exchange_16(at, 0, 0) }
     }
     unsafe fn store(at: *mut Self, new: Self) {
+        // SAFETY: the caller's promise.
         unsafe {
             let mut old = Self::load(at);
             while !Self::replace(at, old, new) {
@@ -66,6 +67,7 @@ impl Word for u128 {
         }
     }
     unsafe fn replace(at: *mut Self, old: Self, new: Self) -> bool {
+        // SAFETY: the caller's promise.
         unsafe { exchange_16(at, old, new) == old }
     }
     fn bits(self) -> u64 {

@@ -7,14 +7,14 @@
 //! parents again to see which one has the wanted child.
 
 use crate::visited::{Id, Visited, Worker};
-use crate::{Found, Limit, Limits, Model, Options, Progress, Report, Sink, Stop};
+use crate::{Budget, Found, Limit, Limits, Model, Options, Progress, Report, Sink, Stop};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Parents expanded between two looks at the clock and the table.
+/// Parents taken at a time.
 const CHUNK: u32 = 64;
 /// A level smaller than this is not worth waking other threads for.
 const WORTH_SHARING: u64 = 1024;
@@ -72,25 +72,22 @@ impl Batch {
         Batch { width, states, hashes: Vec::with_capacity(Batch::SIZE) }
     }
 
+    fn is_full(&self) -> bool {
+        self.hashes.len() == Batch::SIZE
+    }
+
     #[inline(always)]
-    fn push(&mut self, worker: &Worker<'_>, state: &[u8]) {
-        if self.hashes.len() == Batch::SIZE {
-            self.insert(worker);
-        }
-        let hash = worker.hash(state);
-        worker.expect(hash);
+    fn push(&mut self, state: &[u8], hash: u64) {
         self.states.extend_from_slice(state);
         self.hashes.push(hash);
     }
 
-    /// Inserts what waits.
-    fn insert(&mut self, worker: &Worker<'_>) {
-        for hash in &self.hashes {
-            worker.expect_state(*hash);
-        }
-        for (state, hash) in self.states.chunks_exact(self.width).zip(&self.hashes) {
-            worker.insert_hashed(state, *hash);
-        }
+    #[inline(always)]
+    fn entry(&self, k: usize) -> (&[u8], u64) {
+        (&self.states[k * self.width..][..self.width], self.hashes[k])
+    }
+
+    fn clear(&mut self) {
         self.states.clear();
         self.hashes.clear();
     }
@@ -99,23 +96,72 @@ impl Batch {
 /// Hands successors to the visited set.
 struct Insert<'a, 'b, M: Model> {
     shared: &'a Shared<'b, M>,
-    worker: Worker<'a>,
+    me: usize,
+    /// None only while the table grows.
+    worker: Option<Worker<'a>>,
     batch: &'a mut Batch,
     parent: Option<Id>,
     transitions: u64,
+}
+
+impl<'a, 'b, M: Model> Insert<'a, 'b, M> {
+    fn new(shared: &'a Shared<'b, M>, me: usize, batch: &'a mut Batch) -> Self {
+        let worker = Some(shared.visited.enter(me));
+        Insert { shared, me, worker, batch, parent: None, transitions: 0 }
+    }
+
+    fn worker(&self) -> &Worker<'a> {
+        self.worker.as_ref().expect("the table is not growing")
+    }
+
+    /// Lets the table grow if it is crowded, as a single state with many successors may make it; says
+    /// whether there is room now.
+    #[inline(always)]
+    fn has_room(&mut self) -> bool {
+        !self.worker().is_crowded() || self.make_room()
+    }
+
+    #[cold]
+    fn make_room(&mut self) -> bool {
+        let visited = &self.shared.visited;
+        self.worker = None;
+        visited.grow();
+        self.worker = Some(visited.enter(self.me));
+        !visited.is_full()
+    }
+
+    /// Inserts what waits in the batch.
+    fn insert_batch(&mut self) {
+        for k in 0..self.batch.hashes.len() {
+            self.worker().expect_state(self.batch.hashes[k]);
+        }
+        for k in 0..self.batch.hashes.len() {
+            if self.has_room() {
+                let (state, hash) = self.batch.entry(k);
+                self.worker().insert_hashed(state, hash);
+            }
+        }
+        self.batch.clear();
+    }
 }
 
 impl<M: Model> Sink<M::Finding> for Insert<'_, '_, M> {
     #[inline]
     fn state(&mut self, state: &[u8]) -> bool {
         self.transitions += 1;
-        self.worker.insert(state).is_some()
+        self.has_room() && self.worker().insert(state).is_some()
     }
 
     #[inline]
     fn state_later(&mut self, state: &[u8]) {
         self.transitions += 1;
-        self.batch.push(&self.worker, state);
+        if self.batch.is_full() {
+            self.insert_batch();
+        }
+        let worker = self.worker.as_ref().expect("the table is not growing");
+        let hash = worker.hash(state);
+        worker.expect(hash);
+        self.batch.push(state, hash);
     }
 
     fn finding(&mut self, finding: M::Finding) {
@@ -146,19 +192,25 @@ impl<M: Model> Shared<'_, M> {
         if self.answered.load(Ordering::Relaxed) && self.stop_at.is_due(self.visited.len()) {
             self.halt.store(true, Ordering::Relaxed);
         }
-        let Limits { states, memory, time, depth } = self.limits;
+        let Limits { states, depth, budget } = self.limits;
         let hit = if states.is_some_and(|max| self.visited.len() > max) {
             Limit::States
-        } else if self.visited.is_full() || memory.is_some_and(|max| self.visited.bytes() > max) {
+        } else if self.visited.is_full()
+            || budget.memory().is_some_and(|max| self.visited.bytes() > max)
+        {
             Limit::Memory
-        } else if time.is_some_and(|max| self.start.elapsed() > max) {
-            Limit::Time
+        } else if let Some(spent) = budget.spent() {
+            spent.into()
         } else if depth.is_some_and(|max| self.depth.load(Ordering::Relaxed) > max) {
             Limit::Depth
         } else {
             return;
         };
-        *self.limit.lock().expect("no panic while noting") = Some(hit);
+        self.halt_for(hit);
+    }
+
+    fn halt_for(&self, limit: Limit) {
+        self.limit.lock().expect("no panic while noting").get_or_insert(limit);
         self.halt.store(true, Ordering::Relaxed);
     }
 
@@ -174,44 +226,36 @@ impl<M: Model> Shared<'_, M> {
     /// Expands chunks of the level until none is left.
     fn work(&self, me: usize, hand: &mut Hand<M::Scratch>, level: &Level) {
         let mut parent = Vec::new();
+        let mut ticker = self.limits.budget.ticker();
         while let Some((of, parents)) = level.take() {
             if self.halt.load(Ordering::Relaxed) {
                 return;
             }
+            let first_child = self.visited.len_of(me);
+            let mut insert = Insert::new(self, me, &mut hand.batch);
             let mut next = parents.start;
             while next < parents.end && !self.visited.is_full() {
-                let mut insert = Insert {
-                    shared: self,
-                    worker: self.visited.enter(me),
-                    batch: &mut hand.batch,
-                    parent: None,
-                    transitions: 0,
-                };
-                let first = next;
-                let first_child = self.visited.len_of(me);
-                while next < parents.end && !insert.worker.is_crowded() {
-                    let id = Id { worker: of, index: next };
-                    next += 1;
-                    if self.visited.is_covered(id) {
-                        continue;
-                    }
-                    parent.clear();
-                    parent.extend_from_slice(self.visited.get(id));
-                    insert.parent = Some(id);
-                    self.model.expand(&parent, &mut hand.scratch, &mut insert);
+                if let Some(spent) = ticker.tick() {
+                    self.halt_for(spent.into());
+                    break;
                 }
-                insert.batch.insert(&insert.worker);
-                if self.visited.len_of(me) > first_child {
-                    hand.log.push(LogEntry { first_child, of, parents: first..next });
+                let id = Id { worker: of, index: next };
+                next += 1;
+                if self.visited.is_covered(id) {
+                    continue;
                 }
-                let crowded = insert.worker.is_crowded();
-                self.transitions.fetch_add(insert.transitions, Ordering::Relaxed);
-                drop(insert);
-                if crowded {
-                    self.visited.grow();
-                }
+                parent.clear();
+                parent.extend_from_slice(self.visited.get(id));
+                insert.parent = Some(id);
+                self.model.expand(&parent, &mut hand.scratch, &mut insert);
             }
-            self.expanded.fetch_add(u64::from(parents.end - parents.start), Ordering::Relaxed);
+            insert.insert_batch();
+            self.transitions.fetch_add(insert.transitions, Ordering::Relaxed);
+            drop(insert);
+            if self.visited.len_of(me) > first_child {
+                hand.log.push(LogEntry { first_child, of, parents: parents.start..next });
+            }
+            self.expanded.fetch_add(u64::from(next - parents.start), Ordering::Relaxed);
             self.check_limits();
             self.report_progress();
         }
@@ -256,7 +300,8 @@ pub fn explore<M: Model>(
     let jobs = options.jobs.clamp(1, crate::visited::MAX_WORKERS);
     let shared = Shared {
         model,
-        visited: Visited::new(model.state_bytes(), model.core_bytes(), jobs),
+        visited: Visited::new(model.state_bytes(), model.core_bytes(), jobs)
+            .with_memory(options.limits.budget.memory()),
         limits: options.limits,
         stop_at: options.stop,
         start: Instant::now(),
@@ -280,12 +325,13 @@ pub fn explore<M: Model>(
         .collect();
     {
         let Hand { scratch, batch, .. } = &mut hands[0];
-        let worker = shared.visited.enter(0);
-        let mut insert = Insert { shared: &shared, worker, batch, parent: None, transitions: 0 };
+        let mut insert = Insert::new(&shared, 0, batch);
         model.initial(scratch, &mut insert);
-        insert.batch.insert(&insert.worker);
+        insert.insert_batch();
     }
     let initial_states = shared.visited.len_of(0);
+    let mut paths =
+        Paths { scratch: model.scratch(), initial_states, found: Vec::new(), missing: false };
     let mut done = vec![0; jobs];
     loop {
         let level = Level {
@@ -293,6 +339,9 @@ pub fn explore<M: Model>(
             taken: AtomicU64::new(0),
         };
         shared.check_limits();
+        if !shared.halt.load(Ordering::Relaxed) {
+            paths.follow(&shared, &hands, options.limits.budget);
+        }
         if level.len() == 0 || shared.halt.load(Ordering::Relaxed) {
             break;
         }
@@ -314,22 +363,74 @@ pub fn explore<M: Model>(
         shared.depth.fetch_add(1, Ordering::Relaxed);
     }
     let progress = shared.progress();
-    let findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
-    let logs: Vec<_> = hands.iter().map(|hand| hand.log.as_slice()).collect();
-    let mut scratch = model.scratch();
-    let findings = findings
-        .into_iter()
-        .map(|(at, finding)| Found {
-            finding,
-            path: at.map_or(Vec::new(), |id| {
-                path_to(model, &shared.visited, &logs, initial_states, &mut scratch, id)
-            }),
-        })
-        .collect();
+    paths.follow(&shared, &hands, options.limits.budget.to_finish());
+    let Paths { found: findings, missing, .. } = paths;
     // A search that ended by itself was not cut short, however large it had grown.
-    let exhausted = progress.waiting == 0 && !shared.visited.is_full();
-    let limit = shared.limit.lock().expect("workers are gone").filter(|_| !exhausted);
+    let exhausted = progress.waiting == 0 && !shared.visited.is_full() && !missing;
+    let noted = *shared.limit.lock().expect("workers are gone");
+    let late = || options.limits.budget.spent().map_or(Limit::Time, Limit::from);
+    let limit = noted.or_else(|| missing.then(late)).filter(|_| !exhausted);
     Report { findings, progress, limit, exhausted }
+}
+
+/// The findings whose paths are known. Paths are followed after each level, so that a search that
+/// runs into its deadline has most of them already.
+struct Paths<M: Model> {
+    scratch: M::Scratch,
+    initial_states: u32,
+    found: Vec<Found<M::Finding>>,
+    /// Was there no time for some of them?
+    missing: bool,
+}
+
+impl<M: Model> Paths<M> {
+    fn follow(&mut self, shared: &Shared<'_, M>, hands: &[Hand<M::Scratch>], budget: Budget) {
+        let findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
+        for (at, finding) in findings {
+            let path = match at {
+                None => Some(Vec::new()),
+                Some(id) => self.path_to(shared, hands, budget, id),
+            };
+            match path {
+                Some(path) => self.found.push(Found { finding, path }),
+                None => self.missing = true,
+            }
+        }
+    }
+
+    /// The states that lead to `id`; none if the budget is spent before they are known.
+    fn path_to(
+        &mut self,
+        shared: &Shared<'_, M>,
+        hands: &[Hand<M::Scratch>],
+        budget: Budget,
+        id: Id,
+    ) -> Option<Vec<Box<[u8]>>> {
+        let visited = &shared.visited;
+        let mut ticker = budget.ticker();
+        let mut path = vec![Box::from(visited.get(id))];
+        let mut at = id;
+        while !(at.worker == 0 && at.index < self.initial_states) {
+            let log = &hands[at.worker as usize].log;
+            let entry = &log[log.partition_point(|entry| entry.first_child <= at.index) - 1];
+            let child = visited.get(at);
+            let mut parents = entry.parents.clone().map(|index| Id { worker: entry.of, index });
+            at = loop {
+                if ticker.tick().is_some() {
+                    return None;
+                }
+                let parent = parents.next().expect("a logged parent has the child");
+                let mut wanted = Wanted { state: child, found: false };
+                shared.model.expand(visited.get(parent), &mut self.scratch, &mut wanted);
+                if wanted.found {
+                    break parent;
+                }
+            };
+            path.push(Box::from(visited.get(at)));
+        }
+        path.reverse();
+        Some(path)
+    }
 }
 
 /// Looks for one state among successors. It calls no state new, so that a reducing model shows all.
@@ -345,34 +446,4 @@ impl<F> Sink<F> for Wanted<'_> {
     }
 
     fn finding(&mut self, _: F) {}
-}
-
-fn path_to<M: Model>(
-    model: &M,
-    visited: &Visited,
-    logs: &[&[LogEntry]],
-    initial_states: u32,
-    scratch: &mut M::Scratch,
-    id: Id,
-) -> Vec<Box<[u8]>> {
-    let mut path = vec![Box::from(visited.get(id))];
-    let mut at = id;
-    while !(at.worker == 0 && at.index < initial_states) {
-        let log = logs[at.worker as usize];
-        let entry = &log[log.partition_point(|entry| entry.first_child <= at.index) - 1];
-        let child = visited.get(at);
-        at = entry
-            .parents
-            .clone()
-            .map(|index| Id { worker: entry.of, index })
-            .find(|&parent| {
-                let mut wanted = Wanted { state: child, found: false };
-                model.expand(visited.get(parent), scratch, &mut wanted);
-                wanted.found
-            })
-            .expect("a logged parent has the child");
-        path.push(Box::from(visited.get(at)));
-    }
-    path.reverse();
-    path
 }

@@ -11,17 +11,35 @@ use std::time::{Duration, Instant};
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 
 struct Push<'v, 's, F> {
-    worker: Worker<'v>,
+    visited: &'v Visited,
+    /// None only while the table grows.
+    worker: Option<Worker<'v>>,
     stack: &'s mut Vec<(Id, u32)>,
     depth: u32,
     transitions: u64,
     findings: Vec<F>,
 }
 
+impl<F> Push<'_, '_, F> {
+    /// Lets the table grow if it is crowded; says whether there is room now.
+    fn has_room(&mut self) -> bool {
+        if self.worker.as_ref().is_some_and(|worker| !worker.is_crowded()) {
+            return true;
+        }
+        self.worker = None;
+        self.visited.grow();
+        self.worker = Some(self.visited.enter(0));
+        !self.visited.is_full()
+    }
+}
+
 impl<F> Sink<F> for Push<'_, '_, F> {
     fn state(&mut self, state: &[u8]) -> bool {
         self.transitions += 1;
-        match self.worker.insert(state) {
+        if !self.has_room() {
+            return false;
+        }
+        match self.worker.as_ref().and_then(|worker| worker.insert(state)) {
             Some(id) => {
                 self.stack.push((id, self.depth));
                 true
@@ -41,7 +59,10 @@ pub fn explore<M: Model>(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Report<M::Finding> {
     let start = Instant::now();
-    let visited = Visited::new(model.state_bytes(), model.core_bytes(), 1);
+    let budget = options.limits.budget;
+    let mut ticker = budget.ticker();
+    let visited =
+        Visited::new(model.state_bytes(), model.core_bytes(), 1).with_memory(budget.memory());
     let mut scratch = model.scratch();
     let mut stack = Vec::new();
     let mut path: Vec<Id> = Vec::new();
@@ -61,7 +82,8 @@ pub fn explore<M: Model>(
     let mut steps = 0u64;
     loop {
         let mut push = Push {
-            worker: visited.enter(0),
+            visited: &visited,
+            worker: Some(visited.enter(0)),
             stack: &mut stack,
             depth: path.len() as u32,
             transitions: 0,
@@ -71,13 +93,11 @@ pub fn explore<M: Model>(
             None => model.initial(&mut scratch, &mut push),
             Some(id) => model.expand(visited.get(id), &mut scratch, &mut push),
         }
-        transitions += push.transitions;
-        let crowded = push.worker.is_crowded();
+        if next.is_some() {
+            transitions += push.transitions;
+        }
         let Push { worker, findings, .. } = push;
         drop(worker);
-        if crowded {
-            visited.grow();
-        }
         if options.limits.depth.is_some_and(|max| path.len() as u64 > max) {
             // Deeper states are not wanted; the search goes on elsewhere, but is no longer complete.
             stack.retain(|(_, depth)| (*depth as usize) < path.len());
@@ -102,16 +122,17 @@ pub fn explore<M: Model>(
         let done = answered && options.stop.is_due(visited.len());
         let popped = if done { None } else { stack.pop() };
         steps += 1;
-        if steps.is_multiple_of(64) || popped.is_none() || visited.is_full() {
+        let spent = ticker.tick();
+        if steps.is_multiple_of(64) || popped.is_none() || visited.is_full() || spent.is_some() {
             report.progress = progress(stack.len());
             let limits = &options.limits;
             let now = &report.progress;
             if limits.states.is_some_and(|max| now.states > max) {
                 report.limit = Some(Limit::States);
-            } else if visited.is_full() || limits.memory.is_some_and(|max| now.bytes > max) {
+            } else if visited.is_full() || budget.memory().is_some_and(|max| now.bytes > max) {
                 report.limit = Some(Limit::Memory);
-            } else if limits.time.is_some_and(|max| now.elapsed > max) {
-                report.limit = Some(Limit::Time);
+            } else {
+                report.limit = spent.map(Limit::from);
             }
             if last_observed.elapsed() >= OBSERVE_EVERY {
                 last_observed = Instant::now();

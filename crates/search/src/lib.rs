@@ -48,7 +48,8 @@ mod bfs;
 mod dfs;
 mod visited;
 
-use std::fmt;
+pub use budget::{Budget, Spent, Ticker};
+
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -59,7 +60,8 @@ pub trait Model: Sync {
     /// What is looked for; equal findings are reported once.
     type Finding: Clone + Eq + Hash + Send;
 
-    /// How many bytes a packed state has.
+    /// How many bytes a packed state has: at least one, and every state the same. A search panics if
+    /// it is handed a state of another length.
     fn state_bytes(&self) -> usize;
 
     /// How many bytes of a state are its *core*. The bits behind it are ordered: of two states with
@@ -147,16 +149,15 @@ impl Stop {
 }
 
 /// What a search may use up before it gives in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Distinct states.
     pub states: Option<u64>,
-    /// Bytes of the visited set.
-    pub memory: Option<u64>,
-    /// Wall-clock time.
-    pub time: Option<Duration>,
     /// Steps from an initial state.
     pub depth: Option<u64>,
+    /// Time and memory, which the search shares with whatever comes before and after it. The memory
+    /// is that of the visited set and that of the process, whichever is larger.
+    pub budget: Budget,
 }
 
 /// A limit that stopped a search.
@@ -164,22 +165,36 @@ pub struct Limits {
 pub enum Limit {
     /// [`Limits::states`]
     States,
-    /// [`Limits::memory`], or what the system has
+    /// The memory of [`Limits::budget`], or what the system has
     Memory,
-    /// [`Limits::time`]
+    /// The time of [`Limits::budget`]
     Time,
     /// [`Limits::depth`]
     Depth,
+    /// The user wanted no more.
+    Interrupted,
 }
 
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Limit::States => "states",
-            Limit::Memory => "memory",
-            Limit::Time => "time",
-            Limit::Depth => "depth",
-        })
+impl Limit {
+    /// What has happened, as part of a sentence.
+    pub fn reached(self) -> &'static str {
+        match self {
+            Limit::States => "the limit on states was reached",
+            Limit::Memory => "the limit on memory was reached",
+            Limit::Time => "the limit on time was reached",
+            Limit::Depth => "the limit on depth was reached",
+            Limit::Interrupted => "it was interrupted",
+        }
+    }
+}
+
+impl From<Spent> for Limit {
+    fn from(spent: Spent) -> Limit {
+        match spent {
+            Spent::Time => Limit::Time,
+            Spent::Memory => Limit::Memory,
+            Spent::Interrupted => Limit::Interrupted,
+        }
     }
 }
 
@@ -232,7 +247,9 @@ pub struct Found<F> {
 /// What a search did and found.
 #[derive(Clone, Debug)]
 pub struct Report<F> {
-    /// Distinct findings; with [`Order::Breadth`] in ascending length of their paths.
+    /// Distinct findings; with [`Order::Breadth`] in ascending length of their paths. If the budget
+    /// was spent before all paths were known, those without are missing, and the search does not count
+    /// as exhausted.
     pub findings: Vec<Found<F>>,
     /// How far it came.
     pub progress: Progress,

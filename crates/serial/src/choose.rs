@@ -8,11 +8,14 @@
 //! decides.
 
 use std::io::BufRead;
+use std::time::Duration;
+
+use budget::{Budget, Spent};
 
 use crate::event::{Action, Event, Names};
 use crate::execution::{self, ExecutionMonitor, Question};
 use crate::read::{BadInput, Buffers, Reader};
-use crate::trace::{self, Effort, TraceViolation};
+use crate::trace::{self, Effort, Strategy, TraceViolation};
 use crate::witness::Violation;
 
 /// How to read a recording.
@@ -59,12 +62,19 @@ pub struct Answer {
     /// For a trace and the answer no: an execution of the trace (up to the violation, transactions
     /// still open are ended) in which the cycle is.
     pub execution: Option<Vec<Event>>,
+    /// What was used up before there was an answer, if anything was: it is neither yes nor no.
+    pub spent: Option<Spent>,
 }
 
 impl Answer {
     /// Whether the answer is yes.
     pub fn yes(&self) -> bool {
-        self.violation.is_none()
+        self.violation.is_none() && self.spent.is_none()
+    }
+
+    /// Whether the answer is no.
+    pub fn no(&self) -> bool {
+        self.violation.is_some()
     }
 }
 
@@ -109,7 +119,17 @@ impl Report {
 
 /// Reads a recording and judges it.
 pub fn judge<R: BufRead>(input: R, reading: Reading) -> Result<Report, BadInput> {
-    let mut reader = Reader::new(input);
+    judge_within(input, reading, Budget::UNLIMITED)
+}
+
+/// The same, until the budget is spent: what is not known then has no answer. A cycle among the events
+/// read by then is one of the whole recording.
+pub fn judge_within<R: BufRead>(
+    input: R,
+    reading: Reading,
+    budget: Budget,
+) -> Result<Report, BadInput> {
+    let mut reader = Reader::within(input, budget);
     let mut held: Vec<Event> = Vec::new();
     let mut is_execution = reading == Reading::Execution;
     while !is_execution {
@@ -129,7 +149,12 @@ pub fn judge<R: BufRead>(input: R, reading: Reading) -> Result<Report, BadInput>
         };
         return judge_execution(reader, &held, why);
     }
-    Ok(judge_trace(&held, reader.into_names()))
+    // A trace that was not read to its end may still turn out to be an execution.
+    let budget = match reader.spent() {
+        Some(_) => budget.at_most(Duration::ZERO),
+        None => budget,
+    };
+    Ok(judge_trace_within(&held, reader.into_names(), budget))
 }
 
 fn judge_execution<R: BufRead>(
@@ -150,7 +175,8 @@ fn judge_execution<R: BufRead>(
     while let Some(event) = reader.next().transpose()? {
         watch.step(&event, reader.names()).map_err(|message| reader.bad(message))?;
     }
-    Ok(watch.report(reader.into_names(), why))
+    let spent = reader.spent();
+    Ok(watch.report(reader.into_names(), why, spent))
 }
 
 /// Three monitors over one stream.
@@ -178,7 +204,7 @@ impl Watch {
         Ok(())
     }
 
-    fn report(self, names: Names, why: String) -> Report {
+    fn report(self, names: Names, why: String, spent: Option<Spent>) -> Report {
         let peak = self.monitors.iter().map(|monitor| monitor.load().peak).max().unwrap_or(0);
         let answers = Question::ALL.into_iter().zip(self.monitors);
         Report {
@@ -188,10 +214,10 @@ impl Watch {
             events: self.counter.events,
             transactions: self.counter.transactions,
             answers: answers
-                .map(|(question, monitor)| Answer {
-                    question,
-                    violation: monitor.into_violation(),
-                    execution: None,
+                .map(|(question, monitor)| {
+                    let violation = monitor.into_violation();
+                    let spent = spent.filter(|_| violation.is_none());
+                    Answer { question, violation, execution: None, spent }
                 })
                 .collect(),
             as_recorded: None,
@@ -232,17 +258,22 @@ impl Counter {
 
 /// Judges a trace held in memory.
 pub fn judge_trace(events: &[Event], names: Names) -> Report {
+    judge_trace_within(events, names, Budget::UNLIMITED)
+}
+
+/// The same, until the budget is spent.
+pub fn judge_trace_within(events: &[Event], names: Names, budget: Budget) -> Report {
     let mut counter = Counter::default();
     events.iter().for_each(|event| counter.step(event));
-    let fenced = trace::is_transaction_fenced(events);
+    let fenced = !budget.is_spent() && trace::is_transaction_fenced(events);
     let mut effort = Effort::default();
     let mut ask = |question| {
-        let answer = trace::judge(question, events);
+        let answer = trace::judge_within(Strategy::Auto, question, events, budget);
         effort.starts += answer.effort.starts;
         effort.places += answer.effort.places;
         effort.exponential += answer.effort.exponential;
         effort.exhaustive += answer.effort.exhaustive;
-        self::answer(question, answer.violation)
+        self::answer(question, answer.violation, answer.spent)
     };
     let sc = ask(Question::ScSerializable);
     let equivalent = ask(Question::ScEquivalent);
@@ -271,7 +302,7 @@ pub fn judge_trace(events: &[Event], names: Names) -> Report {
         names,
         events: counter.events,
         transactions: counter.transactions,
-        as_recorded: Some(answer_at_once(events)),
+        as_recorded: Some(answer_at_once(events, budget)),
         answers: vec![tso, sc, equivalent],
         advice,
         peak: 0,
@@ -279,19 +310,19 @@ pub fn judge_trace(events: &[Event], names: Names) -> Report {
     }
 }
 
-fn answer(question: Question, violation: Option<TraceViolation>) -> Answer {
+fn answer(question: Question, violation: Option<TraceViolation>, spent: Option<Spent>) -> Answer {
     let (violation, execution) = match violation {
         Some(TraceViolation { violation, execution }) => (Some(violation), Some(execution)),
         None => (None, None),
     };
-    Answer { question, violation, execution }
+    Answer { question, violation, execution, spent }
 }
 
 /// In a fenced trace an execution is TSO-serializable iff it is SC-serializable (which includes being
 /// SC-equivalent): the same execution answers both. Its cycle is looked for again, by the TSO rules.
 fn by_theorem_3(sc: &Answer) -> Option<Answer> {
     let Some(execution) = &sc.execution else {
-        return Some(answer(Question::TsoSerializable, None));
+        return Some(answer(Question::TsoSerializable, None, sc.spent));
     };
     let mut violation = execution::judge(Question::TsoSerializable, execution)?;
     for step in &mut violation.cycle {
@@ -303,18 +334,26 @@ fn by_theorem_3(sc: &Answer) -> Option<Answer> {
         }
     }
     let execution = execution.clone();
-    Some(answer(Question::TsoSerializable, Some(TraceViolation { violation, execution })))
+    let violation = TraceViolation { violation, execution };
+    Some(answer(Question::TsoSerializable, Some(violation), None))
 }
 
 /// Whether the trace is SC-serializable as recorded: each write commits where it is issued.
-fn answer_at_once(events: &[Event]) -> Answer {
+fn answer_at_once(events: &[Event], budget: Budget) -> Answer {
     let question = Question::ScSerializable;
     let mut monitor = ExecutionMonitor::new(question);
+    let (mut ticker, mut spent) = (budget.ticker(), None);
     for event in events {
+        spent = ticker.tick();
+        if spent.is_some() {
+            break;
+        }
         monitor.step(event);
         if let Action::Write(x) = event.action {
             monitor.step(&Event { action: Action::Commit(x), ..*event });
         }
     }
-    Answer { question, violation: monitor.into_violation(), execution: None }
+    let violation = monitor.into_violation();
+    let spent = spent.filter(|_| violation.is_none());
+    Answer { question, violation, execution: None, spent }
 }

@@ -11,9 +11,15 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
+
+use budget::{Budget, Spent, Ticker};
 
 use crate::event::{Action, Event, Names, Place, Thread, Var};
+
+/// The longest line that is read: something that never ends, such as `/dev/zero`, is told from a
+/// recording by then.
+const LONGEST_LINE: u64 = 1 << 16;
 
 /// What is wrong with a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,11 +54,18 @@ pub struct Reader<R> {
     /// Per thread, the line of the `begin` that is still open.
     open: Vec<Option<u64>>,
     finished: bool,
+    ticker: Ticker,
+    spent: Option<Spent>,
 }
 
 impl<R: BufRead> Reader<R> {
     /// Reads from `input`.
     pub fn new(input: R) -> Self {
+        Reader::within(input, Budget::UNLIMITED)
+    }
+
+    /// Reads from `input` until the budget is spent, where events end; [`Reader::spent`] says so.
+    pub fn within(input: R, budget: Budget) -> Self {
         Reader {
             input,
             names: Names::default(),
@@ -61,7 +74,14 @@ impl<R: BufRead> Reader<R> {
             events: 0,
             open: Vec::new(),
             finished: false,
+            ticker: budget.ticker(),
+            spent: None,
         }
+    }
+
+    /// What was used up before the end of the input was reached, if anything was.
+    pub fn spent(&self) -> Option<Spent> {
+        self.spent
     }
 
     /// The names seen so far.
@@ -86,11 +106,20 @@ impl<R: BufRead> Reader<R> {
 
     fn next_event(&mut self) -> Result<Option<Event>, BadInput> {
         loop {
+            self.spent = self.ticker.tick();
+            if self.spent.is_some() {
+                return Ok(None);
+            }
             self.line.clear();
-            match self.input.read_until(b'\n', &mut self.line) {
+            let longest = LONGEST_LINE + 1;
+            match self.input.by_ref().take(longest).read_until(b'\n', &mut self.line) {
                 Ok(0) => return self.end_of_input().map(|()| None),
                 Ok(_) => self.number += 1,
                 Err(error) => return Err(self.failed_read(&error)),
+            }
+            if self.line.len() as u64 == longest {
+                let message = format!("a line of more than {LONGEST_LINE} bytes is no event");
+                return Err(self.bad(message));
             }
             if self.line.last() != Some(&b'\n') {
                 return Err(self.bad(

@@ -72,8 +72,21 @@ fn distinct(report: &Report) -> Vec<Shown<'_>> {
     shown
 }
 
-fn yes_no(answer: &Answer) -> &'static str {
-    if answer.yes() { "yes" } else { "no" }
+fn yes_no(answer: &Answer) -> String {
+    match answer.spent {
+        Some(spent) => format!("undecided, {spent}"),
+        None if answer.yes() => "yes".into(),
+        None => "no".into(),
+    }
+}
+
+/// The same in JSON.
+fn true_false(answer: Option<&Answer>) -> &'static str {
+    match answer {
+        Some(answer) if answer.yes() => "true",
+        Some(answer) if answer.no() => "false",
+        _ => "null",
+    }
 }
 
 /// A cycle, one line per unit and one per reason.
@@ -157,7 +170,7 @@ pub fn to_json(report: &Report) -> String {
         report.transactions,
         names.threads(),
         names.vars(),
-        report.serializable(),
+        true_false(report.answer(Question::TsoSerializable)),
         answers.join(","),
         as_recorded,
         optional(&report.advice),
@@ -175,10 +188,12 @@ fn answer_json(answer: &Answer, names: &Names) -> String {
             execution.iter().map(|event| quoted(&names.show_line(event))).collect();
         format!("[{}]", lines.join(","))
     });
+    let undecided = answer.spent.map_or("null".into(), |spent| quoted(&spent.to_string()));
     format!(
-        "{{\"question\":{},\"answer\":{},\"cycle\":{cycle},\"execution\":{execution}}}",
+        "{{\"question\":{},\"answer\":{},\"undecided\":{undecided},\"cycle\":{cycle},\
+         \"execution\":{execution}}}",
         quoted(answer.question.text()),
-        answer.yes(),
+        true_false(Some(answer)),
     )
 }
 

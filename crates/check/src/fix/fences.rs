@@ -17,6 +17,7 @@ use crate::robustness::store_atomic::{
 };
 use crate::verdict::Cost;
 use ::model::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use budget::Budget;
 use search::{Options, Progress, Stop};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -183,7 +184,7 @@ pub fn place(
         targets.push((aim, compiled, method == Method::Singularity));
     }
     let mut asked =
-        Asked { targets, sites: &sites, point, settings, observe, begun, cost: Cost::default() };
+        Asked { targets, sites: &sites, point, settings, observe, cost: Cost::default() };
     let result = repair(&mut asked, &weights);
     let mut cost = asked.cost;
     cost.elapsed = begun.elapsed();
@@ -249,12 +250,15 @@ struct Asked<'a> {
     point: HashMap<(Tid, Pc), usize>,
     settings: &'a Settings,
     observe: &'a (dyn Fn(&Progress) + Sync),
-    begun: Instant,
     cost: Cost,
 }
 
 impl Violations for Asked<'_> {
     type Undecided = NoPlacement;
+
+    fn budget(&self) -> Budget {
+        self.settings.limits.budget
+    }
 
     fn remaining(&mut self, chosen: &[usize]) -> Answer<NoPlacement> {
         let mut wrong = Vec::new();
@@ -275,12 +279,10 @@ impl Violations for Asked<'_> {
                 Aim::Robust(_) => {}
                 Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
             }
-            let mut limits = self.settings.limits;
-            limits.time = limits.time.map(|time| time.saturating_sub(self.begun.elapsed()));
             let options = Options {
                 order: self.settings.order,
                 stop: Stop::AfterStates(ENOUGH),
-                limits,
+                limits: self.settings.limits,
                 jobs: self.settings.jobs,
             };
             let report = search::explore(&search, &options, self.observe);

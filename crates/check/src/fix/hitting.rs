@@ -5,6 +5,8 @@
 //! smallest set first, and cut where disjoint unhit sets show that the best known choice cannot be
 //! beaten. Supersets of other sets are dropped beforehand, for whoever hits the smaller set hits both.
 
+use budget::{Budget, Ticker};
+
 /// What was chosen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
@@ -22,6 +24,16 @@ pub struct Choice {
 /// assert_eq!(choice.unwrap().points, [1, 3]);
 /// ```
 pub fn choose(sets: &[Vec<usize>], weights: &[u64], patience: u64) -> Option<Choice> {
+    choose_within(sets, weights, patience, Budget::UNLIMITED)
+}
+
+/// The same, giving up on the minimum when the budget is spent, too.
+pub fn choose_within(
+    sets: &[Vec<usize>],
+    weights: &[u64],
+    patience: u64,
+    budget: Budget,
+) -> Option<Choice> {
     let mut sets: Vec<Vec<usize>> = sets.to_vec();
     for set in &mut sets {
         set.sort_unstable();
@@ -46,6 +58,7 @@ pub fn choose(sets: &[Vec<usize>], weights: &[u64], patience: u64) -> Option<Cho
         chosen: Vec::new(),
         refused: vec![false; weights.len()],
         patience,
+        ticker: budget.ticker(),
     };
     solver.branch(0);
     let mut points = solver.best;
@@ -86,10 +99,14 @@ struct Solver<'s> {
     /// Points that an earlier branch has tried: this one does without.
     refused: Vec<bool>,
     patience: u64,
+    ticker: Ticker,
 }
 
 impl Solver<'_> {
     fn branch(&mut self, weight: u64) {
+        if self.ticker.tick().is_some() {
+            self.patience = 0;
+        }
         if self.patience == 0 {
             return;
         }

@@ -13,6 +13,8 @@
 pub mod fences;
 pub mod hitting;
 
+use budget::Budget;
+
 /// What is still wrong with some points changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer<U> {
@@ -31,6 +33,11 @@ pub trait Violations {
 
     /// What is still wrong when these points are changed?
     fn remaining(&mut self, chosen: &[usize]) -> Answer<Self::Undecided>;
+
+    /// What looking for a cheapest repair may use up.
+    fn budget(&self) -> Budget {
+        Budget::UNLIMITED
+    }
 }
 
 /// A repair.
@@ -80,7 +87,8 @@ pub fn repair<V: Violations>(
                 }
             }
         }
-        let choice = hitting::choose(&sets, weights, PATIENCE).ok_or(Failure::Hopeless)?;
+        let choice = hitting::choose_within(&sets, weights, PATIENCE, violations.budget())
+            .ok_or(Failure::Hopeless)?;
         minimum = choice.minimum;
         chosen = choice.points;
     }

@@ -9,13 +9,14 @@
 //!
 //! Once something has gone wrong in one search, the others look only for shorter witnesses.
 
-use crate::certificate::{Missing, certify};
+use crate::certificate::{Certified, certify};
 use crate::explore::{Explorer, Task};
 use crate::plan::{Observe, Plan};
 use crate::product::Finding;
 use crate::replay::Run;
 use crate::settings::{Extent, Model, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
+use budget::Budget;
 use model::memory::rc20::{Rc20, Robustness, Violation};
 use model::{Loc, LocationKind, Program};
 
@@ -47,17 +48,16 @@ struct Witnesses {
     depth: Option<usize>,
     /// A search that could have found one was cut short.
     cut: Option<Why>,
-    /// There is no certificate for something that was found.
-    missing: Option<Missing>,
+    /// The judge did not accept a certificate.
+    rejected: bool,
 }
 
 impl Witnesses {
     fn verdict(&mut self) -> Verdict {
         self.found.sort_by_key(|witness| witness.run.len());
-        match (self.found.is_empty(), self.missing, self.cut) {
+        match (self.found.is_empty(), self.rejected, self.cut) {
             (false, ..) => Verdict::Violated(Box::new(self.found.remove(0))),
-            (_, Some(Missing::Rejected), _) => Verdict::Undecided(Why::Rejected),
-            (_, Some(Missing::GaveUp), _) => Verdict::Undecided(Why::GaveUp),
+            (_, true, _) => Verdict::Undecided(Why::Rejected),
             (_, _, Some(why)) => Verdict::Undecided(why),
             _ => Verdict::Holds,
         }
@@ -117,6 +117,15 @@ impl Check<'_> {
 
     /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.
     fn watch(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) -> bool {
+        if let Some(spent) = self.settings.limits.budget.spent() {
+            let why = Why::Limit(spent.into());
+            self.stale.cut.get_or_insert(why);
+            self.races.cut.get_or_insert(why);
+            if !self.explorer.exhausted {
+                self.assertions.cut.get_or_insert(why);
+            }
+            return false;
+        }
         let watched: Vec<Loc> = {
             let memory = self.memory(focus, robustness);
             focus.iter().copied().filter(|loc| memory.watches(*loc)).collect()
@@ -141,8 +150,9 @@ impl Check<'_> {
         let task = Task { focus: focus.to_vec(), depth: own.depth, states: most };
         let report = self.explorer.explore(memory, &task);
         let cut = report.cut;
+        let budget = self.settings.limits.budget.to_finish();
         for run in report.runs {
-            self.note(run, robustness);
+            self.note(run, robustness, budget);
         }
         if atomic {
             self.stale.cut = self.stale.cut.or(cut);
@@ -157,7 +167,7 @@ impl Check<'_> {
         };
     }
 
-    fn note(&mut self, run: Run<Violation>, robustness: Robustness) {
+    fn note(&mut self, run: Run<Violation>, robustness: Robustness, budget: Budget) {
         let (tid, pc, problem) = match run.finding {
             Finding::Violation { tid, pc, violation } => {
                 let problem = match violation {
@@ -183,17 +193,17 @@ impl Check<'_> {
         }
         let certificate = match problem {
             Problem::Assertion => None,
-            _ => {
-                let deadline = self.explorer.deadline();
-                let place = (tid, pc);
-                match certify(self.program, &run.steps, place, problem, robustness, deadline) {
-                    Ok(certificate) => Some(certificate),
-                    Err(missing) => {
-                        witnesses.missing.get_or_insert(missing);
-                        return;
-                    }
+            _ => match certify(self.program, &run.steps, (tid, pc), problem, robustness, budget) {
+                Certified::Accepted(certificate) => Some(*certificate),
+                Certified::Rejected => {
+                    witnesses.rejected = true;
+                    return;
                 }
-            }
+                Certified::GaveUp(why) => {
+                    witnesses.cut.get_or_insert(why);
+                    return;
+                }
+            },
         };
         let depth = witnesses.depth.map_or(run.depth, |depth| depth.min(run.depth));
         witnesses.depth = Some(depth);
@@ -202,7 +212,8 @@ impl Check<'_> {
 
     fn outcome(mut self) -> Outcome {
         self.stale.found.append(&mut self.dependency.found);
-        self.stale.missing = self.stale.missing.or(self.dependency.missing);
+        self.stale.rejected |= self.dependency.rejected;
+        self.stale.cut = self.stale.cut.or(self.dependency.cut);
         let robustness = match self.settings.observational {
             true => Property::ObservationalRobustness,
             false => Property::Robustness,
@@ -210,7 +221,7 @@ impl Check<'_> {
         if !self.stale.found.is_empty() {
             // Past a stale load the monitors only guess who knows what; a race that the judge does
             // not accept is then no contradiction.
-            self.races.missing = None;
+            self.races.rejected = false;
         }
         let robust = match self.stale.verdict() {
             Verdict::Holds if !self.races.found.is_empty() => Verdict::Undecided(Why::Racy),

@@ -81,7 +81,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Limit(limit) => write!(f, "the limit on {limit} was reached"),
+            Why::Limit(limit) => f.write_str(limit.reached()),
             Why::Buffer(most) => write!(
                 f,
                 "no violation while at most {most} writes of a thread wait in its buffer; \
@@ -148,10 +148,9 @@ pub struct Answer {
 
 /// Answers all three questions about `program`, in the order of [`Question::ALL`].
 pub fn check(program: &Program, settings: &Settings) -> Result<Vec<Answer>, Refusal> {
-    let begun = Instant::now();
     let product = Product::new(program)?;
-    let sc = explore_product(&product, Question::ScSerializable, settings, begun);
-    let mut robust = robustness(program, settings, begun);
+    let sc = explore_product(&product, Question::ScSerializable, settings);
+    let mut robust = robustness(program, settings);
     if let (Verdict::Undecided(why @ Why::Faulty(_)), Verdict::Holds) =
         (&sc.verdict, &robust.verdict)
     {
@@ -168,7 +167,7 @@ pub fn check(program: &Program, settings: &Settings) -> Result<Vec<Answer>, Refu
             cost: Cost::default(),
             depth: 0,
         },
-        false => explore_product(&product, Question::TsoSerializable, settings, begun),
+        false => explore_product(&product, Question::TsoSerializable, settings),
     };
     Ok(vec![tso, sc, robust])
 }
@@ -180,15 +179,10 @@ pub fn explore(
     question: Question,
     settings: &Settings,
 ) -> Result<Answer, Refusal> {
-    Ok(explore_product(&Product::new(program)?, question, settings, Instant::now()))
+    Ok(explore_product(&Product::new(program)?, question, settings))
 }
 
-fn explore_product(
-    product: &Product<'_>,
-    question: Question,
-    settings: &Settings,
-    begun: Instant,
-) -> Answer {
+fn explore_product(product: &Product<'_>, question: Question, settings: &Settings) -> Answer {
     let (memory, by) = match question {
         Question::ScSerializable => (Memory::Immediate, By::Interleavings),
         Question::TsoSerializable | Question::ScEquivalent => {
@@ -196,8 +190,7 @@ fn explore_product(
         }
     };
     let start = Instant::now();
-    let limits = left_of(settings.limits, begun);
-    let found = search::explore(product, question, memory, &limits);
+    let found = search::explore(product, question, memory, &settings.limits);
     let verdict = match (found.violation, found.limit) {
         (Some(execution), _) => match accepted(question, &execution) {
             true => Verdict::Violated(execution),
@@ -214,14 +207,9 @@ fn explore_product(
     Answer { question, verdict, by, cost, depth: found.depth }
 }
 
-/// The limits that are left when some time has gone by.
-fn left_of(limits: Limits, begun: Instant) -> Limits {
-    Limits { time: limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..limits }
-}
-
-fn robustness(program: &Program, settings: &Settings, begun: Instant) -> Answer {
+fn robustness(program: &Program, settings: &Settings) -> Answer {
     let attacks = store_atomic::Settings {
-        limits: left_of(settings.limits, begun),
+        limits: settings.limits,
         jobs: settings.jobs,
         ..store_atomic::Settings::default()
     };

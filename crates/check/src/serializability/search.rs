@@ -13,7 +13,6 @@ use ::model::memory::store_buffer::Move;
 use ::model::{Fault, Pc, Tid};
 use ::search::{Limit, Limits};
 use std::collections::{HashSet, VecDeque};
-use std::time::Instant;
 
 /// What a search found.
 pub struct Found {
@@ -84,26 +83,23 @@ struct Waiting {
 
 impl Search<'_, '_> {
     fn run(&mut self, question: Question, limits: &Limits) {
-        let start = Instant::now();
+        let mut ticker = limits.budget.ticker();
         let node = self.product.start(question);
         self.insert(node, 0, Move::Commit(Tid(0)), 0);
         let mut moves = Vec::new();
-        let mut expanded = 0_u64;
         while let Some(Waiting { node, number, depth }) = self.queue.pop_front() {
             self.found.depth = depth;
             let states = self.visited.len() as u64;
-            expanded += 1;
             let bytes = self.found.cost.peak_bytes;
             let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-            let late = || limits.time.is_some_and(|limit| start.elapsed() >= limit);
             self.found.limit = [
                 (Limit::States, reached(limits.states, states)),
-                (Limit::Memory, reached(limits.memory, bytes)),
-                (Limit::Time, expanded % 256 == 1 && late()),
+                (Limit::Memory, reached(limits.budget.memory(), bytes)),
                 (Limit::Depth, reached(limits.depth, depth)),
             ]
             .into_iter()
-            .find_map(|(limit, reached)| reached.then_some(limit));
+            .find_map(|(limit, reached)| reached.then_some(limit))
+            .or(ticker.tick().map(Limit::from));
             if self.found.limit.is_some() {
                 return;
             }

@@ -15,8 +15,12 @@ use super::args::Output;
 use super::finding::Finding;
 use super::symbols::Frame;
 use std::collections::HashSet;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
+
+/// The largest file that is read.
+const LARGEST: u64 = 1 << 24;
 
 /// What is left out.
 #[derive(Clone, Default, Debug)]
@@ -76,8 +80,13 @@ fn inside_rust_locks(finding: &Finding) -> bool {
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, String> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| format!("{}: cannot read the file: {error}", path.display()))?;
+    let mut text = String::new();
+    let file = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    file.map_err(|error| format!("{}: cannot read the file: {error}", path.display()))?;
+    if text.len() as u64 > LARGEST {
+        let most = LARGEST >> 20;
+        return Err(format!("{}: more than {most} MiB are no list of findings", path.display()));
+    }
     Ok(text.lines().map(str::to_string).collect())
 }
 

@@ -124,7 +124,12 @@ pub fn report(args: &ReportRaw) -> Result<ExitCode, String> {
         .read_to_string(&mut text)
         .map_err(|error| format!("cannot read findings: {error}"))?;
     let output = Output { suppressions: args.suppressions.clone(), ..Output::default() };
-    let mut collection = Collection::new(Filter::new(&output)?);
+    // The program has ended, and this is the only chance to say what was found in it.
+    let filter = Filter::new(&output).unwrap_or_else(|why| {
+        terminal::complain(&format!("fencepost: {why}; nothing is suppressed"));
+        Filter::default()
+    });
+    let mut collection = Collection::new(filter);
     let new = collection.add(&Raw::parse(&text), None);
     let report: String =
         new.iter().map(|&index| text::finding(&collection.findings[index])).collect();

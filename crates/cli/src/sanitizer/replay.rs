@@ -10,10 +10,13 @@ use super::transactions;
 use super::{FOUND, text};
 use crate::exit::Exit;
 use crate::faces::Faces;
-use crate::terminal;
+use crate::{quantity, terminal};
 use clocks::replay::Shown;
-use clocks::trace::{Event, Reader, Unreadable};
+use clocks::trace::{Event, MAGIC, Reader, Unreadable};
 use rt::findings::Operation;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command.
@@ -21,8 +24,8 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let name = args.recording.display();
     let inputs = std::slice::from_ref(&args.recording);
     let faces = Faces::new(&args.faces, inputs, args.output.json);
-    let bytes = std::fs::read(&args.recording)
-        .map_err(|error| format!("{name}: cannot read the file: {error}"))?;
+    let filter = Filter::new(&args.output)?;
+    let bytes = read(&args.recording).map_err(|why| format!("{name}: {why}"))?;
     let unreadable = |why: Unreadable| format!("{name}: {why}");
     let mut replay = clocks::replay::Replay::new(rt::options::Options::default().history_size);
     let mut shown = Vec::new();
@@ -70,7 +73,7 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
         let out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
         transactions::write(events, place, out).map_err(failed)?;
     }
-    let mut collection = Collection::new(Filter::new(&args.output)?);
+    let mut collection = Collection::new(filter);
     for index in collection.add(&raw, None) {
         show(&collection, index, &args.output, &Progress::new(1));
     }
@@ -81,6 +84,24 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
         return Ok(Exit::BadInput.into());
     }
     Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+}
+
+/// The bytes of a recording. What does not begin like one is not read to its end, which may never
+/// come.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("cannot read the file: {error}");
+    let mut file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes != MAGIC {
+        return Err(Unreadable::NoRecording.to_string());
+    }
+    let most = quantity::spare_memory().unwrap_or(u64::MAX - 1);
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err("the recording does not fit into memory".into());
+    }
+    Ok(bytes)
 }
 
 fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::Finding {

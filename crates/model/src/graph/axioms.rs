@@ -203,34 +203,41 @@ fn shortest_cycle(graph: &ExecutionGraph, fr: Relation) -> Option<Cycle> {
         (EdgeKind::Mo, graph.mo()),
         (EdgeKind::Fr, fr),
     ];
-    let cycles = graph.ids().filter_map(|start| shortest_cycle_through(start, graph, &edges));
-    cycles.min_by_key(Vec::len)
+    let mut shortest: Option<Cycle> = None;
+    for start in graph.ids() {
+        let most = shortest.as_ref().map_or(graph.len(), |cycle| cycle.len() - 1);
+        shortest = cycle_through(start, graph, &edges, most).or(shortest);
+    }
+    shortest
 }
 
-fn shortest_cycle_through(
+/// A shortest cycle through `start`, if there is one with at most so many edges.
+fn cycle_through(
     start: EventId,
     graph: &ExecutionGraph,
     edges: &[(EdgeKind, Relation)],
+    most: usize,
 ) -> Option<Cycle> {
+    let mut unseen = EventSet::from_members(graph.len(), graph.ids());
     let mut reached_by: Vec<Option<(EventId, EdgeKind)>> = vec![None; graph.len()];
     let mut frontier = vec![start];
-    while reached_by[start.index()].is_none() {
+    for _ in 0..most {
         let mut next = Vec::new();
         for (kind, relation) in edges {
             for &from in &frontier {
-                for to in relation.successors(from) {
-                    if reached_by[to.index()].is_none() {
-                        reached_by[to.index()] = Some((from, *kind));
-                        next.push(to);
-                    }
+                let known = next.len();
+                relation.take_successors(from, &mut unseen, &mut next);
+                for to in &next[known..] {
+                    reached_by[to.index()] = Some((from, *kind));
                 }
             }
         }
-        if next.is_empty() {
-            return None;
-        }
         frontier = next;
+        if frontier.is_empty() || reached_by[start.index()].is_some() {
+            break;
+        }
     }
+    reached_by[start.index()]?;
     let mut cycle = Vec::new();
     let mut at = start;
     while let Some((from, kind)) = reached_by[at.index()] {

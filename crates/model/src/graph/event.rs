@@ -235,17 +235,34 @@ impl ExecutionGraph {
         depends_on: &[EventId],
         write: Option<EventId>,
     ) -> Option<ExecutionGraph> {
-        let earlier = self.threads.get(tid.index())?;
-        let is_earlier_read = |&d: &EventId| earlier.contains(&d) && self.event(d).label.reads();
+        let mut graph = self.clone();
+        graph.add(tid, pc, label, depends_on, write)?;
+        Some(graph)
+    }
+
+    /// [`ExecutionGraph::extend`] in place: a long run is then replayed without copying the graph at
+    /// every step. If it returns `None`, the graph is as before.
+    pub fn add(
+        &mut self,
+        tid: Tid,
+        pc: Pc,
+        label: Label,
+        depends_on: &[EventId],
+        write: Option<EventId>,
+    ) -> Option<()> {
+        let index = self.threads.get(tid.index())?.len();
+        let is_earlier_read = |&d: &EventId| {
+            let earlier = self.events.get(d.index());
+            earlier.is_some_and(|event| event.thread() == Some(tid) && event.label.reads())
+        };
         if !depends_on.iter().all(is_earlier_read) || label.loc().is_some() != write.is_some() {
             return None;
         }
         let event = EventId::from(self.events.len());
-        let mut graph = self.clone();
         if let (Some(loc), Some(write)) = (label.loc(), write) {
-            let order = graph.writes.get_mut(loc.index())?;
-            let position = order.iter().position(|&w| w == write)?;
-            let available = self.event(write).label.value_written();
+            let order = self.writes.get_mut(loc.index())?;
+            let position = order.iter().rposition(|&w| w == write)?;
+            let available = self.events[write.index()].label.value_written();
             if label.reads() && label.value_read() != available {
                 return None;
             }
@@ -256,11 +273,11 @@ impl ExecutionGraph {
         let mut dependencies = depends_on.to_vec();
         dependencies.sort_unstable();
         dependencies.dedup();
-        graph.dependencies.push(dependencies);
-        graph.sources.push(write.filter(|_| label.reads()));
-        graph.events.push(Event { step: Some((tid, pc)), index: earlier.len(), label });
-        graph.threads[tid.index()].push(event);
-        Some(graph)
+        self.dependencies.push(dependencies);
+        self.sources.push(write.filter(|_| label.reads()));
+        self.events.push(Event { step: Some((tid, pc)), index, label });
+        self.threads[tid.index()].push(event);
+        Some(())
     }
 
     /// The events; first the initial writes, then in the order they were added.

@@ -8,6 +8,7 @@ use super::axioms::{self, Axiom, Cycle};
 use super::event::{EventId, ExecutionGraph};
 use super::run::{Execution, Next, ThreadState};
 use crate::{Program, Tid};
+use budget::{Budget, Spent};
 
 /// What the judge found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,13 +55,28 @@ impl Judgement {
 
 /// Judges a graph. For the RA model, pass [`Program::release_acquire`].
 pub fn judge(program: &Program, graph: &ExecutionGraph) -> Judgement {
-    Judgement {
-        generated: is_generated(program, graph),
-        rc20_violation: axioms::rc20_violation(graph),
-        sc_cycle: axioms::sc_cycle(graph),
-        observational_cycle: axioms::observational_cycle(graph),
-        races: axioms::races(graph),
-    }
+    judge_within(program, graph, Budget::UNLIMITED).expect("no budget was set")
+}
+
+/// Judges a graph, unless the budget is spent before there is a judgement. The definitions are
+/// computed one by one, in time that grows with the cube of the number of events, and the budget is
+/// looked at in between.
+pub fn judge_within(
+    program: &Program,
+    graph: &ExecutionGraph,
+    budget: Budget,
+) -> Result<Judgement, Spent> {
+    let in_time = || budget.spent().map_or(Ok(()), Err);
+    let generated = is_generated(program, graph);
+    in_time()?;
+    let rc20_violation = axioms::rc20_violation(graph);
+    in_time()?;
+    let sc_cycle = axioms::sc_cycle(graph);
+    in_time()?;
+    let observational_cycle = axioms::observational_cycle(graph);
+    in_time()?;
+    let races = axioms::races(graph);
+    Ok(Judgement { generated, rc20_violation, sc_cycle, observational_cycle, races })
 }
 
 /// Can the program's threads produce this graph?

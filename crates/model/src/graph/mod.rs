@@ -30,7 +30,7 @@ pub mod verdict;
 pub use axioms::{Axiom, Cycle, EdgeKind};
 pub use enumerate::{Enumeration, Limits, enumerate, enumerate_consistent};
 pub use event::{Event, EventId, ExecutionGraph, Label};
-pub use judge::{Judgement, judge};
+pub use judge::{Judgement, judge, judge_within};
 pub use outcome::{FinalState, Outcome, Outcomes, outcomes};
 pub use relation::{EventSet, Relation};
 pub use run::{Access, Execution, Next, Status, ThreadState};

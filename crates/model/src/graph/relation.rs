@@ -110,6 +110,19 @@ impl Relation {
         members(self.row(a))
     }
 
+    /// Moves the events of `unseen` that `a` is related to from there to the end of `found`, in
+    /// ascending order.
+    pub fn take_successors(&self, a: EventId, unseen: &mut EventSet, found: &mut Vec<EventId>) {
+        for (k, (left, &row)) in unseen.words.iter_mut().zip(self.row(a)).enumerate() {
+            let mut new = *left & row;
+            *left &= !row;
+            while new != 0 {
+                found.push(EventId::from(k * WORD + new.trailing_zeros() as usize));
+                new &= new - 1;
+            }
+        }
+    }
+
     /// All members.
     pub fn pairs(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
         self.events().flat_map(|a| self.successors(a).map(move |b| (a, b)))

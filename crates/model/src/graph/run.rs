@@ -332,19 +332,50 @@ impl Execution {
         thread.after_local(program, tid).into_iter().map(with).collect()
     }
 
-    /// The successor by the next access of `tid`, reading from `write` or placed directly after it;
-    /// `None` if it is at no access, or one that `write` does not fit.
-    pub fn access(&self, program: &Program, tid: Tid, write: EventId) -> Option<Execution> {
+    /// [`Execution::local_steps`] in place, with the successor in which `tid` comes to `goal`, or the
+    /// first if none does or there is no goal. If it returns `None` there is none, and the execution
+    /// is as before.
+    pub fn take_local_step(&mut self, program: &Program, tid: Tid, goal: Option<Pc>) -> Option<()> {
+        let thread = &self.threads[tid.index()];
+        let next = thread.next(program, tid);
+        if let Next::Nothing | Next::Access(_) = next {
+            return None;
+        }
+        let mut after = thread.after_local(program, tid);
+        if after.is_empty() {
+            return None;
+        }
+        if let Next::Local(label) = next {
+            let depends_on = thread.dependencies(program, tid, true);
+            self.graph
+                .add(tid, thread.pc, label, &depends_on, None)
+                .expect("ψ holds earlier reads of the thread");
+        }
+        let chosen = after.iter().position(|state| goal.is_none_or(|pc| state.pc == pc));
+        self.threads[tid.index()] = after.swap_remove(chosen.unwrap_or(0));
+        Some(())
+    }
+
+    /// [`Execution::access`] in place. If it returns `None`, the execution is as before.
+    pub fn take_access(&mut self, program: &Program, tid: Tid, write: EventId) -> Option<()> {
         let thread = &self.threads[tid.index()];
         let Next::Access(access) = thread.next(program, tid) else { return None };
         let value = self.graph.event(write).label.value_written()?;
         let label = access.label(value)?;
         let depends_on = thread.dependencies(program, tid, label.writes());
-        let graph = self.graph.extend(tid, thread.pc, label, &depends_on, Some(write))?;
         let event = EventId::from(self.graph.len());
-        let mut threads = self.threads.clone();
-        threads[tid.index()] = thread.after_access(program, tid, value, event)?;
-        Some(Execution { graph, threads })
+        let after = thread.after_access(program, tid, value, event)?;
+        self.graph.add(tid, thread.pc, label, &depends_on, Some(write))?;
+        self.threads[tid.index()] = after;
+        Some(())
+    }
+
+    /// The successor by the next access of `tid`, reading from `write` or placed directly after it;
+    /// `None` if it is at no access, or one that `write` does not fit.
+    pub fn access(&self, program: &Program, tid: Tid, write: EventId) -> Option<Execution> {
+        let mut after = self.clone();
+        after.take_access(program, tid, write)?;
+        Some(after)
     }
 }
 

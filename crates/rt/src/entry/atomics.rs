@@ -26,20 +26,28 @@ fn failed(number: c_int) -> Order {
     }
 }
 
+/// # Safety
+/// As for [`atomic::access`].
 #[inline(always)]
-fn load<T: Word>(at: *mut T, mode: c_int, frame: &Frame) -> T {
+unsafe fn load<T: Word>(at: *mut T, mode: c_int, frame: &Frame) -> T {
     let plan = Plan::new(Operation::Load, Intent::Load, order(mode));
-    atomic::access(at, frame, &plan, |_| Effect::Keep)
+    // SAFETY: the caller's promise.
+    unsafe { atomic::access(at, frame, &plan, |_| Effect::Keep) }
 }
 
+/// # Safety
+/// As for [`atomic::access`].
 #[inline(always)]
-fn store<T: Word>(at: *mut T, value: T, mode: c_int, frame: &Frame) {
+unsafe fn store<T: Word>(at: *mut T, value: T, mode: c_int, frame: &Frame) {
     let plan = Plan::new(Operation::Store, Intent::Write, order(mode));
-    atomic::access(at, frame, &plan, |_| Effect::Store(value));
+    // SAFETY: the caller's promise.
+    unsafe { atomic::access(at, frame, &plan, |_| Effect::Store(value)) };
 }
 
+/// # Safety
+/// As for [`atomic::access`].
 #[inline(always)]
-fn update<T: Word>(
+unsafe fn update<T: Word>(
     at: *mut T,
     mode: c_int,
     frame: &Frame,
@@ -47,12 +55,15 @@ fn update<T: Word>(
     change: impl Fn(T) -> T,
 ) -> T {
     let plan = Plan::new(operation, Intent::Write, order(mode));
-    atomic::access(at, frame, &plan, |old| Effect::Update(change(old)))
+    // SAFETY: the caller's promise.
+    unsafe { atomic::access(at, frame, &plan, |old| Effect::Update(change(old))) }
 }
 
 #[allow(clippy::too_many_arguments)]
+/// # Safety
+/// As for [`atomic::access`].
 #[inline(always)]
-fn cas<T: Word>(
+unsafe fn cas<T: Word>(
     at: *mut T,
     expected: T,
     desired: T,
@@ -69,7 +80,8 @@ fn cas<T: Word>(
         ..Plan::new(Operation::Cas, intent(expected.bits()), order(success))
     };
     let effect = |old| if old == expected { Effect::Update(desired) } else { Effect::Keep };
-    atomic::access(at, frame, &plan, effect)
+    // SAFETY: the caller's promise.
+    unsafe { atomic::access(at, frame, &plan, effect) }
 }
 
 macro_rules! atomics {
@@ -78,59 +90,72 @@ macro_rules! atomics {
         mod $module {
             use super::*;
             type T = $type;
-            extern "C" fn load(at: *mut T, mode: c_int, frame: &Frame) -> T {
-                super::load(at, mode, frame)
+            unsafe extern "C" fn load(at: *mut T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { super::load(at, mode, frame) }
             }
-            extern "C" fn store(at: *mut T, value: T, mode: c_int, frame: &Frame) {
-                super::store(at, value, mode, frame);
+            unsafe extern "C" fn store(at: *mut T, value: T, mode: c_int, frame: &Frame) {
+                // SAFETY: the program is about to access it.
+                unsafe { super::store(at, value, mode, frame) }
             }
-            extern "C" fn exchange(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Exchange, |_| value)
+            unsafe extern "C" fn exchange(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Exchange, |_| value) }
             }
-            extern "C" fn add(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| old.wrapping_add(value))
+            unsafe extern "C" fn add(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| old.wrapping_add(value)) }
             }
-            extern "C" fn sub(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| old.wrapping_sub(value))
+            unsafe extern "C" fn sub(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| old.wrapping_sub(value)) }
             }
-            extern "C" fn and(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| old & value)
+            unsafe extern "C" fn and(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| old & value) }
             }
-            extern "C" fn or(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| old | value)
+            unsafe extern "C" fn or(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| old | value) }
             }
-            extern "C" fn xor(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| old ^ value)
+            unsafe extern "C" fn xor(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| old ^ value) }
             }
-            extern "C" fn nand(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
-                update(at, mode, frame, Operation::Fetch, |old| !(old & value))
+            unsafe extern "C" fn nand(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
+                // SAFETY: the program is about to access it.
+                unsafe { update(at, mode, frame, Operation::Fetch, |old| !(old & value)) }
             }
             unsafe extern "C" fn strong(
                 at: *mut T, expected: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame,
             ) -> c_int {
-                compare(at, expected, desired, s, f, frame, false)
+                // SAFETY: the program is about to access both.
+                unsafe { compare(at, expected, desired, s, f, frame, false) }
             }
             unsafe extern "C" fn weak(
                 at: *mut T, expected: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame,
             ) -> c_int {
-                compare(at, expected, desired, s, f, frame, true)
+                // SAFETY: the program is about to access both.
+                unsafe { compare(at, expected, desired, s, f, frame, true) }
             }
-            fn compare(
+            unsafe fn compare(
                 at: *mut T, place: *mut T, desired: T, s: c_int, f: c_int, frame: &Frame, weak: bool,
             ) -> c_int {
                 // SAFETY: the program keeps the expected value there.
                 let expected = unsafe { *place };
-                let found = cas(at, expected, desired, s, f, frame, Some(place), weak);
+                // SAFETY: the program is about to access it.
+                let found = unsafe { cas(at, expected, desired, s, f, frame, Some(place), weak) };
                 if found != expected {
                     // SAFETY: as above.
                     unsafe { *place = found };
                 }
                 c_int::from(found == expected)
             }
-            extern "C" fn val(
+            unsafe extern "C" fn val(
                 at: *mut T, expected: T, desired: T, s: c_int, f: c_int, frame: &Frame,
             ) -> T {
-                cas(at, expected, desired, s, f, frame, None, false)
+                // SAFETY: the program is about to access it.
+                unsafe { cas(at, expected, desired, s, f, frame, None, false) }
             }
             saving!($load "rdx" load);
             saving!($store "rcx" store);
@@ -184,18 +209,23 @@ mod atomic128 {
     use super::*;
     type T = u128;
     #[unsafe(no_mangle)]
-    extern "C" fn __tsan_atomic128_load(at: *mut T, mode: c_int) -> T {
-        load(at, mode, &Frame::default())
+    unsafe extern "C" fn __tsan_atomic128_load(at: *mut T, mode: c_int) -> T {
+        // SAFETY: the program is about to access it.
+        unsafe { load(at, mode, &Frame::default()) }
     }
     #[unsafe(no_mangle)]
-    extern "C" fn __tsan_atomic128_store(at: *mut T, value: T, mode: c_int) {
-        store(at, value, mode, &Frame::default());
+    unsafe extern "C" fn __tsan_atomic128_store(at: *mut T, value: T, mode: c_int) {
+        // SAFETY: the program is about to access it.
+        unsafe { store(at, value, mode, &Frame::default()) }
     }
     macro_rules! updates {
         ($($name:ident $operation:ident |$old:ident, $value:ident| $new:expr;)*) => {$(
             #[unsafe(no_mangle)]
             extern "C" fn $name(at: *mut T, $value: T, mode: c_int) -> T {
-                update(at, mode, &Frame::default(), Operation::$operation, |$old| $new)
+                // SAFETY: the program is about to access it.
+                unsafe {
+                    update(at, mode, &Frame::default(), Operation::$operation, |$old| $new)
+                }
             }
         )*};
     }
@@ -216,7 +246,8 @@ mod atomic128 {
         s: c_int,
         f: c_int,
     ) -> T {
-        cas(at, expected, desired, s, f, &Frame::default(), None, false)
+        // SAFETY: the program is about to access it.
+        unsafe { cas(at, expected, desired, s, f, &Frame::default(), None, false) }
     }
     unsafe fn compare(
         at: *mut T,
@@ -280,11 +311,15 @@ macro_rules! waits {
     ($($type:ty: $wait:ident $wait_inner:ident $bcas:ident $bcas_inner:ident;)*) => {$(
         with_caller!($wait "rcx" $wait_inner);
         with_caller!($bcas "r8" $bcas_inner);
-        extern "C" fn $wait_inner(at: *mut $type, value: $type, mode: c_int, pc: usize) {
-            atomic::wait(at, value, None, order(mode), pc);
+        unsafe extern "C" fn $wait_inner(at: *mut $type, value: $type, mode: c_int, pc: usize) {
+            // SAFETY: the program is about to access it.
+            unsafe { atomic::wait(at, value, None, order(mode), pc) };
         }
-        extern "C" fn $bcas_inner(at: *mut $type, value: $type, new: $type, mode: c_int, pc: usize) {
-            atomic::wait(at, value, Some(new), order(mode), pc);
+        unsafe extern "C" fn $bcas_inner(
+            at: *mut $type, value: $type, new: $type, mode: c_int, pc: usize,
+        ) {
+            // SAFETY: the program is about to access it.
+            unsafe { atomic::wait(at, value, Some(new), order(mode), pc) };
         }
     )*};
 }
@@ -298,14 +333,14 @@ waits! {
 
 #[unsafe(no_mangle)]
 extern "C" fn __fencepost_ignore(change: c_int) {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.ignored = thread.ignored.saturating_add_signed(change);
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __fencepost_transaction(begins: c_int) {
-    let Some(thread) = thread::current() else { return };
+    let Some(mut thread) = thread::current() else { return };
     if thread.busy || state::options().record.is_none() {
         return;
     }

@@ -6,31 +6,37 @@ use libc::{c_int, c_void};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::malloc(size) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::calloc(count, size) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::realloc(block, size) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut u8) {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::free(block) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::memalign(alignment, size) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
     unsafe { heap::memalign(alignment, size) }
 }
 

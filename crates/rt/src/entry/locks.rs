@@ -158,7 +158,7 @@ unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int {
 fn written(lock: *mut c_void, result: c_int) -> c_int {
     if result == 0 {
         sync::acquire(lock as usize, Role::Readers);
-        if let Some(thread) = thread::current() {
+        if let Some(mut thread) = thread::current() {
             thread.write_locked.push(lock as usize);
         }
     }
@@ -168,7 +168,7 @@ fn written(lock: *mut c_void, result: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut c_void) -> c_int {
     let real = below!(c"pthread_rwlock_unlock", unsafe extern "C" fn(*mut c_void) -> c_int);
-    let held = thread::current().and_then(|thread| {
+    let held = thread::current().and_then(|mut thread| {
         let index = thread.write_locked.iter().rposition(|&held| held == lock as usize)?;
         Some(thread.write_locked.swap_remove(index))
     });
@@ -310,8 +310,8 @@ unsafe extern "C" fn pthread_barrier_init(
 ) -> c_int {
     type Init = unsafe extern "C" fn(*mut c_void, *const c_void, c_uint) -> c_int;
     sync::barrier_made(barrier as usize, count);
-    // SAFETY: the caller's promise.
     let real = below!(c"pthread_barrier_init", Init);
+    // SAFETY: the caller's promise.
     unsafe { real(barrier, attributes, count) }
 }
 

@@ -143,7 +143,7 @@ extern "C" fn end() {
 }
 
 fn finish(flush: bool) {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = true;
     }
     schedule::stop();
@@ -159,7 +159,7 @@ fn finish(flush: bool) {
             system::call(libc::SYS_exit_group, [options.exitcode as usize, 0, 0, 0, 0, 0]);
         }
     }
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = false;
     }
 }
@@ -182,7 +182,7 @@ unsafe fn guard_against_crashes() {
 }
 
 extern "C" fn crashed(signal: c_int) {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = true;
     }
     findings::finish();
@@ -202,7 +202,7 @@ unsafe impl Sync for Held {}
 static HELD: Held = Held(UnsafeCell::new(Vec::new()));
 
 extern "C" fn before_fork() {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = true;
     }
     let state = state::lock();
@@ -227,7 +227,7 @@ fn forked() {
 
 extern "C" fn after_fork() {
     forked();
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.busy = false;
     }
 }
@@ -243,7 +243,7 @@ extern "C" fn in_child() {
     // The recording goes on in the parent, and so do the other threads.
     state.recorder = None;
     state.running.clear();
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         state.running.push(&raw mut *thread);
         drop(state);
         thread.busy = false;
@@ -267,7 +267,7 @@ unsafe extern "C" fn _exit(status: c_int) -> ! {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_entry(caller: usize) {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         let stack: usize;
         // SAFETY: reads a register.
         unsafe { std::arch::asm!("mov {}, rsp", out(reg) stack, options(nomem, nostack)) };
@@ -277,7 +277,7 @@ extern "C" fn __tsan_func_entry(caller: usize) {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_func_exit() {
-    if let Some(thread) = thread::current() {
+    if let Some(mut thread) = thread::current() {
         thread.return_();
     }
 }

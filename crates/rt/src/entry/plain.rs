@@ -136,16 +136,16 @@ unsafe extern "C" fn copied_quickly(
         plain::range::<false>(from as usize, size, pc);
         plain::range::<true>(to as usize, size, pc);
     });
-    // SAFETY: what the program asked for.
     let real = below!(c"memmove", Copy);
+    // SAFETY: what the program asked for.
     unsafe { real(to, from, size) }
 }
 
 unsafe extern "C" fn filled_quickly(to: *mut u8, value: c_int, size: usize, pc: usize) -> *mut u8 {
     type Fill = unsafe extern "C" fn(*mut u8, c_int, usize) -> *mut u8;
     watched(|| plain::range::<true>(to as usize, size, pc));
-    // SAFETY: what the program asked for.
     let real = below!(c"memset", Fill);
+    // SAFETY: what the program asked for.
     unsafe { real(to, value, size) }
 }
 

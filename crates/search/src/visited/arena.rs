@@ -5,9 +5,9 @@
 //! follows from its highest bit, no state is ever copied to make room, and about half of the memory at most is
 //! spare; the system provides it when it is first touched.
 
-use memmap2::MmapMut;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex};
+use memmap2::{MmapMut, MmapRaw};
+use std::sync::atomic::Ordering;
 
 /// Bits of an index.
 pub const INDEX_BITS: u32 = 32;
@@ -57,23 +57,32 @@ pub struct Arena {
     /// Where each chunk starts, once it is there.
     chunks: [AtomicPtr<u8>; CHUNKS],
     /// The chunks' memory, which goes when the arena does.
-    memory: Mutex<Vec<MmapMut>>,
+    memory: Mutex<Vec<MmapRaw>>,
     /// How many there are.
     pub len: AtomicU32,
     /// Slots of the table that the worker claimed.
     pub used: AtomicU32,
     /// States from here on belong to the level being built.
     pub level_start: AtomicU32,
+    /// What loom sees of the states' bytes: that they are written and read.
+    #[cfg(loom)]
+    watched: [loom::cell::UnsafeCell<()>; 16],
 }
+
+// SAFETY: `watched` holds nothing; loom checks that accesses to it are ordered.
+#[cfg(loom)]
+unsafe impl Sync for Arena {}
 
 impl Arena {
     pub fn new() -> Self {
         Arena {
-            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             memory: Mutex::new(Vec::new()),
             len: AtomicU32::new(0),
             used: AtomicU32::new(0),
             level_start: AtomicU32::new(0),
+            #[cfg(loom)]
+            watched: std::array::from_fn(|_| loom::cell::UnsafeCell::new(())),
         }
     }
 
@@ -104,11 +113,14 @@ impl Arena {
         let (chunk, _) = Arena::position(index);
         let start = self.chunks.get(chunk)?;
         if start.load(Ordering::Relaxed).is_null() {
-            let mut memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk))?;
+            let memory = zeroed(cells.stride << (FIRST_CHUNK as usize + chunk))?;
             start.store(memory.as_mut_ptr(), Ordering::Release);
             self.memory.lock().expect("no worker panics with an arena").push(memory);
         }
-        // SAFETY: the cell exists; no one reads it before its id is published, and no one else
+        assert!(state.len() == cells.width, "all states have the same length");
+        #[cfg(loom)]
+        self.watched[index as usize].with_mut(|_| ());
+        // SAFETY: the cell exists and is as long as the state; no one reads it before its id is published, and no one else
         // writes it.
         unsafe {
             let to = self.cell(index, cells).add(cells.state_offset());
@@ -119,6 +131,8 @@ impl Arena {
 
     #[inline(always)]
     pub fn get(&self, index: u32, cells: Cells) -> &[u8] {
+        #[cfg(loom)]
+        self.watched[index as usize].with(|_| ());
         // SAFETY: ids are published (with release ordering) only after their cell was written, and
         // states are never written again nor moved while `self` lives.
         unsafe {
@@ -128,21 +142,30 @@ impl Arena {
     }
 
     /// The link before a state.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
         debug_assert!(cells.has_links());
         // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
         unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
     }
+
+    /// Atomics in memory of our own are not loom's: lists, which are kept under locks, are not tried.
+    #[cfg(loom)]
+    pub fn link(&self, _: u32, _: Cells) -> &AtomicU64 {
+        unimplemented!("states without monitor bits have no links")
+    }
 }
 
 /// Memory from the system, full of zeros, if there is so much left.
-pub fn zeroed(bytes: usize) -> Option<MmapMut> {
+///
+/// It is handed out raw: nobody may have a reference to all of it while others write to parts.
+pub fn zeroed(bytes: usize) -> Option<MmapRaw> {
     let memory = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     if bytes >= 1 << 21 {
         // Only advice: without huge pages everything works, more slowly.
         let _ = memory.advise(memmap2::Advice::HugePage);
     }
-    Some(memory)
+    Some(memory.into())
 }

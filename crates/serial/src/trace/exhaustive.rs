@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use budget::{Budget, Spent, Ticker};
+
 use crate::execution::Question;
 use crate::trace::index::{Index, Op, Pos};
 use crate::trace::realize::{Visit, possible};
@@ -19,19 +21,27 @@ struct Walks<'a> {
     window: (Pos, Pos),
     walk: Vec<Visit>,
     visits: HashMap<u32, usize>,
+    ticker: Ticker,
+    spent: Option<Spent>,
 }
 
 /// A walk from the exit of `start` back to its entry that an execution realizes, and that only
-/// leaves threads within the window.
+/// leaves threads within the window; an error if the budget is spent before one is found.
 pub(crate) fn walk(
     index: &Index,
     question: Question,
     start: Visit,
     window: (Pos, Pos),
-) -> Option<Vec<Visit>> {
+    budget: Budget,
+) -> Result<Option<Vec<Visit>>, Spent> {
     let visits = HashMap::from([(start.thread, 1)]);
-    let mut walks = Walks { index, question, start, window, walk: vec![start], visits };
-    walks.extend().then_some(walks.walk)
+    let (ticker, walk) = (budget.ticker(), vec![start]);
+    let mut walks = Walks { index, question, start, window, walk, visits, ticker, spent: None };
+    let found = walks.extend();
+    match walks.spent {
+        Some(spent) => Err(spent),
+        None => Ok(found.then_some(walks.walk)),
+    }
 }
 
 impl Walks<'_> {
@@ -49,6 +59,10 @@ impl Walks<'_> {
     }
 
     fn extend(&mut self) -> bool {
+        self.spent = self.ticker.tick();
+        if self.spent.is_some() {
+            return false;
+        }
         if self.closed() {
             return true;
         }
@@ -75,6 +89,9 @@ impl Walks<'_> {
                     }
                     if self.pass(thread, enter) {
                         return true;
+                    }
+                    if self.spent.is_some() {
+                        return false;
                     }
                 }
             }
@@ -103,6 +120,9 @@ impl Walks<'_> {
                         return true;
                     }
                     self.walk.pop();
+                    if self.spent.is_some() {
+                        return false;
+                    }
                 }
             }
         }

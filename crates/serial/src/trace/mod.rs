@@ -27,6 +27,8 @@ pub(crate) mod index;
 pub(crate) mod realize;
 pub(crate) mod search;
 
+use budget::{Budget, Spent};
+
 use crate::event::Event;
 use crate::execution::{self, Question};
 use crate::hash::Map;
@@ -49,6 +51,8 @@ pub struct TraceViolation {
 pub struct TraceAnswer {
     /// A violation, unless every execution of the trace answers yes.
     pub violation: Option<TraceViolation>,
+    /// What was used up before there was an answer, if anything was.
+    pub spent: Option<Spent>,
     /// How the answer was found.
     pub effort: Effort,
 }
@@ -91,6 +95,19 @@ pub fn judge(question: Question, trace: &[Event]) -> TraceAnswer {
 
 /// The same, by a strategy of the caller's choice; all give the same answer.
 pub fn judge_by(strategy: Strategy, question: Question, trace: &[Event]) -> TraceAnswer {
+    judge_within(strategy, question, trace, Budget::UNLIMITED)
+}
+
+/// The same, unless the budget is spent before there is an answer.
+pub fn judge_within(
+    strategy: Strategy,
+    question: Question,
+    trace: &[Event],
+    budget: Budget,
+) -> TraceAnswer {
+    if let Some(spent) = budget.spent() {
+        return TraceAnswer { violation: None, spent: Some(spent), effort: Effort::default() };
+    }
     let index = Index::new(question, trace);
     let disciplines: &[Discipline] = match strategy {
         Strategy::Auto if index.lanes.len() <= FEW_THREADS => &[Discipline::OneWritingVisit],
@@ -101,18 +118,29 @@ pub fn judge_by(strategy: Strategy, question: Question, trace: &[Event]) -> Trac
     };
     let effort = Effort::default();
     let mut monitor =
-        Monitor { question, trace, index: &index, disciplines, effort, thorough: false };
-    let violation = monitor.run().unwrap_or_else(|Doubt| {
+        Monitor { question, trace, index: &index, disciplines, effort, thorough: false, budget };
+    let mut found = monitor.run();
+    if let Err(Stop::Doubt) = found {
         monitor.thorough = true;
         monitor.effort = Effort::default();
-        monitor.run().unwrap_or(None)
-    });
-    TraceAnswer { violation, effort: monitor.effort }
+        found = monitor.run();
+    }
+    let (violation, spent) = match found {
+        Ok(violation) => (violation, None),
+        Err(Stop::Spent(spent)) => (None, Some(spent)),
+        Err(Stop::Doubt) => unreachable!("a thorough search leaves no doubt"),
+    };
+    TraceAnswer { violation, spent, effort: monitor.effort }
 }
 
-/// A walk was found that no execution realizes although every rule of the search was kept: the
-/// shortcuts between starts are then not to be trusted.
-struct Doubt;
+/// Why a search ends without an answer.
+enum Stop {
+    /// A walk was found that no execution realizes although every rule of the search was kept: the
+    /// shortcuts between starts are then not to be trusted.
+    Doubt,
+    /// The budget is spent.
+    Spent(Spent),
+}
 
 struct Monitor<'a> {
     question: Question,
@@ -122,18 +150,21 @@ struct Monitor<'a> {
     effort: Effort,
     /// No shortcuts, and every walk where the search leaves a doubt.
     thorough: bool,
+    budget: Budget,
 }
 
 /// Up to here [`Strategy::Auto`] keeps the set of threads used.
 const FEW_THREADS: usize = 5;
 
 impl Monitor<'_> {
-    fn run(&mut self) -> Result<Option<TraceViolation>, Doubt> {
-        let mut search = Search::new(self.index, self.question);
+    fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {
+        let mut search = Search::new(self.index, self.question, self.budget);
+        let mut ticker = self.budget.ticker();
         let mut starts = Vec::new();
         for (thread, lane) in self.index.lanes.iter().enumerate() {
             let mut tried: Map<(usize, usize), (Pos, Pos)> = Map::default();
             for unit in 0..lane.units.len() as u32 {
+                ticker.tick().map_or(Ok(()), |spent| Err(Stop::Spent(spent)))?;
                 search.starts(thread as u32, unit, &mut starts);
                 for start in &starts {
                     let (left, entered) = start.times();
@@ -158,20 +189,23 @@ impl Monitor<'_> {
         &mut self,
         search: &mut Search<'_>,
         start: &Start,
-    ) -> Result<Option<TraceViolation>, Doubt> {
+    ) -> Result<Option<TraceViolation>, Stop> {
         for &discipline in self.disciplines {
-            let Some(walk) = search.walk(start, discipline) else { return Ok(None) };
+            let Some(walk) = search.walk(start, discipline) else {
+                return search.spent.map_or(Ok(None), |spent| Err(Stop::Spent(spent)));
+            };
             if let Some(found) = self.confirm(&walk) {
                 return Ok(Some(found));
             }
             self.effort.exponential += u64::from(discipline == Discipline::Any);
         }
         if !self.thorough {
-            return Err(Doubt);
+            return Err(Stop::Doubt);
         }
         self.effort.exhaustive += 1;
-        let walk = exhaustive::walk(self.index, self.question, start.visit, search.window());
-        Ok(walk.and_then(|walk| self.confirm(&walk)))
+        let (visit, window) = (start.visit, search.window());
+        let walk = exhaustive::walk(self.index, self.question, visit, window, self.budget);
+        Ok(walk.map_err(Stop::Spent)?.and_then(|walk| self.confirm(&walk)))
     }
 
     /// The execution that a walk describes, if there is one, judged again from scratch.

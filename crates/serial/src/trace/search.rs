@@ -27,6 +27,8 @@
 
 use std::collections::VecDeque;
 
+use budget::{Budget, Spent, Ticker};
+
 use crate::execution::Question;
 use crate::hash::Map;
 use crate::trace::index::{Access, Index, NEVER, Op, Pos};
@@ -98,6 +100,9 @@ pub(crate) struct Search<'a> {
     horizon: Vec<Pos>,
     /// Places looked at in all searches: the measure of work.
     pub work: u64,
+    ticker: Ticker,
+    /// What was used up in the middle of a search, if anything was: it then found nothing.
+    pub spent: Option<Spent>,
 }
 
 /// This cache is dropped when it holds this many writes.
@@ -163,7 +168,7 @@ impl Best {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(index: &'a Index, question: Question) -> Self {
+    pub fn new(index: &'a Index, question: Question, budget: Budget) -> Self {
         Search {
             index,
             question,
@@ -178,6 +183,8 @@ impl<'a> Search<'a> {
             queue: VecDeque::new(),
             horizon: Vec::new(),
             work: 0,
+            ticker: budget.ticker(),
+            spent: None,
         }
     }
 
@@ -285,6 +292,10 @@ impl<'a> Search<'a> {
         };
         self.offer(start.visit, start.leave.pos, used, NEVER);
         while let Some(at) = self.queue.pop_front() {
+            self.spent = self.ticker.tick();
+            if self.spent.is_some() {
+                return None;
+            }
             let place = self.arena[at as usize];
             if self.best.get(&place) != Some(at) {
                 continue;

@@ -87,9 +87,7 @@ pub fn check(
             Robustness::TriangularRaces(freedom, cost)
         }
     };
-    let mut limits = settings.limits;
-    limits.time = limits.time.map(|time| time.saturating_sub(begun.elapsed()));
-    let sc = crate::Settings { model: Model::Sc, limits, ..*interleavings };
+    let sc = crate::Settings { model: Model::Sc, limits: settings.limits, ..*interleavings };
     let mut outcome = crate::check(program, &sc, &|_, progress| observe(progress));
     let known = |faulty: &Faulty| {
         outcome.faults.iter().any(|fault| (fault.tid, fault.pc) == (faulty.tid, faulty.pc))

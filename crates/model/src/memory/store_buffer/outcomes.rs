@@ -12,24 +12,24 @@ use crate::graph::{FinalState, Outcome, Status};
 use crate::ids::{Loc, Tid};
 use crate::memory::store_atomic::{Compiled, Machine, compile};
 use crate::program::{Instr, Program};
+use budget::{Budget, Spent};
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
 
 /// How far to go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// How many states may be visited.
     pub states: usize,
     /// How many stores may wait in a thread's buffers.
     pub buffer: usize,
-    /// When to stop, finished or not.
-    pub deadline: Option<Instant>,
+    /// What may be used up.
+    pub budget: Budget,
 }
 
 impl Default for Limits {
     /// A litmus test fits into memory.
     fn default() -> Self {
-        Limits { states: 1_000_000, buffer: 8, deadline: None }
+        Limits { states: 1_000_000, buffer: 8, budget: Budget::UNLIMITED }
     }
 }
 
@@ -40,8 +40,8 @@ pub enum Cut {
     Buffers,
     /// [`Limits::states`]
     States,
-    /// [`Limits::deadline`]
-    Time,
+    /// [`Limits::budget`]
+    Spent(Spent),
 }
 
 impl Cut {
@@ -50,7 +50,7 @@ impl Cut {
         match self {
             Cut::Buffers => "buffers",
             Cut::States => "states",
-            Cut::Time => "time",
+            Cut::Spent(spent) => spent.name(),
         }
     }
 }
@@ -95,9 +95,10 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
     let mut stack = vec![start];
     let mut finals = HashSet::new();
     let mut cut = None;
+    let mut ticker = limits.budget.ticker();
     while let Some(node) = stack.pop() {
-        if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return (finals, Some(Cut::Time));
+        if let Some(spent) = ticker.tick() {
+            return (finals, Some(Cut::Spent(spent)));
         }
         let mut stuck = true;
         for step in candidates(program, &node.state) {
