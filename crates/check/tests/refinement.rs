@@ -601,7 +601,8 @@ fn limits_are_no_answers() {
             None,
         )
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
-        ask(&project.pairs[0], Settings { pending: 1, writes: 6, ..Settings::default() }).verdict
+        ask(&project.pairs[0], Settings { pending: 1, writes: Some(6), ..Settings::default() })
+            .verdict
     };
     // All that is seen of the library is followed, but not all is seen.
     assert!(matches!(ask(noise, look), Verdict::Undecided(Limit::Reached(Side::First, _))));

@@ -160,7 +160,8 @@ fn shortcuts_change_nothing() {
         let project = parse(&[("random.fp".to_string(), text.clone())], None)
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render(false)));
         for literal in [false, true] {
-            let settings = Settings { pending: 1, literal, writes: 24, ..Settings::default() };
+            let settings =
+                Settings { pending: 1, literal, writes: Some(24), ..Settings::default() };
             let pair = &project.pairs[0];
             let plain = Settings { reduce: false, on_demand: false, ..settings };
             let without = ask(pair, plain, Duration::from_millis(300));

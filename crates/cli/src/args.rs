@@ -112,17 +112,23 @@ pub struct Refine {
     pub history_only: bool,
     /// Demand the same histories to the letter, also where no client could tell: without this, if
     /// they are not, the specification may let a marker reach a thread early while that thread is
-    /// inside a method
-    #[arg(long)]
+    /// inside a method. Clients are always held to the letter
+    #[arg(long, conflicts_with_all = ["client", "history_only"])]
     pub literal: bool,
-    /// Check also that methods can return: no call may get stuck for good, whatever happens next, where
-    /// the specification can return after the same history. Without this, a method that never returns
-    /// refines everything (partial correctness). No fairness is assumed, so a method that could
-    /// return but need not (livelock, starvation) is not found
+    /// Check also that methods can return: a call may get stuck for good, so that it does not return
+    /// whatever happens next, only where the specification's may after the same history. Without this,
+    /// a method that never returns refines everything (partial correctness). No fairness is
+    /// assumed, so a method that could return but need not (livelock, starvation) is not found
     #[arg(long, conflicts_with = "client")]
     pub total: bool,
     /// Print the most general client that a policy stands for, and do nothing else
-    #[arg(long)]
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "client", "pending", "history_only", "literal", "total", "no_reduction", "limit_memory",
+            "limit_time", "json", "quiet"
+        ]
+    )]
     pub show_client: bool,
     /// Take every step, also those that make no difference
     #[arg(long)]

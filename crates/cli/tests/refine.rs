@@ -96,6 +96,96 @@ fn limits_and_json() {
     );
 }
 
+const FLAG: &str = "max_value 1;\n\
+    spec flag { atomic f; method raise() { f.store(1, rel); return(); } method raised() { local r; r = f.load(acq); return(r); } }\n\
+    library flag { atomic f; method raise() { f.store(1, rel); return(); } method raised() { local r; r = f.load(acq); BODY return(r); } }\n\
+    client { thread p { raise(); } thread q { raised(); } }\n";
+
+/// A method that never returns refines, and the answer says that this is partial correctness; `--total` finds it.
+#[test]
+fn methods_that_never_return() {
+    for (name, body) in [("spins", "while (1) { skip; }"), ("ends", "assume(0);")] {
+        let desk = Desk::with(&FLAG.replace("BODY", body));
+        let partial = desk.run("refine --html page.html t.fp");
+        assert_eq!(partial.code, Some(0), "{}", partial.stdout);
+        assert!(partial.stdout.contains("partial correctness"), "{}", partial.stdout);
+        let page = std::fs::read_to_string(desk.path().join("page.html")).expect("a page");
+        assert!(page.contains("partial correctness"), "the page says so");
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!(format!("never_returns_{name}"), desk.run("refine --total t.fp").all());
+        });
+        let json = desk.run("refine --total --json t.fp");
+        assert!(json.stdout.contains("\"problem\":\"stuck\""), "{}", json.stdout);
+        assert_eq!(json.code, Some(1));
+    }
+    let desk = Desk::with(&FLAG.replace("BODY", ""));
+    let total = desk.run("refine --total t.fp");
+    assert!(total.code == Some(0) && total.stdout.contains("total: no call"), "{}", total.stdout);
+}
+
+/// An undecided answer names the limit, and the side that it is on.
+#[test]
+fn undecided_says_why() {
+    let noise = "atomic x; method f() { while (1) { x.store(1, rlx); x.store(0, rlx); } return(); } \
+                 method g() { local a; a = x.load(rlx); return(a); }";
+    let text = format!(
+        "max_value 1;\nlibrary s {{ {noise} }}\nspec s {{ {noise} }}\n\
+         client {{ thread p {{ f(); }} thread q {{ g(); }} thread r {{ f(); }} }}\n"
+    );
+    let run = Desk::with(&text).run("refine --pending 1 t.fp");
+    assert_eq!(run.code, Some(3), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("not all of the library was looked at: more than"),
+        "{}",
+        run.stdout
+    );
+    let files = "rcu2-spec.fp rcu2.fp rcu2-client.fp";
+    let limited = shown(&format!("--limit-memory 1K {files}"));
+    assert!(limited.contains("the memory limit was reached"), "{limited}");
+    let limited = shown(&format!("--limit-time 0s {files}"));
+    assert!(limited.contains("the time limit was reached"), "{limited}");
+}
+
+/// Printed runs begin with what threads store before their first calls.
+#[test]
+fn stores_before_the_first_call() {
+    let client = "client { atomic a; thread p { a.store(1, rlx); raise(); raise(); } thread q { raised(); } }";
+    let desk = Desk::with(&FLAG.replace("BODY", "")).and("user.fp", client);
+    golden!(desk.run("refine --client user.fp t.fp").all());
+}
+
+/// `--json` says whether the histories are the specification's to the letter.
+#[test]
+fn json_says_how_histories_match() {
+    for (arguments, matched) in [
+        ("lock-spin.fp", "\"to-the-letter\""),
+        ("queue.fp", "\"up-to-early-propagation\""),
+        ("--history-only queue.fp", "\"calls-and-returns\""),
+        ("queue-not-awaited.fp", "null"),
+    ] {
+        let json = shown(&format!("--json {arguments}"));
+        assert!(json.contains(&format!("\"matched\":{matched}")), "{arguments}: {json}");
+    }
+}
+
+/// Options that would have no effect are refused.
+#[test]
+fn options_without_effect() {
+    let desk =
+        Desk::with(&FLAG.replace("BODY", "")).and("user.fp", "client { thread p { raise(); } }");
+    for options in [
+        "--total --client user.fp",
+        "--literal --client user.fp",
+        "--literal --history-only",
+        "--show-client --json",
+        "--show-client --limit-time 3s",
+        "--limit-states 5",
+    ] {
+        let run = desk.run(&format!("refine {options} t.fp"));
+        assert_eq!(run.code, Some(2), "{options}: {}", run.stdout);
+    }
+}
+
 /// An index that leaves its array at run time is a mistake in the program, with its place.
 #[test]
 fn index_at_run_time() {

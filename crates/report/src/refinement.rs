@@ -97,8 +97,8 @@ impl Refinement<'_> {
                 out.push_str(&self.timeline(&stuck.run));
                 let _ = writeln!(
                     out,
-                    "\n  in the specification the call can return after the same history; \
-                     what returns keeps to the specification"
+                    "\n  in the specification the call can always return after the same history; \
+                     whatever returns keeps to the specification"
                 );
             }
             Verdict::Undecided(limit) => {
@@ -212,7 +212,7 @@ impl Refinement<'_> {
                  --total checks that methods can"
             }
             (Question::Library, true) => {
-                "total: no call gets stuck for good where the specification's can return \
+                "total: no call gets stuck for good where the specification's does not \
                  (no fairness assumed; livelock is not looked for)"
             }
             (Question::Client, _) => {
@@ -398,7 +398,7 @@ impl Refinement<'_> {
             Finding::Assertion { tid, pc } => ("an assertion fails".to_string(), at(tid, pc)),
             Finding::Fault { tid, pc, fault } => (fault.to_string(), at(tid, pc)),
             Finding::TooManyWrites { tid, pc, loc } => {
-                let writes = self.settings.writes;
+                let writes = self.settings.most_writes();
                 let what = format!("more than {writes} writes to `{}` pile up", location(loc));
                 (what, at(tid, pc))
             }

@@ -99,7 +99,8 @@ impl Histories {
         manner: Manner,
         alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
-        let Settings { pending, history_only, own_space, writes, .. } = *settings;
+        let Settings { pending, history_only, own_space, .. } = *settings;
+        let writes = settings.most_writes();
         let every_step = matches!(manner, Manner::EveryStep { .. });
         let reduce = settings.reduce && !every_step;
         let tidy = settings.reduce || every_step;

@@ -71,8 +71,9 @@ pub struct Settings {
     pub literal: bool,
     /// Check that methods can return, where the specification's can; see [`Stuck`].
     pub total: bool,
-    /// How many writes to a location are kept; see [`model::memory::prc11::view::Options::writes`].
-    pub writes: u8,
+    /// How many writes to a location are kept ([`model::memory::prc11::view::Options::writes`]); `None` for as
+    /// many as a thread is likely to miss while its markers are on their way.
+    pub writes: Option<u8>,
 }
 
 impl Default for Settings {
@@ -85,8 +86,18 @@ impl Default for Settings {
             own_space: None,
             literal: false,
             total: false,
-            writes: MOST_WRITES,
+            writes: None,
         }
+    }
+}
+
+impl Settings {
+    /// How many writes to a location are kept. A thread can miss all that others write while
+    /// [`Settings::pending`] markers are on their way, some for each call. More of them are most
+    /// likely a loop that writes for ever, and all numbers up to the limit would be explored.
+    pub fn most_writes(&self) -> u8 {
+        let likely = 16 + 4 * u16::from(self.pending);
+        self.writes.unwrap_or(likely as u8).min(MOST_WRITES)
     }
 }
 
