@@ -112,6 +112,9 @@ fn answer(
     let (settings, answer) = (&settings, &answer);
     let shown = Refinement { project, pair, question, settings, answer, stopped_by: &stopped_by };
     let sheet = shown.sheet(start.elapsed());
+    if let Some(warning) = shown.wrapped() {
+        terminal::complain(project.render(&[warning], terminal::errors().color).trim_end());
+    }
     let mut out = io::stdout().lock();
     if args.json {
         writeln!(out, "{}", shown.json(&sheet))?;

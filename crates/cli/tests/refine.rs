@@ -168,6 +168,21 @@ fn json_says_how_histories_match() {
     }
 }
 
+/// Results that wrap around are pointed out, as by `check`.
+#[test]
+fn wrap_around_warns() {
+    let text =
+        FLAG.replace("BODY", "r = r - 1;").replacen("f.store(1, rel)", "FADD(f, 1, acq, rel)", 1);
+    let desk =
+        Desk::with(&text.replace("r = f.load(acq); return(r)", "r = f.load(acq); return(r + r)"));
+    let run = desk.run("refine t.fp");
+    assert!(run.stderr.starts_with("warning[FP0007]: results of"), "{}", run.stderr);
+    let json = desk.run("refine --json t.fp");
+    assert!(json.stdout.contains("FP0007"), "{}", json.stdout);
+    let run = Desk::with(&FLAG.replace("BODY", "")).run("refine t.fp");
+    assert_eq!(run.stderr, "");
+}
+
 /// Options that would have no effect are refused.
 #[test]
 fn options_without_effect() {

@@ -202,7 +202,12 @@ impl Project {
 
     /// The warnings as a terminal shows them.
     pub fn render_warnings(&self, color: bool) -> String {
-        render(&self.warnings, &self.files, &self.text, color)
+        self.render(&self.warnings, color)
+    }
+
+    /// Diagnostics about the text as a terminal shows them.
+    pub fn render(&self, diagnostics: &[Diagnostic], color: bool) -> String {
+        render(diagnostics, &self.files, &self.text, color)
     }
 
     /// The file and line of a place, as messages write it.

@@ -6,6 +6,7 @@ use crate::seq_cst::{self, SHOWN_PLACES};
 use crate::sheet::Unchecked;
 use crate::text::Ink;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Why, Witness};
+use lang::source::Span;
 use lang::{Diagnostic, Source};
 use model::{Instr, LocationKind, Pc, Program, Tid};
 use serde::Serialize;
@@ -200,8 +201,14 @@ fn unchecked(program: &Program, settings: &Settings) -> Vec<Unchecked> {
 /// A warning about statements whose results wrapped around.
 pub(crate) fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
     let step = |(tid, pc): &(Tid, Pc)| source.program.step(*tid, *pc);
-    let mut spans: Vec<_> =
-        outcome.wrapped.iter().map(|place| source.span(step(place).origin)).collect();
+    let spans = outcome.wrapped.iter().map(|place| source.span(step(place).origin)).collect();
+    let (min, max) = (source.program.domain.min, source.program.domain.max);
+    let help = format!("values are {min}..={max}; --strict-values shows a run that does this");
+    wrapped_at(spans, help)
+}
+
+/// A warning about results that wrapped around at these places.
+pub(crate) fn wrapped_at(mut spans: Vec<Span>, help: String) -> Option<Diagnostic> {
     spans.sort_unstable();
     spans.dedup();
     let places = match spans.len() {
@@ -209,8 +216,6 @@ pub(crate) fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> 
         1 => "a result does not fit and wraps around".to_string(),
         n => format!("results of {n} statements do not fit and wrap around"),
     };
-    let (min, max) = (source.program.domain.min, source.program.domain.max);
-    let help = format!("values are {min}..={max}; --strict-values shows a run that does this");
     let warning = Diagnostic::warning(codes::WRAPPED, format!("{places} during the check"));
     let shown = spans.into_iter().take(SHOWN_PLACES);
     Some(shown.fold(warning.with_help(help), |warning, span| warning.with_label(span, "here")))

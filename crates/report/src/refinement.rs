@@ -8,6 +8,7 @@ use crate::sheet::Sheet;
 use check::refinement::{
     Answer, Difference, Event, Limit, Settings, Side, Statistics, Stuck, Verdict,
 };
+use lang::diagnostic::Diagnostic;
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
 use model::memory::prc11::view::Finding;
@@ -406,6 +407,18 @@ impl Refinement<'_> {
                 ("a loop without accesses takes too many steps".to_string(), at(tid, pc))
             }
         }
+    }
+
+    /// A warning about statements whose results wrapped around.
+    pub fn wrapped(&self) -> Option<Diagnostic> {
+        let sides = [self.subject(), &self.pair.specification];
+        let places = sides.into_iter().zip(&self.answer.wrapped);
+        let spans = places.flat_map(|(linked, steps)| {
+            steps.iter().filter_map(|&(tid, pc)| place_in(linked, tid, pc))
+        });
+        let max = self.project.max_value;
+        let help = format!("values are 0..={max}; `max_value` allows larger ones");
+        crate::answer::wrapped_at(spans.collect(), help)
     }
 
     /// Why there is no answer, in a sentence.

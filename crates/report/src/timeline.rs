@@ -75,7 +75,8 @@ impl Refinement<'_> {
             let file = name(&self.project.files);
             sheet.parts = vec![Part { file, first: 1, written: true }];
         }
-        sheet.warnings = self.project.warnings.iter().map(|w| Notice::new(w, text)).collect();
+        let warnings = self.project.warnings.iter().cloned().chain(self.wrapped());
+        sheet.warnings = warnings.map(|warning| Notice::new(&warning, text)).collect();
         let statistics = &self.answer.statistics;
         sheet.cost = Cost {
             states: statistics.implementation + statistics.specification,

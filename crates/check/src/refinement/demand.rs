@@ -137,5 +137,6 @@ fn follows(
         | Outcome::ImplementationLimited(_)
         | Outcome::SpecificationLimited(_) => return None,
     };
-    Some(Answer { verdict, literal: !owing, statistics })
+    let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
+    Some(Answer { verdict, literal: !owing, statistics, wrapped })
 }

@@ -110,6 +110,8 @@ pub struct Answer {
     pub literal: bool,
     /// How much work it was.
     pub statistics: Statistics,
+    /// The steps of the first program, and of the second, whose results wrapped around.
+    pub wrapped: [Vec<(model::Tid, model::Pc)>; 2],
 }
 
 /// What was found.
@@ -232,7 +234,7 @@ fn refines_as(
     let literal = manner == Manner::Letter;
     let undecided = |limit, statistics| {
         let verdict = Verdict::Undecided(limit);
-        Answer { verdict, literal, statistics }
+        Answer { verdict, literal, statistics, wrapped: Default::default() }
     };
     let Some(first) = Histories::new(first, settings, Manner::Letter, &alphabet) else {
         return undecided(Limit::TooLarge(Side::First), Statistics::default());
@@ -259,5 +261,6 @@ fn refines_as(
             Verdict::Differs(Difference { run, instead, shortest })
         }
     };
-    Answer { verdict, literal, statistics }
+    let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
+    Answer { verdict, literal, statistics, wrapped }
 }

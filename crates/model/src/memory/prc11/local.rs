@@ -54,6 +54,15 @@ pub(super) struct Effect {
 }
 
 impl Effect {
+    /// Does what the access writes wrap around, given the value that it reads?
+    pub(super) fn wraps(action: &Action, value: Value, program: &Program) -> bool {
+        let mut notes = Notes::default();
+        if let Action::Update { change, .. } = action {
+            let _ = change.apply(value, program.domain, &mut notes);
+        }
+        notes.wrapped
+    }
+
     /// `None` if the access waits for another value.
     pub(super) fn of(action: &Action, value: Value, program: &Program) -> Option<Effect> {
         let read = |mode| Some(Effect { read: Some(mode), write: None, fault: None });
@@ -89,6 +98,9 @@ impl Effect {
     }
 }
 
+/// Told where a result did not fit and wrapped around.
+pub(super) type Noting<'a> = &'a mut dyn FnMut(Pc);
+
 /// What a running thread that is at no choice wants to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Want {
@@ -99,15 +111,31 @@ pub(super) enum Want {
 impl Local {
     /// The thread before its first step that matters.
     pub(super) fn start(program: &Program, tid: Tid) -> Self {
+        Local::start_noting(program, tid, &mut |_| {})
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn start_noting(program: &Program, tid: Tid, wraps: Noting) -> Self {
         let thread = &program.threads[tid.index()];
         let registers = SmallVec::from_elem(0, thread.registers.len());
         let mut local = Local { pc: thread.entry, registers, status: Status::Running };
-        local.settle(program, tid, &Polling::default());
+        local.settle_noting(program, tid, &Polling::default(), wraps);
         local
     }
 
     /// Runs on to the next access, marker or choice.
     pub(super) fn settle(&mut self, program: &Program, tid: Tid, polling: &Polling) {
+        self.settle_noting(program, tid, polling, &mut |_| {});
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn settle_noting(
+        &mut self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+        wraps: Noting,
+    ) {
         // Where it was after 64, 128, 256, … steps: it comes back to one of these if it comes back at all.
         let mut milestone = None;
         for taken in 0..PATIENCE {
@@ -120,7 +148,8 @@ impl Local {
                 return;
             }
             let step = program.step(tid, self.pc);
-            let eval = |e: &Expr| e.eval(&self.registers, program.domain, &mut Notes::default());
+            let mut notes = Notes::default();
+            let mut eval = |e: &Expr| e.eval(&self.registers, program.domain, &mut notes);
             let next = match &step.instr {
                 Instr::Skip => Ok(step.next),
                 Instr::Assign { dst, value } => match eval(value) {
@@ -147,6 +176,9 @@ impl Local {
                 Instr::Halt => return self.status = Status::Halted,
                 _ => return,
             };
+            if notes.wrapped {
+                wraps(self.pc);
+            }
             match next {
                 Ok(pc) if polling.is_back(self.pc, pc) => {
                     return self.status = Status::Fruitless;
@@ -165,6 +197,17 @@ impl Local {
         program: &Program,
         tid: Tid,
         polling: &Polling,
+    ) -> SmallVec<[Local; 4]> {
+        self.resolved_noting(program, tid, polling, &mut |_| {})
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn resolved_noting(
+        &self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+        wraps: Noting,
     ) -> SmallVec<[Local; 4]> {
         let mut done: SmallVec<[Local; 4]> = SmallVec::new();
         let mut open: SmallVec<[Local; 4]> = SmallVec::from_elem(self.clone(), 1);
@@ -185,7 +228,7 @@ impl Local {
             for &pc in choice.iter().rev() {
                 let mut next = local.clone();
                 next.pc = pc;
-                next.settle(program, tid, polling);
+                next.settle_noting(program, tid, polling, wraps);
                 if next.status == Status::Fruitless || polling.is_back(local.pc, pc) {
                     continue;
                 }
@@ -197,12 +240,21 @@ impl Local {
 
     /// What it wants to do, if it is running and has made its choices.
     pub(super) fn want(&self, program: &Program, tid: Tid) -> Result<Want, Fault> {
-        let mut notes = Notes::default();
+        self.want_noting(program, tid, &mut Notes::default())
+    }
+
+    /// The same; says whether a result wraps around.
+    pub(super) fn want_noting(
+        &self,
+        program: &Program,
+        tid: Tid,
+        notes: &mut Notes,
+    ) -> Result<Want, Fault> {
         match &program.step(tid, self.pc).instr {
             Instr::Mark(mark) => {
                 let values = mark.expressions().iter();
                 let values: SmallVec<[Value; 2]> = values
-                    .map(|e| e.eval(&self.registers, program.domain, &mut notes))
+                    .map(|e| e.eval(&self.registers, program.domain, notes))
                     .collect::<Result<_, _>>()?;
                 Ok(Want::Mark(match mark {
                     Mark::Call { method, .. } => {
@@ -211,9 +263,7 @@ impl Local {
                     Mark::Return { .. } => Label::Return { tid, value: values.first().copied() },
                 }))
             }
-            instr => {
-                next_action(instr, &self.registers, program.domain, &mut notes).map(Want::Access)
-            }
+            instr => next_action(instr, &self.registers, program.domain, notes).map(Want::Access),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Write};
 use super::{ones, raise, stuck};
+use crate::expr::Notes;
 use crate::ids::{Loc, Tid, Value};
 use crate::memory::prc11::local::{Effect, Local, Want};
 use crate::memory::prc11::{Reach, Space, Status};
@@ -112,7 +113,9 @@ impl Machine {
         let program = &self.system.program;
         let mut finding = None;
         for stores in 0.. {
-            state.locals[tid.index()].settle(program, tid, &self.polling[tid.index()]);
+            let polling = &self.polling[tid.index()];
+            let noting = &mut |pc| self.note(tid, pc);
+            state.locals[tid.index()].settle_noting(program, tid, polling, noting);
             finding = finding.or(stuck(&state.locals[tid.index()], tid));
             let Some((loc, effect)) = self.eager_store(&state.locals[tid.index()], tid) else {
                 break;
@@ -138,12 +141,16 @@ impl Machine {
         {
             return None;
         }
+        let mut notes = Notes::default();
         let Ok(Want::Access(action @ Action::Write { loc, .. })) =
-            local.want(&self.system.program, tid)
+            local.want_noting(&self.system.program, tid, &mut notes)
         else {
             return None;
         };
         let alone = self.writers[loc.index()] == 1 << tid.0;
+        if alone && notes.wrapped {
+            self.note(tid, local.pc);
+        }
         let effect = Effect::of(&action, 0, &self.system.program)?;
         alone.then_some((loc.index(), effect))
     }

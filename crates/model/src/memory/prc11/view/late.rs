@@ -88,7 +88,9 @@ impl Machine {
         sink: &mut impl FnMut(Step),
     ) {
         let t = tid.index();
-        let locals = state.locals[t].resolved(&self.system.program, tid, &self.polling[t]);
+        let (program, polling) = (&self.system.program, &self.polling[t]);
+        let noting = &mut |pc| self.note(tid, pc);
+        let locals = state.locals[t].resolved_noting(program, tid, polling, noting);
         for local in locals {
             let mut later = |next: State, prelude: Prelude, loc: usize| {
                 let same = |other: &Ahead| {

@@ -49,7 +49,7 @@ use super::local::{Effect, Local, Want};
 use super::polling::Polling;
 use super::{Label, Reach, Space, Status, System};
 use crate::analysis::liveness::live_registers;
-use crate::expr::Fault;
+use crate::expr::{Fault, Notes};
 use crate::ids::{Loc, Pc, RegSet, Tid, Value};
 use crate::program::LocationKind;
 use alone::{Graph, Usage};
@@ -58,6 +58,7 @@ pub(super) use demand::inside;
 use future::Future;
 pub use markers::{Arrival, Arrivals};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use unused::Unused;
 
 /// How far a set of events reaches: for every location a position among its live writes, then for
@@ -305,6 +306,8 @@ pub struct Machine {
     /// For every thread and program counter, is it inside a method?
     inside: Vec<Vec<bool>>,
     is_synchronised: bool,
+    /// For every thread and program counter, has a result wrapped around there?
+    wrapped: Vec<Vec<AtomicBool>>,
 }
 
 impl Machine {
@@ -385,6 +388,12 @@ impl Machine {
             future,
             inside,
             is_synchronised,
+            wrapped: system
+                .program
+                .threads
+                .iter()
+                .map(|thread| thread.code.iter().map(|_| AtomicBool::new(false)).collect())
+                .collect(),
             system,
         })
     }
@@ -392,6 +401,16 @@ impl Machine {
     /// The program and its spaces.
     pub fn system(&self) -> &System {
         &self.system
+    }
+
+    /// The steps whose results have wrapped around so far.
+    pub fn wrapped(&self) -> Vec<(Tid, Pc)> {
+        let steps = self.system.program.steps().map(|(tid, pc, _)| (tid, pc));
+        steps.filter(|(tid, pc)| self.wrapped[tid.index()][pc.index()].load(Relaxed)).collect()
+    }
+
+    fn note(&self, tid: Tid, pc: Pc) {
+        self.wrapped[tid.index()][pc.index()].store(true, Relaxed);
     }
 
     /// Is a thread between a call and its return?
@@ -428,7 +447,10 @@ impl Machine {
         let nothing = Frontier::nothing(self.width());
         let program = &self.system.program;
         let mut state = State {
-            locals: program.tids().map(|tid| Local::start(program, tid)).collect(),
+            locals: program
+                .tids()
+                .map(|tid| Local::start_noting(program, tid, &mut |pc| self.note(tid, pc)))
+                .collect(),
             known: vec![nothing.clone(); self.threads],
             before: vec![nothing.clone(); self.threads],
             aware: vec![self.all_bits; self.threads],
@@ -490,7 +512,12 @@ impl Machine {
             let finding = stuck(&local, tid);
             return sink(stop(local, finding));
         }
-        let action = match local.want(program, tid) {
+        let mut notes = Notes::default();
+        let want = local.want_noting(program, tid, &mut notes);
+        if notes.wrapped {
+            self.note(tid, local.pc);
+        }
+        let action = match want {
             Err(fault) => {
                 let local = Local { status: Status::Faulted(fault), ..local };
                 let finding = stuck(&local, tid);
@@ -529,6 +556,9 @@ impl Machine {
                     && self.has_older(state, loc, known..position)
             {
                 continue;
+            }
+            if Effect::wraps(&action, write.value, program) {
+                self.note(tid, local.pc);
             }
             let read = effect.read.map(|_| write.value);
             let newer = (state.writes[loc].len() - 1 - position) as u8;
