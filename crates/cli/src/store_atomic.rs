@@ -13,7 +13,7 @@ use check::robustness::store_atomic::Machine;
 use check::robustness::store_atomic::safety::{self, Checked, Question};
 use lang::{Diagnostic, Source};
 use report::escape::visible;
-use report::store_atomic::{sheet, text, warnings};
+use report::store_atomic::{internal_errors, sheet, text, warnings};
 use report::text::Tally;
 use report::{Ruling, Sheet, json};
 use search::Progress;
@@ -116,6 +116,10 @@ impl Job<'_> {
                 terminal::complain(&warning.render(&source.name, &source.text, look.color));
             }
         }
+        for internal in internal_errors(checked) {
+            let look = terminal::errors();
+            terminal::complain(&internal.render(&source.name, &source.text, look.color));
+        }
         let sheet = sheet(source, self.machine, checked);
         if self.args.output.json {
             print_json(&sheet, self.faces.wanted())?;
@@ -126,8 +130,9 @@ impl Job<'_> {
             out.flush()?;
         }
         let ruling = sheet.ruling();
-        self.tally.add(ruling, !sheet.faults.is_empty());
+        self.tally.add(ruling, !sheet.faults.is_empty() || !sheet.errors.is_empty());
         let exit = match ruling {
+            _ if !sheet.errors.is_empty() => Exit::Internal,
             _ if !sheet.faults.is_empty() => Exit::BadInput,
             Ruling::Holds => Exit::Holds,
             Ruling::Violated => Exit::Violated,

@@ -19,6 +19,7 @@
 pub mod advice;
 pub mod answer;
 pub mod codes;
+mod coverage;
 pub mod escape;
 pub mod explain;
 pub mod finding;

@@ -30,6 +30,7 @@ pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> Sheet {
     let interleavings = &checked.interleavings;
     let noticed = language_warnings(source, checked);
     sheet.warnings = noticed.iter().map(|warning| Notice::new(warning, &source.text)).collect();
+    sheet.errors = internal_errors(checked).iter().map(|e| Notice::new(e, &source.text)).collect();
     sheet.cost = checked.cost;
     let found = |property, witness| Finding::new(source, program, Model::Sc, property, witness);
     sheet.faults = interleavings.faults.iter().map(|witness| found(None, witness)).collect();
@@ -66,6 +67,22 @@ pub fn warnings(source: &Source, checked: &Checked) -> Vec<Diagnostic> {
         found.diagnostic().with_help("`--model sc --all` shows how it gets there")
     }));
     warnings
+}
+
+/// What went wrong in Fencepost itself.
+pub fn internal_errors(checked: &Checked) -> Vec<Diagnostic> {
+    let rejected = match &checked.robustness {
+        Robustness::Attacks(outcome) => {
+            matches!(outcome.verdict, Verdict::Undecided(Why::Rejected))
+        }
+        Robustness::TriangularRaces(freedom, _) => {
+            matches!(freedom, Freedom::Undecided(Why::Rejected))
+        }
+    };
+    let rejected =
+        rejected.then(|| answer::internal("a violation was found, but the judge rejected it"));
+    let disagreements = checked.interleavings.internal.iter();
+    disagreements.map(|what| answer::internal(what)).chain(rejected).collect()
 }
 
 fn language_warnings(source: &Source, checked: &Checked) -> Vec<Diagnostic> {

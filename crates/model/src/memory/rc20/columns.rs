@@ -396,7 +396,8 @@ impl Need {
             Some(members) => members.len() > critical.len(),
             None => domain.size() > critical.len() as u64,
         };
-        // With tags and nothing else to compare with, they tell if there is anything stale at all.
+        // With tags and nothing else to compare with, they tell if there is anything stale at all; a
+        // value that the location never has is nothing to compare with.
         let values = match critical.is_empty() && !tags.is_empty() {
             true => 0,
             false => critical.len() as u32 + u32::from(others),

@@ -184,6 +184,10 @@ impl Views {
         let row = self.current_row(rows, tid);
         match value {
             Compared::Tag(k) => self.columns.tag_bit(k).is_some_and(|bit| has(row, bit + 1)),
+            // Without bits for values, every tag's two bits together tell if there is anything.
+            Compared::Value(_) if self.columns.value_bits(loc).is_empty() => {
+                self.may_miss(rows, tid, loc)
+            }
             Compared::Value(value) => {
                 let own = self.columns.critical_bit(loc, value);
                 self.columns.value_bits(loc).any(|bit| Some(bit) != own && has(row, bit))

@@ -1,0 +1,181 @@
+//! What is not said by refinement alone: libraries against themselves, methods that cannot return, and limits that
+//! are no answers.
+
+use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
+use lang::library::{Pair, parse};
+use std::path::Path;
+
+fn ask(pair: &Pair, settings: Settings) -> Answer {
+    let settings = Settings { own_space: pair.own_space, ..settings };
+    let (first, second) = (&pair.implementation.system, &pair.specification.system);
+    refines(first, second, &settings, &mut |_| true)
+}
+
+/// A verdict in a word.
+fn verdict(answer: &Answer) -> &'static str {
+    match &answer.verdict {
+        Verdict::Refines => "refines",
+        Verdict::Differs(_) => "differs",
+        Verdict::Wrong { .. } => "wrong",
+        Verdict::Stuck(_) => "stuck",
+        Verdict::Undecided(_) => "undecided",
+    }
+}
+
+/// The text of a component, from its keyword to the closing brace.
+fn component<'t>(text: &'t str, keyword: &str) -> Vec<&'t str> {
+    let starts = text.match_indices(keyword).map(|(at, _)| at);
+    let starts = starts.filter(|&at| at == 0 || text[..at].ends_with('\n'));
+    let block = |start: usize| {
+        let mut depth = 0;
+        let end = text[start..].char_indices().find(|(_, char)| {
+            depth += i32::from(*char == '{') - i32::from(*char == '}');
+            *char == '}' && depth == 0
+        });
+        &text[start..=start + end.expect("a closing brace").0]
+    };
+    starts.map(block).collect()
+}
+
+/// Catches limits that only one side has: every library refines itself, and if that cannot be decided,
+/// there is a limit with a name.
+#[test]
+fn libraries_refine_themselves() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/refine");
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let table =
+        std::fs::read_to_string(folder.join("verdicts.tsv")).expect("the table of verdicts");
+    // The large ones have no verdict for calls and returns alone.
+    let lines = table.lines().filter(|line| !line.starts_with('#') && !line.ends_with('-'));
+    for files in lines.filter_map(|line| line.split('\t').next()) {
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file");
+        let mut text: String = files.split(' ').map(read).collect::<Vec<_>>().join("\n");
+        for spec in component(&text.clone(), "spec ") {
+            text = text.replacen(spec, "", 1);
+        }
+        for library in component(&text.clone(), "library ") {
+            text.push_str(&library.replacen("library ", "spec ", 1));
+        }
+        texts.push((files.to_string(), text));
+    }
+    for (name, method) in LOOPS {
+        let text = format!(
+            "max_value 3;\nlibrary s {{ atomic x, y, l; method f() {{ local a, b; {method} return(); }} }}\n\
+             spec s {{ atomic x, y, l; method f() {{ local a, b; {method} return(); }} }}\n\
+             client {{ thread t[2] {{ while (1) {{ f(); }} }} }}\n"
+        );
+        texts.push((name.to_string(), text));
+    }
+    for (name, text) in texts {
+        let project = parse(&[(name.clone(), text)], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        for pair in &project.pairs {
+            let answer = ask(pair, Settings { pending: 1, ..Settings::default() });
+            let found = verdict(&answer);
+            // One of them has a race.
+            assert!(found == "refines" || found == "wrong", "{name}: {:?}", answer.verdict);
+        }
+    }
+}
+
+/// Methods that write over and over before they return.
+const LOOPS: [(&str, &str); 6] = [
+    (
+        "look under a lock",
+        "A: acquire(l); a = x.load(rlx); x.store(1 - a, rlx); release(l); if (a == 0) goto A;",
+    ),
+    (
+        "compare and swap",
+        "A: a = x.load(rlx); b = CAS(x, a, 1 - a, acq, rel, rlx); if (b != a) goto A;",
+    ),
+    (
+        "optimistic",
+        "A: a = FADD(x, 1, acq, rel); if (a != 0) { FADD(x, -1, acq, rel); goto A; } FADD(x, -1, acq, rel);",
+    ),
+    (
+        "test and set",
+        "A: a = exchange(l, 1, acq, rel); if (a != 0) goto A; y.store(1, rlx); l.store(0, rel);",
+    ),
+    (
+        "two locks",
+        "A: acquire(l); BCAS(y, 0, 1, acq, rlx); a = x.load(rlx); y.store(0, rel); release(l); if (a == 1) goto A;",
+    ),
+    ("counts", "while (a < 3) { x.store(a, rlx); a = a + 1; }"),
+];
+
+/// Methods that cannot return where the specification's can, and some that merely wait for others.
+#[test]
+fn total() {
+    let ask = |library: &str, spec: &str, client: &str| {
+        let component = |kind: &str, f: &str| {
+            format!(
+                "{kind} s {{ atomic x, l; method f() {{ local a; {f} return(); }} \
+                     method g() {{ x.store(1, rel); x.store(2, rel); return(); }} }}\n"
+            )
+        };
+        let (library, spec) = (component("library", library), component("spec", spec));
+        let text = format!("max_value 2;\n{library}{spec}client {{ {client} }}\n");
+        let project = parse(&[("total.fp".to_string(), text)], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let settings = Settings { total: true, ..Settings::default() };
+        verdict(&ask(&project.pairs[0], settings))
+    };
+    let (one, two) = ("thread p { f(); } thread q { g(); }", "thread p { f(); } thread q { f(); }");
+    let lock = "acquire(l); release(l);";
+    for (library, spec, client, expected) in [
+        ("while (1) { skip; }", "skip;", one, "stuck"),
+        ("assume(0);", "skip;", one, "stuck"),
+        ("assume(0);", "assume(0);", one, "refines"),
+        // It could read 1 but need not; once it has read 2 it cannot any more.
+        ("while (a != 1) { a = x.load(acq); }", "skip;", one, "stuck"),
+        ("while (a == 0) { a = x.load(acq); }", "skip;", one, "refines"),
+        ("wait(x, 1, acq);", "wait(x, 1, acq);", one, "refines"),
+        (lock, lock, two, "refines"),
+        // Nobody gives the lock back.
+        ("acquire(l);", lock, two, "stuck"),
+        ("acquire(l);", "acquire(l);", two, "refines"),
+        ("acquire(l); acquire(l); release(l);", lock, two, "stuck"),
+        // Each lets the other in first, perhaps for ever: a livelock is not looked for.
+        (
+            "A: acquire(l); a = x.load(rlx); x.store(1 - a, rlx); release(l); if (a == 0) goto A;",
+            lock,
+            two,
+            "refines",
+        ),
+    ] {
+        assert_eq!(ask(library, spec, client), expected, "{library} for {spec}");
+    }
+}
+
+/// Catches limits that are taken for answers. The specification alternates two values for ever while somebody may look, which
+/// is more than can be kept; the library does the same, does less, and does something else.
+#[test]
+fn limits_are_no_answers() {
+    let noise = "while (1) { x.store(1, rlx); x.store(0, rlx); }";
+    let look = "a = x.load(rlx); b = x.load(rlx); return(a + b);";
+    let ask = |f: &str, g: &str| {
+        let component = |kind: &str, f: &str, g: &str| {
+            format!(
+                "{kind} s {{ atomic x, y; method f() {{ {f} return(); }} method g() {{ local a, b; {g} }} }}\n"
+            )
+        };
+        let (library, spec) = (component("library", f, g), component("spec", noise, look));
+        let client = "client { thread p { f(); } thread q { g(); } thread r { f(); } }";
+        let project = parse(
+            &[("l.fp".to_string(), format!("max_value 3;\n{library}{spec}{client}\n"))],
+            None,
+        )
+        .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        ask(&project.pairs[0], Settings { pending: 1, writes: Some(6), ..Settings::default() })
+            .verdict
+    };
+    // All that is seen of the library is followed, but not all is seen.
+    assert!(matches!(ask(noise, look), Verdict::Undecided(Limit::Reached(Side::First, _))));
+    // A library without noise is all there; the specification follows it as far as it was seen.
+    assert!(matches!(ask("assume(0);", look), Verdict::Refines));
+    // The result 3 is impossible, also before there is any noise: that is a difference all the same.
+    assert!(matches!(ask("assume(0);", "return(3);"), Verdict::Differs(_)));
+    // Here it comes after the noise has begun, and nobody has seen all that the specification can do then.
+    let found = ask("y.store(1, rel); assume(0);", "wait(y, 1, acq); return(3);");
+    assert!(matches!(found, Verdict::Undecided(Limit::Reached(Side::Second, _))), "{found:?}");
+}
