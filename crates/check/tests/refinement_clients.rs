@@ -137,7 +137,7 @@ fn clients_cannot_tell() {
             _ => continue,
         };
         early += u64::from(refines);
-        for _ in 0..if refines { 6 } else { u64::from(told_apart == 0) } {
+        for _ in 0..if refines || told_apart == 0 { 6 } else { 0 } {
             let text = format!("{files}{}", client(&calls, &mut random));
             let composed = project(&text);
             let with = outcomes(&composed.pairs[0].implementation);

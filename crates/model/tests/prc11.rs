@@ -161,8 +161,8 @@ fn literal(system: &System) -> (BTreeSet<End>, bool, usize) {
     (ends, racy, seen.len())
 }
 
-fn views(system: &System, reduce: bool, keep_registers: bool) -> (BTreeSet<End>, bool) {
-    let options = Options { pending: 50, keep_registers, reduce, ..Options::default() };
+fn views(system: &System, reduce: bool, tidy: bool, keep_registers: bool) -> (BTreeSet<End>, bool) {
+    let options = Options { pending: 50, keep_registers, reduce, tidy, ..Options::default() };
     let machine = view::Machine::new(system.clone(), options).expect("a small program");
     let mut ends = BTreeSet::new();
     let mut racy = false;
@@ -215,13 +215,13 @@ fn three_forms_agree(seed: u64) -> (usize, bool) {
     let (known, known_racy, _) = literal(&system);
     assert_eq!(known, declared, "literal machine and axioms differ on seed {seed}");
     assert_eq!(known_racy, declared_racy, "races differ on seed {seed}");
-    for reduce in [false, true] {
-        let (viewed, viewed_racy) = views(&system, reduce, true);
-        assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, reduce {reduce}");
+    for (reduce, tidy) in [(false, false), (false, true), (true, true)] {
+        let (viewed, viewed_racy) = views(&system, reduce, tidy, true);
+        assert_eq!(viewed, declared, "views and axioms differ on seed {seed}, {reduce}, {tidy}");
         assert_eq!(viewed_racy, declared_racy, "races in views differ on seed {seed}");
     }
     // Reads come late unless final states are looked at; races must be the same.
-    let (_, late_racy) = views(&system, true, false);
+    let (_, late_racy) = views(&system, true, true, false);
     assert_eq!(late_racy, declared_racy, "races with late reads differ on seed {seed}");
     (declared.len(), declared_racy)
 }
@@ -499,9 +499,8 @@ fn less_can_do_more() {
     let mut compared = 0;
     for seed in 0..count("PRC11_ORDER", 60) {
         for system in [random_calls(seed), random_flags(seed), random_system(seed)] {
-            for reduce in [false, true] {
-                let options =
-                    Options { pending: 2, keep_registers: false, reduce, ..Options::default() };
+            for (reduce, tidy) in [(false, false), (false, true), (true, true)] {
+                let options = Options { pending: 2, reduce, tidy, ..Options::default() };
                 let machine = view::Machine::new(system.clone(), options).expect("small");
                 compared += compare_states(&machine, seed);
             }
