@@ -106,7 +106,8 @@ fn expectations_of(name: &str, text: &str) -> Vec<Expectation> {
         let property = all.into_iter().find(|p| p.name() == property.trim());
         let property = property.unwrap_or_else(|| panic!("{name}: no property in {line}"));
         let verdict = verdict.trim();
-        assert!(["holds", "violated"].contains(&verdict), "{name}: no verdict in {line}");
+        let known = ["holds", "violated", "undecided"];
+        assert!(known.contains(&verdict), "{name}: no verdict in {line}");
         Some(Expectation { model, property, verdict: verdict.to_string() })
     };
     lines.filter_map(parse).collect()

@@ -141,9 +141,9 @@ fn undecided_says_why() {
     );
     let files = "rcu2-spec.fp rcu2.fp rcu2-client.fp";
     let limited = shown(&format!("--limit-memory 1K {files}"));
-    assert!(limited.contains("the memory limit was reached"), "{limited}");
+    assert!(limited.contains("the limit on memory was reached"), "{limited}");
     let limited = shown(&format!("--limit-time 0s {files}"));
-    assert!(limited.contains("the time limit was reached"), "{limited}");
+    assert!(limited.contains("the limit on time was reached"), "{limited}");
 }
 
 /// Printed runs begin with what threads store before their first calls.
