@@ -147,7 +147,7 @@ impl Budget {
         self.spent().is_some()
     }
 
-    /// A little more, to bring home what has been found already: at least [`GRACE`] from now on, even
+    /// A little more, to bring home what has been found already: at least 100 ms from now on, even
     /// if everything is used up or the user has become impatient.
     pub fn to_finish(self) -> Self {
         let grace = Instant::now() + GRACE;
@@ -164,7 +164,7 @@ impl Budget {
 }
 
 /// Looks at a budget now and then, for loops whose rounds may take less time than a look. It looks
-/// every [`PACE`], as far as rounds that have taken so long go on to do so.
+/// every millisecond, as far as rounds that have taken so long go on to do so.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticker {
     budget: Budget,

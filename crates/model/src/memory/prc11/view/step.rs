@@ -79,7 +79,7 @@ pub struct Step {
     pub reads: Reads,
     /// The markers that propagated right before, if they do so on demand.
     pub arrived: Arrivals,
-    /// The stores that the thread went on to do at once; see [`Options::reduce`].
+    /// The stores that the thread went on to do at once; see [`Options::reduce`](super::Options::reduce).
     pub stores: Stores,
     /// What is wrong with it.
     pub finding: Option<Finding>,
