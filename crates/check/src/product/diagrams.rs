@@ -7,6 +7,7 @@
 //!   representative's successors, and the same is found; with counters, at least those;
 //! * *private steps and late choices*: the states in which all threads rest, and what is found, are
 //!   the same as when every step is taken by itself;
+//! * *symmetry of locations*: what is found at some location is found at one that is watched;
 //! * *partial order*: what a thread outside the chosen set does commutes with what a thread inside
 //!   does, now and after up to two steps of threads outside;
 //! * *subsumption*: of two states with the same core, the one that remembers more goes where the other
@@ -40,20 +41,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// States of a program that are looked at; of the rest nothing is said.
 const STATES: usize = 150;
 
-/// How often something was the case.
-#[derive(Default)]
-struct Counts(Mutex<HashMap<&'static str, u64>>);
-
-impl Counts {
-    fn add(&self, what: &'static str) {
-        *self.0.lock().expect("nobody panics while counting").entry(what).or_default() += 1;
-    }
-
-    fn of(&self, what: &'static str) -> u64 {
-        self.0.lock().expect("nobody panics while counting").get(what).copied().unwrap_or(0)
-    }
-}
-
 /// What one program made a reduction do.
 #[derive(Default)]
 struct Active(HashSet<&'static str>);
@@ -70,12 +57,7 @@ impl Active {
 type Place = (String, Tid, Pc);
 
 fn place<M: Memory>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
-    let (kind, tid, pc) = match finding {
-        Finding::Violation { tid, pc, violation } => (format!("{violation:?}"), *tid, *pc),
-        Finding::Assertion { tid, pc } => ("assertion".into(), *tid, *pc),
-        Finding::Fault { tid, pc, fault } => (format!("{fault:?}"), *tid, *pc),
-        Finding::Unclear { .. } | Finding::Deadlock { .. } => return None,
-    };
+    let (kind, tid, pc) = exact::<M>(finding)?;
     let images = symmetries
         .elements
         .iter()
@@ -454,14 +436,15 @@ fn check_subsumption<M: Memory>(
     Ok(())
 }
 
-/// The diagrams of `program` with one memory, for the plan that `explorer` carries out.
+/// The diagrams of `program` with one memory, for the plan that `explorer` carries out. Says whether the
+/// memory objects to anything, if that is known.
 fn check_memory<M: Memory + Clone>(
     explorer: &Explorer<'_>,
     memory: M,
     focus: &[Loc],
     active: &mut Active,
     strict_subsumption: bool,
-) -> Result<(), Broken> {
+) -> Result<Option<bool>, Broken> {
     let (program, possible) = (explorer.program, &explorer.possible);
     let trivial = || Symmetries::trivial(program);
     let none = Reductions::NONE;
@@ -470,6 +453,7 @@ fn check_memory<M: Memory + Clone>(
     let mut plain = Product::new(program, possible, trivial(), memory.clone(), local, &[]);
     plain.may_not_fit = true; // a window leaves no room for numbers outside
     let reduced = explorer.product(memory.clone(), focus);
+    let mut objects = None;
     if !explorer.has_windows() || reduced.lowers(&explorer.counters) {
         let options = search::Options {
             stop: search::Stop::AtEnd,
@@ -483,6 +467,10 @@ fn check_memory<M: Memory + Clone>(
         let believed = !report.findings.iter().any(unclear)
             && (reduced.wrapped().is_empty() || !reduced.lowers_counters());
         active.note("unclear", !believed);
+        if believed && report.exhausted {
+            let mut found = report.findings.iter();
+            objects = Some(found.any(|f| matches!(f.finding, Finding::Violation { .. })));
+        }
         if believed {
             check_normal_form(&reduced, &plain, active)?;
         }
@@ -494,7 +482,7 @@ fn check_memory<M: Memory + Clone>(
             check_subsumption(&plain, active)?;
         }
     }
-    Ok(())
+    Ok(objects)
 }
 
 /// The diagrams of `program` with every memory, for one plan of those there are; says what was active.
@@ -532,11 +520,19 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
             Rc20::new(program, &explorer.possible, robustness, Track::Critical, focus)
         };
         let all: Vec<Loc> = (0..program.locations.len()).map(Loc::from).collect();
+        let (mut objects, mut objects_to_first) = (false, false);
         for loc in &all {
             let memory = rc20(&[*loc], Robustness::Plain);
             if memory.watches(*loc) {
-                check_memory(&explorer, memory, &[*loc], &mut active, true)?;
+                let here = check_memory(&explorer, memory, &[*loc], &mut active, true)?;
+                objects |= here == Some(true);
+                // What is not known may be the case.
+                let is_first = explorer.symmetries.is_first_of_orbit(*loc);
+                objects_to_first |= here != Some(false) && is_first;
             }
+        }
+        if objects && !objects_to_first {
+            return Err("symmetry: only locations that are not watched are violated".into());
         }
         let memory = rc20(&all, Robustness::Observational);
         // A tainted load leaves its tag empty, so cores may differ in what no longer matters.
@@ -554,7 +550,7 @@ fn aimed_programs() {
     };
     let count = number("FENCEPOST_DIAGRAM_PROGRAMS", 2_000);
     let first = number("FENCEPOST_FIRST_SEED", 0);
-    let (next, counts) = (AtomicU64::new(first), Counts::default());
+    let (next, counts) = (AtomicU64::new(first), Mutex::new(HashMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -566,18 +562,24 @@ fn aimed_programs() {
                     let text = aimed::program(seed);
                     let program = lang::parse("aimed", &text).expect("a good program").program;
                     match check_program(&program, seed) {
-                        Ok(active) => active.0.into_iter().for_each(|what| counts.add(what)),
+                        Ok(active) => {
+                            let mut counts = counts.lock().expect("nobody panics while counting");
+                            for what in active.0 {
+                                *counts.entry(what).or_insert(0) += 1;
+                            }
+                        }
                         Err(broken) => panic!("seed {seed}: {broken}\n{text}"),
                     }
                 }
             });
         }
     });
-    println!("{:?} of {count} programs", counts.0.lock().expect("all are done"));
+    let counts = counts.into_inner().expect("all are done");
+    println!("{counts:?} of {count} programs");
     for reduction in
         ["symmetry", "counters", "windows", "tallies", "local", "choice", "por", "subsume"]
     {
-        let active = counts.of(reduction);
+        let active = counts.get(reduction).copied().unwrap_or(0);
         assert!(10 * active >= count, "{reduction} was active in {active} of {count} programs");
     }
 }

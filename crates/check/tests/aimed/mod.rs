@@ -27,6 +27,7 @@ struct Shape {
     counts: bool,
     epochs: bool,
     tallies: bool,
+    turns: bool,
     na: bool,
     /// The highest value that a guard lets pass.
     guard: usize,
@@ -43,6 +44,7 @@ pub fn program(seed: u64) -> String {
         counts: !random.one_in(4),
         epochs: random.one_in(3),
         tallies: !random.one_in(3),
+        turns: random.one_in(3),
         na: random.one_in(8),
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
@@ -61,6 +63,10 @@ pub fn program(seed: u64) -> String {
         text += &format!("atomic c = {base}, d = {};\n", base + usize::from(random.one_in(4)));
         let off = if random.one_in(2) { 0 } else { base };
         text += &format!("atomic e[{threads}] = {off};\n");
+    }
+    if shape.turns {
+        // Whose turn it is at first tells threads apart that are otherwise equal.
+        text += &format!("atomic turn = {};\n", random.below(threads));
     }
     if shape.na {
         text += "na p;\n";
@@ -162,6 +168,12 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
     }
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
+    if shape.turns && random.one_in(3) {
+        return match random.one_in(2) {
+            true => format!("{indent}wait(turn, {}, {rm});\n", scope.own),
+            false => format!("{indent}turn.store({}, {wm});\n", scope.other),
+        };
+    }
     let line = match random.below(if depth == 0 { 15 } else { 22 }) {
         0..=2 => format!("{}.store({}, {wm});", place(random, shape, scope), value(random, scope)),
         3..=5 => format!("{reg} = {}.load({rm});", place(random, shape, scope)),

@@ -123,11 +123,12 @@ unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int {
     type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
     let real = below!(c"pthread_rwlock_rdlock", Lock);
     let attempt = below!(c"pthread_rwlock_tryrdlock", Lock);
-    // SAFETY: the caller's promise.
     sync::take(
         lock as usize,
         Role::Lock,
+        // SAFETY: the caller's promise.
         || unsafe { real(lock) },
+        // SAFETY: the caller's promise.
         || unsafe { attempt(lock) },
         true,
     )
