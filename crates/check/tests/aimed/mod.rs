@@ -28,6 +28,8 @@ struct Shape {
     epochs: bool,
     tallies: bool,
     turns: bool,
+    /// Does `e[0]` hold what the clock showed, to be compared with later?
+    publishes: bool,
     na: bool,
     /// The highest value that a guard lets pass.
     guard: usize,
@@ -45,6 +47,7 @@ pub fn program(seed: u64) -> String {
         epochs: random.one_in(3),
         tallies: !random.one_in(3),
         turns: random.one_in(3),
+        publishes: random.one_in(4),
         na: random.one_in(8),
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
@@ -269,6 +272,20 @@ fn counting(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
     let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
     let by = 1 + usize::from(random.one_in(4));
     let fence = if random.one_in(4) { " fence(seq_cst);" } else { "" };
+    if shape.publishes && random.one_in(2) {
+        let advance = format!(
+            "u = {clock}.load({rm}); assume(u < 5); {clock}.store(u + 1, {wm}); u = {clock}.load({rm});"
+        );
+        let publish = format!("exchange(e[0], u, {rm}, {wm});");
+        return match random.below(3) {
+            0 => format!("{advance} {publish} {advance}\n  {advance} {publish} y.store(1, {wm});"),
+            1 => format!("{advance} {publish}"),
+            _ => format!(
+                "u = e[0].load({rm}); wait(y, 1, {rm}); v = CAS(e[0], u, u, {rm}, {wm});\n  \
+                 u = e[0].load({rm}); assert(v == u);"
+            ),
+        };
+    }
     if shape.tallies && !random.one_in(3) {
         return format!("if (n < 2) {{ n = n + 1; u = FADD({at}, {by}, {rm}, {wm});{fence} }}");
     }
