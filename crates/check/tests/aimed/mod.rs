@@ -172,10 +172,16 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
     if shape.turns && random.one_in(3) {
-        return match random.one_in(2) {
-            true => format!("{indent}wait(turn, {}, {rm});\n", scope.own),
-            false => format!("{indent}turn.store({}, {wm});\n", scope.other),
+        let Scope { own, other, .. } = scope;
+        let line = match random.below(3) {
+            0 => format!("wait(turn, {own}, {rm});"),
+            1 if shape.length >= shape.threads => format!(
+                "a[{own}].store(1, {wm}); wait(turn, {own}, {rm}); r = a[{other}].load({rm}); \
+                 turn.store({other}, {wm});"
+            ),
+            _ => format!("turn.store({other}, {wm});"),
         };
+        return format!("{indent}{line}\n");
     }
     let line = match random.below(if depth == 0 { 15 } else { 22 }) {
         0..=2 => format!("{}.store({}, {wm});", place(random, shape, scope), value(random, scope)),
