@@ -15,6 +15,8 @@
 //!
 //! Programs are the corpus and those of `tests/aimed`, aimed at the premises. Each reduction has to be
 //! active in a tenth of the programs; `FENCEPOST_DIAGRAM_PROGRAMS` asks for more of them.
+//!
+//! The diagrams are in one file because they share what enumerates worlds and compares them.
 
 #[path = "../../tests/aimed/mod.rs"]
 mod aimed;
