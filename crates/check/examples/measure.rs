@@ -1,5 +1,7 @@
 //! Checks programs and prints what it cost: `measure MODEL REDUCTIONS JOBS FILE…`, where MODEL is
 //! sc, rc20, ra, rc20-o or ra-o (observational).
+
+extern crate fencepost_check as check;
 use check::{Model, Settings};
 use std::io::Write;
 

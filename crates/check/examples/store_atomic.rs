@@ -5,6 +5,8 @@
 //! Options: `--method auto|locality|singularity`, `--reduce none`, `--jobs N`, `--limit-time SECONDS`,
 //! `--limit-memory MIB`, `--witness`; `--fix` places fences instead of checking. Exit codes: 0 holds, 1 violated, 2 bad input, 3 undecided.
 
+extern crate fencepost_check as check;
+
 use check::fix::fences::{Aim, Weights, insert, place};
 use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check};
 use std::process::ExitCode;
@@ -123,7 +125,7 @@ fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
         proof.map_or("refused", |outcome| outcome.verdict.name()),
     );
     if show {
-        let origins: Vec<model::Origin> = placement.sites.iter().map(|site| site.origin).collect();
+        let origins: Vec<ir::Origin> = placement.sites.iter().map(|site| site.origin).collect();
         if let Some(text) = lang::trencher::insert_fences(source, &origins) {
             println!("{text}");
         }
@@ -159,10 +161,10 @@ fn one(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
         outcome.cost.peak_bytes,
         source.program.threads.len(),
         source.program.steps().count(),
-        source.program.steps().filter(|(_, _, s)| s.instr != model::Instr::Halt).count(),
+        source.program.steps().filter(|(_, _, s)| s.instr != ir::Instr::Halt).count(),
     );
     if let (true, Verdict::Violated(witness)) = (show, &outcome.verdict) {
-        let place = |tid: model::Tid, pc: model::Pc| {
+        let place = |tid: ir::Tid, pc: ir::Pc| {
             let step = source.program.step(tid, pc);
             let (line, _) = source.line_column(source.span(step.origin).start);
             let text = source.snippet(source.span(step.origin));

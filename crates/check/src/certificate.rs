@@ -1,7 +1,7 @@
 //! From a monitor's objection to an execution that the judge accepts.
 //!
 //! A search ends in a *borderline state*: an SC run after which one access may go wrong. Here the
-//! run is replayed on execution graphs (`model::graph`, which shares no code with the monitors), the
+//! run is replayed on execution graphs (`graph`, which shares no code with the monitors), the
 //! access is added so that it does go wrong, reading from or placed right after a stale write, and
 //! the resulting graph is judged by the declarative definitions. Nothing that the judge does not
 //! accept is ever called a violation.
@@ -15,9 +15,9 @@
 use crate::replay::RunStep;
 use crate::verdict::{Certificate, Problem, Why};
 use budget::Budget;
-use model::graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
-use model::memory::rc20::Robustness;
-use model::{FenceMode, Instr, Loc, Pc, Program, Tid};
+use graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
+use ir::{FenceMode, Instr, Loc, Pc, Program, Tid};
+use memory::rc20::Robustness;
 use std::collections::HashMap;
 
 /// How many loads of a run may have read something stale without the program noticing.

@@ -9,8 +9,8 @@
 use crate::reduce::Reductions;
 use crate::settings::{DoubleCheck, Settings};
 use crate::verdict::{Outcome, Verdict};
-use model::Program;
-use model::memory::rc20::columns::Track;
+use ir::Program;
+use memory::rc20::columns::Track;
 use search::Limits;
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ pub mod certificate;
 pub mod double_check;
 pub mod explore;
 pub mod fix;
+pub mod outcomes;
 mod plan;
 pub mod product;
 pub mod reduce;
@@ -27,7 +28,7 @@ use search::Progress;
 
 /// Checks `program` as `settings` say. `observe` is told now and then how far it has come.
 pub fn check(
-    program: &model::Program,
+    program: &ir::Program,
     settings: &Settings,
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Outcome {

@@ -1,7 +1,7 @@
 //! Plans: what a check makes of a program's counters.
 //!
 //! The boldest plan comes first. It does not tell numbers far behind a clock apart, and if only
-//! tallies keep the numbers finite it does not keep the tallies either ([`model::analysis::tally`]).
+//! tallies keep the numbers finite it does not keep the tallies either ([`analysis::tally`]).
 //! That is exact as long as nothing depends on what is not told apart; where something does, or
 //! where a program without its tallies is not all right, the next plan is tried. The last one makes
 //! counters smaller at most, and does without that, too, if need be.
@@ -9,20 +9,20 @@
 use crate::explore::Task;
 use crate::settings::{Model, Settings};
 use crate::verdict::{Outcome, Verdict};
-use model::analysis::counters::{self, Counters, Window};
-use model::analysis::loaded::Loaded;
-use model::analysis::tally;
-use model::analysis::values::PossibleValues;
-use model::memory::rc20::columns::Track;
-use model::{Expr, Pc, Place, Program, Tid};
+use analysis::counters::{self, Counters, Window};
+use analysis::loaded::Loaded;
+use analysis::tally;
+use analysis::values::PossibleValues;
+use ir::{Expr, Pc, Place, Program, Tid};
+use memory::rc20::columns::Track;
 use search::Progress;
 use std::borrow::Cow;
 use std::time::Instant;
 
 /// How far behind a clock numbers are no longer told apart, if that is clear.
-const BEHIND: [model::Value; 3] = [1, 2, 8];
+const BEHIND: [ir::Value; 3] = [1, 2, 8];
 /// How far ahead of a clock numbers may be, where every single one counts.
-const AHEAD: model::Value = 2;
+const AHEAD: ir::Value = 2;
 
 /// What is done so few times in all is less than what could be done without counting.
 const FEW_TIMES: u64 = 2;

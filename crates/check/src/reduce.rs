@@ -6,9 +6,9 @@
 //! |---|---|---|
 //! | `local`, `choice`, `dead` | states in the middle of private steps, behind choices, with registers that nobody reads | `product::follow`, `product::retire` |
 //! | `por` | orders of steps that commute | `product::persistent` |
-//! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`model::analysis::symmetry`], `product::orbit` |
-//! | `subsume` | states whose monitors remember less than those of another | [`Memory::monitor_bits`](model::memory::Memory::monitor_bits), [`model::memory::rc20`] |
-//! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`model::analysis::counters`], [`model::analysis::tally`] |
+//! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`analysis::symmetry`], `product::orbit` |
+//! | `subsume` | states whose monitors remember less than those of another | [`Memory::monitor_bits`](memory::Memory::monitor_bits), [`memory::rc20`] |
+//! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`analysis::counters`], [`analysis::tally`] |
 //!
 //! How they are combined is said once, in `product::normal_form`. `product::diagrams` tests each claim
 //! at every state of random programs; `tests/agreement.rs` compares verdicts; [`crate::double_check`]

@@ -6,9 +6,9 @@
 //! the next state of the path.
 
 use crate::product::{Finding, Follow, Product, Scratch, World};
-use model::memory::Memory;
-use model::thread::Action;
-use model::{Pc, Tid, Value};
+use ir::thread::Action;
+use ir::{Pc, Tid, Value};
+use memory::Memory;
 use search::Model;
 
 /// One step of a run.

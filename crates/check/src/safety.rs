@@ -5,7 +5,7 @@ use crate::plan::{Observe, Plan};
 use crate::product::Finding;
 use crate::settings::{Extent, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Witness};
-use model::memory::sc::Sc;
+use memory::sc::Sc;
 
 /// Checks that no assertion of the plan's program fails in any interleaving; no answer if what
 /// happens is unclear.

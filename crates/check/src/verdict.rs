@@ -1,9 +1,9 @@
 //! What an analysis answers.
 
 use crate::replay::RunStep;
-use model::graph::axioms::Cycle;
-use model::graph::{EventId, ExecutionGraph};
-use model::{Fault, Pc, Tid};
+use graph::axioms::Cycle;
+use graph::{EventId, ExecutionGraph};
+use ir::{Fault, Pc, Tid};
 use search::Limit;
 use std::fmt;
 use std::time::Duration;
@@ -153,7 +153,7 @@ pub struct Witness {
     pub certificate: Option<Certificate>,
 }
 
-/// An execution graph that refutes a property, accepted by `model::graph`'s judge.
+/// An execution graph that refutes a property, accepted by `graph`'s judge.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     /// The execution: the run, with the troublesome access gone wrong.

@@ -2,11 +2,13 @@
 //!
 //! `FENCEPOST_AIMED_PROGRAMS` asks for more programs, `FENCEPOST_FIRST_SEED` for others.
 
+extern crate fencepost_check as check;
+
 mod aimed;
 mod said;
 
 use check::{DoubleCheck, Extent, Model, Reductions, Settings};
-use model::memory::rc20::columns::Track;
+use memory::rc20::columns::Track;
 use said::said;
 use search::Limits;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

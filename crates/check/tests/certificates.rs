@@ -1,10 +1,12 @@
 //! Where there is no certificate: a disagreement with the judge and a search that was not carried to its
 //! end are two things. Catches calling the second a bug, and the first an effort.
 
+extern crate fencepost_check as check;
+
 use budget::Budget;
 use check::certificate::{Certified, certify};
 use check::{Model, Problem, Settings, Why};
-use model::memory::rc20::Robustness;
+use memory::rc20::Robustness;
 use std::time::Duration;
 
 /// What certifying a stale last load says, in a thread alone, where no load is ever stale.
@@ -17,7 +19,7 @@ fn missing(loads: usize, robustness: Robustness, budget: Budget) -> Option<Why> 
     let outcome = check::check(&source.program, &settings, &|_, _| {});
     let run = &outcome.answers[0].1.witness().expect("the assertion fails").run;
     let is_load = |step: &check::replay::RunStep| {
-        matches!(source.program.step(step.tid, step.pc).instr, model::Instr::Load { .. })
+        matches!(source.program.step(step.tid, step.pc).instr, ir::Instr::Load { .. })
     };
     let last = run.iter().rposition(is_load).expect("a load");
     let place = (run[last].tid, run[last].pc);

@@ -1,13 +1,15 @@
-//! The packed monitors (c) against the two oracles of `model::graph`: (a) the definitions on all
+//! The packed monitors (c) against the two oracles of `graph`: (a) the definitions on all
 //! RC20-consistent graphs and (b) the monitors on explicit graphs.
 //!
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs are tried; every program is a function of its
 //! seed and its family, and a failure prints both.
 
+extern crate fencepost_check as check;
+
 use check::{Model, Property, Settings, Verdict, Why};
-use model::Program;
-use model::graph::{self, Limits, monitor};
-use model::random::{self, Allow, Config};
+use graph::{self, Limits, monitor};
+use ir::Program;
+use ir::random::{self, Allow, Config};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Kinds of random programs without loops; each catches what the others seldom produce.
@@ -116,7 +118,7 @@ fn packed_monitors_agree_with_graphs() {
                         if let Err(error) = compare(&program) {
                             panic!(
                                 "seed {seed}, family {family}, model {model}: {error}\n{}",
-                                model::print::program(&program)
+                                ir::print::program(&program)
                             );
                         }
                     }

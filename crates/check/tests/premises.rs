@@ -1,6 +1,8 @@
 //! A premise of symmetry that `corpus/premises` cannot show: the program that breaks it cannot be
 //! printed and read back, because a constant index that is out of range is refused in the source.
 
+extern crate fencepost_check as check;
+
 use check::{DoubleCheck, Model, Settings, Verdict, Why};
 
 /// Equal threads over an array that is too short for the second: `a[1]` is out of range, `a[0]` is not,

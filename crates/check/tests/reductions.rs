@@ -1,13 +1,15 @@
 //! No reduction, order of exploration or number of cores changes a verdict.
 
+extern crate fencepost_check as check;
+
 mod said;
 
+use analysis::counters::{self, Found};
+use analysis::values::PossibleValues;
 use check::{DoubleCheck, Extent, Model, Settings};
-use model::Program;
-use model::analysis::counters::{self, Found};
-use model::analysis::values::PossibleValues;
-use model::memory::rc20::columns::Track;
-use model::random::{self, Allow, Config};
+use ir::Program;
+use ir::random::{self, Allow, Config};
+use memory::rc20::columns::Track;
 use said::said;
 use search::{Limits, Order};
 use std::path::{Path, PathBuf};
@@ -110,7 +112,7 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> Comp
                 *expected,
                 "{name}: {} observational={observational}, {variant}\n{}",
                 model.name(),
-                model::print::program(program)
+                ir::print::program(program)
             );
         }
     }
@@ -153,7 +155,7 @@ fn symmetric_programs() {
         let mut program = random::program(seed, &config);
         let Some(thread) = program.threads.pop() else { continue };
         for replica in 0..3 {
-            program.threads.push(model::Thread { replica: Some(replica), ..thread.clone() });
+            program.threads.push(ir::Thread { replica: Some(replica), ..thread.clone() });
         }
         compared.add(compare(&program, &format!("three equal threads, seed {seed}"), &variants));
     }
@@ -365,7 +367,7 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Is it an instruction that only store-atomic machines know?
-fn is_only_for_buffers(instr: &model::Instr) -> bool {
-    use model::Instr::{BusLock, BusUnlock, LightFence};
+fn is_only_for_buffers(instr: &ir::Instr) -> bool {
+    use ir::Instr::{BusLock, BusUnlock, LightFence};
     matches!(instr, BusLock | BusUnlock | LightFence(_))
 }

@@ -1,11 +1,13 @@
 //! Refinement: inclusion against explicit determinisation on random automata, and the verdicts of the
 //! corpus.
 
+extern crate fencepost_check as check;
+
 use check::refinement::inclusion::{Automaton, Outcome, SILENT, StepSink, Symbol, compare};
 use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
+use ir::random::Generator;
 use lang::library::{Pair, Project, parse};
-use model::memory::prc11::view::Finding;
-use model::random::Generator;
+use memory::prc11::view::Finding;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::Path;
 

@@ -5,12 +5,14 @@
 //! reduction. More than in the ordinary run: `REFINE_CLIENTS=2000 cargo test --release -p fencepost-check --test
 //! refinement_clients`.
 
+extern crate fencepost_check as check;
+
 use check::refinement::{Settings, Verdict, refines};
+use ir::Value;
+use ir::random::Generator;
 use lang::library::{Linked, Project, parse};
-use model::Value;
-use model::memory::prc11::Status;
-use model::memory::prc11::view::{Machine, Options};
-use model::random::Generator;
+use memory::prc11::Status;
+use memory::prc11::view::{Machine, Options};
 use std::collections::{BTreeSet, HashSet};
 
 /// A method of a specification with a lock, and one of a library that makes do with a relaxed update.

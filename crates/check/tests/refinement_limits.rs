@@ -1,6 +1,8 @@
 //! What is not said by refinement alone: libraries against themselves, methods that cannot return, and limits that
 //! are no answers.
 
+extern crate fencepost_check as check;
+
 use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
 use lang::library::{Pair, parse};
 use std::path::Path;

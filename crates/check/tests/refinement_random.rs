@@ -5,9 +5,11 @@
 //! More pairs than in the ordinary run: `REFINE_AIMED=5000 cargo test --release -p fencepost-check --test
 //! refinement_random`. A failure prints the seed and the files.
 
+extern crate fencepost_check as check;
+
 use check::refinement::{Answer, Settings, Verdict, refines};
+use ir::random::Generator;
 use lang::library::{Pair, parse};
-use model::random::Generator;
 use std::time::{Duration, Instant};
 
 /// One statement of a method, or a few that belong together. `r` is a register that may be returned.

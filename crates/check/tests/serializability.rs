@@ -5,6 +5,8 @@
 //! graph, in what it forgets, in the bundling of the machine's moves, in reductions, and in the use of
 //! Theorem 2. `FENCEPOST_ORACLE_PROGRAMS` sets how many programs.
 
+extern crate fencepost_check as check;
+
 #[path = "../../serial/tests/oracle/mod.rs"]
 mod oracle;
 
@@ -12,9 +14,9 @@ use check::robustness::store_atomic::{Machine, compile};
 use check::serializability::{
     Answer, By, Refusal, Settings, Verdict, check, explore, marks::Mistake,
 };
-use model::memory::store_buffer::{self, Entry, Move, Seen, State};
-use model::random::{Allow, Config, program};
-use model::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};
+use ir::random::{Allow, Config, program};
+use ir::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};
+use memory::store_buffer::{self, Entry, Move, Seen, State};
 use oracle::{Ask, Ev, Kind, by_graph};
 use serial::execution::Question;
 
@@ -283,7 +285,7 @@ fn searches_agree_with_all_executions() {
             continue;
         };
         judged += 1;
-        let text = || format!("seed {seed}\n{}", model::print::program(&one));
+        let text = || format!("seed {seed}\n{}", ir::print::program(&one));
         for (k, question) in Question::ALL.into_iter().enumerate() {
             let answer = explore(&one, question, &settings).expect("a good program");
             assert_eq!(yes(&answer), expected[k], "{question:?}, {}", text());

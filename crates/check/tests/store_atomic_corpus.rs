@@ -1,5 +1,7 @@
 //! Every program of the corpus that says what it expects of a store-atomic machine.
 
+extern crate fencepost_check as check;
+
 use check::robustness::store_atomic::model::AttackSearch;
 use check::robustness::store_atomic::{
     Machine, Method, Refusal, Settings, Verdict, Why, check, compile,

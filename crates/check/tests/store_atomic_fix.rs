@@ -1,9 +1,11 @@
 //! Fences: enough, none too many, and as few as possible.
 
+extern crate fencepost_check as check;
+
 use check::fix::fences::{Aim, Site, Weights, insert, place, sites};
 use check::robustness::store_atomic::{Machine, Settings, check, trf};
-use model::random::{Allow, Config, program};
-use model::{Origin, Program};
+use ir::random::{Allow, Config, program};
+use ir::{Origin, Program};
 
 /// Gives each step an origin of its own, as a front-end does.
 fn with_origins(mut program: Program) -> Program {
@@ -72,7 +74,7 @@ fn placements_are_minimum_irreducible_and_enough() {
         let settings = Settings::default();
         let placement = place(&one, &aims, Weights::default(), &settings, &|_| {})
             .unwrap_or_else(|why| panic!("seed {seed}: {why}"));
-        let text = model::print::program(&one);
+        let text = ir::print::program(&one);
         assert!(placement.minimum);
         assert!(is_robust(&insert(&one, &placement.sites), machines), "seed {seed}\n{text}");
         for k in 0..placement.sites.len() {

@@ -5,15 +5,17 @@
 //! implemented, in partial-order reduction, in pruning and in packing. `FENCEPOST_ORACLE_PROGRAMS`
 //! sets how many programs per machine.
 
+extern crate fencepost_check as check;
+
 mod unequal;
 
 use check::robustness::store_atomic::{
     Machine, Method, Settings, Verdict, Why, check, compile, trf,
 };
-use model::memory::store_buffer::trace::Trace;
-use model::memory::store_buffer::{self, Move, Seen, State, StoreId};
-use model::random::{Allow, Config, program};
-use model::{Instr, Program, Tid};
+use ir::random::{Allow, Config, program};
+use ir::{Instr, Program, Tid};
+use memory::store_buffer::trace::Trace;
+use memory::store_buffer::{self, Move, Seen, State, StoreId};
 use std::collections::HashSet;
 use unequal::make_uneven;
 
@@ -144,7 +146,7 @@ fn with_blocks(program: &mut Program, seed: u64) {
                 // lock; first; second; unlock, with the first two moved behind.
                 let at = thread.code.len();
                 let step =
-                    |instr, next: usize| model::Step { instr, next: model::Pc::from(next), origin };
+                    |instr, next: usize| ir::Step { instr, next: ir::Pc::from(next), origin };
                 let first = thread.code[pc].instr.clone();
                 let second = thread.code[next].instr.clone();
                 let after = thread.code[next].next.index();
@@ -203,7 +205,7 @@ fn agree(machine: Machine, blocks: bool) {
                     continue;
                 }
                 Verdict::Undecided(why) => {
-                    panic!("seed {seed}, {machine}: {why}\n{}", model::print::program(&one))
+                    panic!("seed {seed}, {machine}: {why}\n{}", ir::print::program(&one))
                 }
             };
             assert_eq!(
@@ -211,7 +213,7 @@ fn agree(machine: Machine, blocks: bool) {
                 cyclic,
                 "seed {seed}, {machine}, {}, reduce {reduce}: the machine says {cyclic}\n{}",
                 outcome.method.name(),
-                model::print::program(&one),
+                ir::print::program(&one),
             );
         }
     }

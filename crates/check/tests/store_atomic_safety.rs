@@ -5,15 +5,17 @@
 //! is made up, and a mistake in the theorem that connects the two searches.
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs per machine.
 
+extern crate fencepost_check as check;
+
 mod unequal;
 
+use check::outcomes::{Limits, outcomes};
 use check::robustness::store_atomic::safety::{Checked, Question, Robustness, check};
 use check::robustness::store_atomic::trf::Freedom;
 use check::robustness::store_atomic::{Machine, Settings, Verdict};
 use check::{Property, Reductions};
-use model::graph::{Outcome, Status};
-use model::memory::store_buffer::outcomes::{Limits, outcomes};
-use model::random::{Allow, Config, program};
+use graph::{Outcome, Status};
+use ir::random::{Allow, Config, program};
 use unequal::{as_store_buffering, make_uneven, with_observer};
 
 fn count() -> u64 {
@@ -110,7 +112,7 @@ fn agree(machine: Machine) {
                 !checked.interleavings.faults.is_empty() || !checked.only_on_machine.is_empty();
             let context = || {
                 let robust = robust(&checked);
-                let text = model::print::program(&one);
+                let text = ir::print::program(&one);
                 format!(
                     "seed {seed}, {machine}, {question:?}, {reductions}: robust {robust:?}, \
                      assertions {}, fault {found_fault}\n{text}",

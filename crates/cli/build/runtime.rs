@@ -85,7 +85,7 @@ fn build(workspace: &Path, out: &Path) -> PathBuf {
         .args(["--profile", "runtime", "--crate-type", "staticlib", "--target-dir"])
         .arg(&target);
     run(&mut cargo);
-    target.join("runtime/librt.a")
+    target.join("runtime/libfencepost_rt.a")
 }
 
 fn exports(library: &Path) -> Vec<String> {

@@ -5,7 +5,7 @@ use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::{self, Machine, Method};
 use check::{DoubleCheck, Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
-use model::memory::rc20::columns::Track;
+use memory::rc20::columns::Track;
 use search::{Limits, Order};
 use std::path::PathBuf;
 use std::time::Duration;

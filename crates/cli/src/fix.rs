@@ -12,8 +12,8 @@ use check::fix::fences::{Aim, NoPlacement, Placement, Weights, insert, place};
 use check::robustness::store_atomic::safety::{self, Question, Robustness};
 use check::robustness::store_atomic::trf::Freedom;
 use check::robustness::store_atomic::{Settings, Verdict, Why};
+use ir::Origin;
 use lang::Source;
-use model::Origin;
 use report::escape::visible;
 use serde_json::json;
 use std::io::{self, Write};
@@ -149,7 +149,7 @@ impl Job<'_> {
         });
         match self.verify(&in_place) {
             Err(Unproved::Not) => {
-                let anew = model::print::program(&insert(&source.program, &placement.sites));
+                let anew = ir::print::program(&insert(&source.program, &placement.sites));
                 self.verify(&anew).map(|()| anew)
             }
             verified => verified.map(|()| in_place),

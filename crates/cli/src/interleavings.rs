@@ -5,10 +5,10 @@
 //! ([`ThreadState`]), so the final states of the two can be compared.
 
 use budget::{Budget, Spent};
-use model::graph::outcome::{FinalState, ThreadEnd};
-use model::graph::run::{Next, Status, ThreadState};
-use model::graph::{EventId, Execution};
-use model::{Pc, Program, Tid, Value};
+use graph::outcome::{FinalState, ThreadEnd};
+use graph::run::{Next, Status, ThreadState};
+use graph::{EventId, Execution};
+use ir::{Pc, Program, Tid, Value};
 use std::collections::HashSet;
 
 /// How far to go.
@@ -129,7 +129,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::graph::{self, outcomes};
+    use graph::{self, outcomes};
     use std::path::Path;
 
     /// States and graphs are two definitions of SC; they agree on what they can both decide.

@@ -5,7 +5,7 @@
 
 use check::Task;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::Program;
+use ir::Program;
 use report::escape::visible;
 use report::text::amount;
 use search::Progress;

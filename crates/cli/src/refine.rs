@@ -9,7 +9,7 @@ use crate::terminal;
 use ::check::refinement::{Settings, Statistics, Verdict, refines};
 use budget::Budget;
 use lang::library::{GENERATED, Pair, Project};
-use model::memory::prc11::view::Finding;
+use memory::prc11::view::Finding;
 use report::refinement::{Question, Refinement};
 use report::timeline;
 use std::io::{self, IsTerminal, Write};

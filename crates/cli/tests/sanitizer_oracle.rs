@@ -7,8 +7,8 @@
 //! lines tell whose a finding is. `FENCEPOST_ORACLE_C_PROGRAMS` sets how many programs are tried; a
 //! failure prints the seed and the program in both languages.
 
-use model::random::{self, Allow, Config};
-use model::{Expr, FenceMode, Instr, LocationKind, Program, ReadMode, Tid, Update, WriteMode};
+use ir::random::{self, Allow, Config};
+use ir::{Expr, FenceMode, Instr, LocationKind, Program, ReadMode, Tid, Update, WriteMode};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -51,12 +51,11 @@ fn operand(expression: &Expr) -> Option<String> {
 }
 
 fn statement(program: &Program, number: usize, instr: &Instr) -> Option<String> {
-    let at = |place: &model::Place| {
+    let at = |place: &ir::Place| {
         let location = &program.locations[place.base.index()];
         place.index.is_none().then(|| format!("{}_{number}", location.name))
     };
-    let kept =
-        |dst: &Option<model::Reg>| dst.map_or(String::new(), |r| format!("r{} = ", r.index()));
+    let kept = |dst: &Option<ir::Reg>| dst.map_or(String::new(), |r| format!("r{} = ", r.index()));
     Some(match instr {
         Instr::Load { dst, place, mode: ReadMode::Na } => {
             format!("r{} = {};", dst.index(), at(place)?)
@@ -152,7 +151,7 @@ fn judge(folder: &Path, programs: &mut [Case]) {
     command.current_dir(folder).args(["check", "--model", "rc20", "--json"]);
     for case in programs.iter() {
         let name = format!("{}.fp", case.seed);
-        std::fs::write(folder.join(&name), model::print::program(&case.program)).expect("a file");
+        std::fs::write(folder.join(&name), ir::print::program(&case.program)).expect("a file");
         command.arg(name);
     }
     let output = command.output().expect("fencepost runs");
@@ -245,7 +244,7 @@ fn compare(seeds: &mut impl Iterator<Item = u64>) -> (usize, usize, usize) {
             };
             if let Some(problem) = problem {
                 let Case { seed, program, c, expected } = case;
-                let program = model::print::program(program);
+                let program = ir::print::program(program);
                 panic!(
                     "seed {seed}: {problem}: expected {expected:?}, found {found:?}\n{program}\n{c}"
                 );

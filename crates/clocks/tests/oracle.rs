@@ -1,16 +1,18 @@
 //! The clocks against definitions, on random programs without loops: all interleavings of a program
-//! are run, each with an analysis, and what the analyses say is compared with `model::graph`, which
+//! are run, each with an analysis, and what the analyses say is compared with `graph`, which
 //! keeps whole execution graphs and shares no code with the clocks.
 //!
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs are tried; a failure prints the seed, the family
 //! and the program.
 
+extern crate fencepost_clocks as clocks;
+
 use clocks::access::{Done, Intent};
 use clocks::shadow::{Cell, Epoch, Me, Sets};
 use clocks::{Analysis, Order};
-use model::graph::{self, Execution, Label, Limits, Next, axioms, monitor};
-use model::random::{self, Allow, Config};
-use model::{Expr, FenceMode, Instr, Notes, Program, ReadMode, Tid, Value, WriteMode};
+use graph::{self, Execution, Label, Limits, Next, axioms, monitor};
+use ir::random::{self, Allow, Config};
+use ir::{Expr, FenceMode, Instr, Notes, Program, ReadMode, Tid, Value, WriteMode};
 
 /// Kinds of random programs; each catches what the others seldom produce.
 fn families() -> Vec<(&'static str, Config)> {
@@ -178,7 +180,7 @@ fn perform(run: &mut Run, tid: Tid, label: Label, hidden: bool, sets: &Sets) {
             analysis.exchange(t);
             continue;
         }
-        let location = |loc: model::Loc| loc.0 + 1;
+        let location = |loc: ir::Loc| loc.0 + 1;
         let clock = analysis.vector(t);
         let me = Me { epoch: Epoch::new(t, clock.get(t as usize)), clock };
         match label {
@@ -265,7 +267,7 @@ fn all_interleavings_together_know_what_graphs_know() {
                 predicted += u64::from(union.predicted_race && !union.race);
             }
             Err(error) => {
-                panic!("seed {seed}, {family}: {error}\n{}", model::print::program(&program))
+                panic!("seed {seed}, {family}: {error}\n{}", ir::print::program(&program))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Recordings that no runtime wrote: whatever the bytes are, they are replayed or refused.
 
+extern crate fencepost_clocks as clocks;
+
 use clocks::access::{Done, Intent};
 use clocks::replay::Replay;
 use clocks::trace::{Event, MAGIC, Reader};

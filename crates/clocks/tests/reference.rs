@@ -7,6 +7,8 @@
 //!
 //! `FENCEPOST_REFERENCE_RUNS` sets how many runs are made; a failure prints the seed and the step.
 
+extern crate fencepost_clocks as clocks;
+
 use clocks::access::{Done, Intent};
 use clocks::shadow::{Cell, Epoch, Me, Sets};
 use clocks::{Analysis, Loc, Object, Order, Tid};

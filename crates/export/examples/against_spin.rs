@@ -4,10 +4,12 @@
 //! * `against_spin check REDUCTIONS JOBS FILE` checks its assertions under sequential consistency
 //!   and prints the verdict and what it cost, as `key value` lines.
 
+extern crate fencepost_export as export;
+
 use check::{Model, Property, Settings, Verdict};
 use std::process::ExitCode;
 
-fn read(file: &str) -> Result<model::Program, String> {
+fn read(file: &str) -> Result<ir::Program, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     lang::parse(file, &text).map(|source| source.program).map_err(|diagnostics| {
         let all: Vec<String> =

@@ -5,9 +5,9 @@
 //! a Promela process and nothing else is, so without reductions Spin counts the same states.
 //!
 //! ```
-//! use model::expr::Domain;
-//! use model::{Instr, Location, LocationKind, Origin, Pc, Place, Loc, Program, Step, Thread};
-//! use model::{Expr, WriteMode};
+//! use ir::expr::Domain;
+//! use ir::{Instr, Location, LocationKind, Origin, Pc, Place, Loc, Program, Step, Thread};
+//! use ir::{Expr, WriteMode};
 //!
 //! let x = Location { name: "x".into(), element: None, initial: 0, kind: LocationKind::Atomic };
 //! let store = Instr::Store {
@@ -47,9 +47,9 @@ pub enum ExportError {
         /// The operator that may overflow.
         operator: &'static str,
         /// The smallest value of the program.
-        min: model::Value,
+        min: ir::Value,
         /// The largest value of the program.
-        max: model::Value,
+        max: ir::Value,
     },
     /// An index ranges over locations that were not declared as one array.
     #[error("thread {thread} indexes {len} locations from `{base}` on, which are not one array")]

@@ -1,5 +1,7 @@
 //! What programs look like in Promela. Catches changes of the text that nobody meant.
 
+extern crate fencepost_export as export;
+
 use insta::assert_snapshot;
 
 fn exported(text: &str) -> String {

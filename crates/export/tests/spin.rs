@@ -7,10 +7,12 @@
 //! `FENCEPOST_SPIN_PROGRAMS=200 cargo test -p fencepost-export --test spin` tries 200 programs
 //! instead of 20. Without Spin or gcc the tests only say so.
 
+extern crate fencepost_export as export;
+
 use check::{Cost, Model, Property, Reductions, Settings, Verdict};
-use model::random::{Allow, Config};
-use model::{Domain, Expr, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program, Step};
-use model::{ReadMode, Reg, Thread, WriteMode};
+use ir::random::{Allow, Config};
+use ir::{Domain, Expr, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program, Step};
+use ir::{ReadMode, Reg, Thread, WriteMode};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +98,7 @@ fn agree(name: &str, program: &Program) -> Option<Answer> {
     let reduced = fencepost(program, Reductions::ALL)?;
     let promela = export::promela(program).expect("nothing that Promela lacks");
     let told = spin(&promela);
-    let printed = model::print::program(program);
+    let printed = ir::print::program(program);
     assert_eq!(plain, told, "{name}: Fencepost and Spin\n{printed}\n{promela}");
     let fails = |answer| answer == Answer::Fails;
     assert_eq!(fails(reduced), fails(told), "{name}: with reductions\n{printed}\n{promela}");
@@ -112,7 +114,7 @@ fn random(seed: u64) -> Program {
         allow: Allow::EVERYTHING,
         ..Config::default()
     };
-    model::random::program(seed, &config)
+    ir::random::program(seed, &config)
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn the_bus() {
         return;
     }
     let place = || Place::location(Loc(0));
-    let increment = || Expr::binary(model::expr::Binary::Add, Expr::Reg(Reg(0)), Expr::Const(1));
+    let increment = || Expr::binary(ir::expr::Binary::Add, Expr::Reg(Reg(0)), Expr::Const(1));
     let thread = |name: &str, locked: bool| {
         let load = Instr::Load { dst: Reg(0), place: place(), mode: ReadMode::Rlx };
         let value = increment().expect("not deep");

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p fencepost-lang --example parse -- FILE…`
 
+extern crate fencepost_lang as lang;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
             eprintln!("{}", diagnostic.render(&path, &text, false));
         }
         match program {
-            Some(program) => println!("// {path}\n{}", model::print::program(&program)),
+            Some(program) => println!("// {path}\n{}", ir::print::program(&program)),
             None => failed = true,
         }
     }

@@ -1,7 +1,7 @@
 //! Fences put into a text.
 
 use crate::source::Source;
-use model::Origin;
+use ir::Origin;
 
 /// The text of `source` with `fence(seq_cst);` in front of each of the statements that `origins` name.
 ///

@@ -4,7 +4,7 @@
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use model::expr::Binary;
+use ir::expr::Binary;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! The Fencepost language: text in, [`model::Program`] out, with a span for every instruction.
+//! The Fencepost language: text in, [`ir::Program`] out, with a span for every instruction.
 //!
 //! ```
 //! let source = fencepost_lang::parse(
@@ -14,7 +14,7 @@
 //!
 //! Text goes through four stations, each a module: `lexer` (tokens), `parser` (a syntax tree,
 //! `syntax`), `lower` (names resolved, control flow turned into a graph) and
-//! [`model::canonical`] (skips and dead code removed). What is wrong on the way becomes a
+//! [`ir::canonical`] (skips and dead code removed). What is wrong on the way becomes a
 //! [`Diagnostic`]; nothing a file contains makes this crate panic.
 
 pub mod codes;

@@ -28,8 +28,8 @@ use crate::lexer;
 use crate::lower;
 use crate::parser;
 use crate::source::Span;
-use model::Value;
-use model::memory::prc11::{Space, System};
+use ir::Value;
+use memory::prc11::{Space, System};
 
 /// What the client that a policy stands for is called among the files.
 pub const GENERATED: &str = "most general client";
@@ -86,7 +86,7 @@ pub struct Pair {
 pub struct Linked {
     /// The program and its spaces.
     pub system: System,
-    /// Where its instructions came from, by [`model::Origin`], in [`Project::text`].
+    /// Where its instructions came from, by [`ir::Origin`], in [`Project::text`].
     pub spans: Vec<Span>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::lower::Lowered;
-use model::{Origin, Program, Value};
+use ir::{Origin, Program, Value};
 use std::sync::Arc;
 
 /// A range of bytes of a text.

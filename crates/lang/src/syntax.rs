@@ -4,8 +4,8 @@
 //! in postfix order, flat, so that none is too deep or too long to walk.
 
 use crate::source::Span;
-use model::expr::{Binary, Unary};
-use model::{FenceMode, LocationKind, ReadMode, WriteMode};
+use ir::expr::{Binary, Unary};
+use ir::{FenceMode, LocationKind, ReadMode, WriteMode};
 
 /// A whole text.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@
 //! choice, and a `check` that fails is a transition that cannot be taken.
 //!
 //! Two stations, each a module: `read` (tokens to automata, every token with its place) and
-//! `lower` (automata to a [`model::Program`]: the size of the memory and the range of values are
+//! `lower` (automata to a [`ir::Program`]: the size of the memory and the range of values are
 //! found here). [`insert_fences`] goes the other way: it edits the text.
 
 mod insert;

@@ -3,7 +3,7 @@
 
 use fencepost_lang::{Severity, Source, parse, parse_bytes};
 use insta::assert_snapshot;
-use model::{Instr, Pc, ReadMode, WriteMode};
+use ir::{Instr, Pc, ReadMode, WriteMode};
 
 fn good(text: &str) -> Source {
     parse("test.fp", text).unwrap_or_else(|diagnostics| {
@@ -17,7 +17,7 @@ fn good(text: &str) -> Source {
 fn lowered(text: &str) -> String {
     let source = good(text);
     assert_eq!(source.warnings, [], "warnings have tests of their own");
-    model::print::program(&source.program)
+    ir::print::program(&source.program)
 }
 
 /// The body of a thread with locals `r`, `s` and locations `x`, `y`, `a[3]`, `n`, `l`.

@@ -8,7 +8,7 @@ fn survive(text: &str) -> Vec<Diagnostic> {
     let found = match parse("test.fp", text) {
         Ok(source) => {
             let program = &source.program;
-            model::print::program(program);
+            ir::print::program(program);
             for (_, _, step) in program.steps() {
                 let span = source.span(step.origin);
                 source.snippet(span);
@@ -16,7 +16,7 @@ fn survive(text: &str) -> Vec<Diagnostic> {
                 assert!(step.successors().all(|pc| pc.index() < MAX_BYTES));
             }
             for thread in &program.threads {
-                let inside = |pc: model::Pc| pc.index() < thread.code.len();
+                let inside = |pc: ir::Pc| pc.index() < thread.code.len();
                 assert!(thread.code.iter().all(|s| inside(s.next) && s.successors().all(inside)));
             }
             source.warnings

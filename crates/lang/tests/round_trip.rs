@@ -1,10 +1,10 @@
 //! What is printed reads back as the same program.
 
 use fencepost_lang::parse;
-use model::print::{self, printable};
-use model::random::{self, Allow, Config};
-use model::{Domain, Expr, Instr, Loc, Origin, Pc, Place, Program, Reg, Step, Thread};
-use model::{Location, LocationKind, WriteMode};
+use ir::print::{self, printable};
+use ir::random::{self, Allow, Config};
+use ir::{Domain, Expr, Instr, Loc, Origin, Pc, Place, Program, Reg, Step, Thread};
+use ir::{Location, LocationKind, WriteMode};
 use proptest::prelude::*;
 
 /// Prints, reads back, compares.

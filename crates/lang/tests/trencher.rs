@@ -1,7 +1,7 @@
 //! Trencher's format: what is read, what is refused, and with which words.
 
 use fencepost_lang::trencher::{insert_fences, parse};
-use model::{Instr, Pc};
+use ir::{Instr, Pc};
 
 fn errors(text: &str) -> String {
     match parse("t.txt", text) {

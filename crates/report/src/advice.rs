@@ -12,10 +12,10 @@ use crate::finding::Kind;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use check::Certificate;
+use graph::axioms::is_rc20_consistent;
+use graph::{EdgeKind, EventId, ExecutionGraph, Label};
+use ir::{Program, ReadMode, WriteMode};
 use lang::Source;
-use model::graph::axioms::is_rc20_consistent;
-use model::graph::{EdgeKind, EventId, ExecutionGraph, Label};
-use model::{Program, ReadMode, WriteMode};
 use serde::Serialize;
 
 /// One thing that can be done.

@@ -6,9 +6,9 @@ use crate::seq_cst::{self, SHOWN_PLACES};
 use crate::sheet::Unchecked;
 use crate::text::Ink;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Why, Witness};
+use ir::{Instr, LocationKind, Pc, Program, Tid};
 use lang::source::Span;
 use lang::{Diagnostic, Source};
-use model::{Instr, LocationKind, Pc, Program, Tid};
 use serde::Serialize;
 use std::collections::HashSet;
 

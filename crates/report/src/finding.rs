@@ -7,9 +7,9 @@ use crate::proof::{Event, EventKind, Proof};
 use crate::run::{Assigned, Replay, Start, Step, stale_values};
 use check::certificate::graphs;
 use check::{Model, Problem, Property, Witness};
+use graph::EventId;
+use ir::{Program, Tid};
 use lang::{Diagnostic, Source, Span};
-use model::graph::EventId;
-use model::{Program, Tid};
 use serde::Serialize;
 
 /// One thing that is wrong.
@@ -104,7 +104,7 @@ impl Finding {
             .named_locals(witness.tid)
             .into_iter()
             .zip(0..)
-            .filter(|(_, index)| used.contains(model::Reg(*index)))
+            .filter(|(_, index)| used.contains(ir::Reg(*index)))
             .map(|(local, _)| local)
             .collect();
         let observational = property == Some(Property::ObservationalRobustness);

@@ -12,8 +12,8 @@ use crate::finding::{Finding, Kind};
 use crate::place::Place;
 use crate::run::{Beginner, Start, Step};
 use crate::sheet::{Reply, Sheet};
+use ir::Tid;
 use lang::Span;
-use model::Tid;
 use std::collections::BTreeMap;
 
 /// No run showed a violation of robustness.

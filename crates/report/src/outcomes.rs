@@ -6,10 +6,10 @@ use crate::seq_cst;
 use crate::sheet::Notice;
 use crate::text::{Ink, Look, amount};
 use check::Model;
+use graph::outcome::{FinalState, ThreadEnd};
+use graph::run::Status;
+use ir::{Program, Tid, Value};
 use lang::{Diagnostic, Source};
-use model::graph::outcome::{FinalState, ThreadEnd};
-use model::graph::run::Status;
-use model::{Program, Tid, Value};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -275,7 +275,7 @@ impl Row {
 
 fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
     let Seen { state, under_sc, cpp_may_forbid } = seen;
-    let held = |(location, value): (&model::Location, &Value)| Held {
+    let held = |(location, value): (&ir::Location, &Value)| Held {
         location: location.display_name(),
         value: *value,
     };

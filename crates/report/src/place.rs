@@ -1,7 +1,7 @@
 //! Places in a source text.
 
+use ir::{Pc, Program, Tid};
 use lang::{Source, Span};
-use model::{Pc, Program, Tid};
 use serde::Serialize;
 
 /// A statement of the source: where it is and what it says.

@@ -8,10 +8,10 @@
 use crate::place::Place;
 use crate::seq_cst;
 use check::Certificate;
+use graph::{self, EventId, ExecutionGraph, Label, Relation, axioms};
+use ir::{FenceMode, Loc, Program, Tid, Value};
 use lang::Source;
-use model::graph::{self, EventId, ExecutionGraph, Label, Relation, axioms};
-use model::memory::store_buffer::trace::Edge;
-use model::{FenceMode, Loc, Program, Tid, Value};
+use memory::store_buffer::trace::Edge;
 use serde::Serialize;
 use std::fmt;
 

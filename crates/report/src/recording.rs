@@ -16,8 +16,8 @@ use ::serial::choose::Report;
 use ::serial::event::{self, Names, Thread};
 use ::serial::execution::Question;
 use ::serial::witness::{self, Access, Unit, Violation};
+use ir::Tid;
 use lang::Span;
-use model::Tid;
 
 /// More events than this are not stepped through.
 const MOST_STEPS: usize = 300;

@@ -6,11 +6,11 @@
 use crate::codes;
 use crate::sheet::Sheet;
 use check::refinement::{Answer, Difference, Event, Settings, Statistics, Stuck, Verdict};
+use ir::{Instr, Pc, Tid, Value};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
-use model::memory::prc11::view::Finding;
-use model::memory::prc11::{Label, Space};
-use model::{Instr, Pc, Tid, Value};
+use memory::prc11::view::Finding;
+use memory::prc11::{Label, Space};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -303,7 +303,7 @@ impl Refinement<'_> {
                 place_in(linked, tid, pc).map_or(String::new(), |span| self.project.line(span));
             format!("{line} (thread {})", program.threads[tid.index()].display_name())
         };
-        let location = |loc: model::Loc| program.locations[loc.index()].display_name();
+        let location = |loc: ir::Loc| program.locations[loc.index()].display_name();
         match *finding {
             Finding::Race { tid, pc, loc } => {
                 (format!("a race on `{}`", location(loc)), at(tid, pc))

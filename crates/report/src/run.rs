@@ -5,11 +5,11 @@
 
 use crate::place::Place;
 use check::replay::RunStep;
+use graph::ExecutionGraph;
+use graph::monitor::Awareness;
+use ir::thread::Action;
+use ir::{Instr, Loc, Mark, Notes, Program, Reg, Tid, Update, Value};
 use lang::Source;
-use model::graph::ExecutionGraph;
-use model::graph::monitor::Awareness;
-use model::thread::Action;
-use model::{Instr, Loc, Mark, Notes, Program, Reg, Tid, Update, Value};
 use serde::Serialize;
 
 /// One step of a run.

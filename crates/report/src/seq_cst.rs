@@ -9,9 +9,9 @@
 
 use crate::codes;
 use check::Model;
+use graph::ExecutionGraph;
+use ir::{FenceMode, Instr, Program, ReadMode, WriteMode};
 use lang::{Diagnostic, Source};
-use model::graph::ExecutionGraph;
-use model::{FenceMode, Instr, Program, ReadMode, WriteMode};
 
 /// How many places of one kind are pointed out one by one.
 pub(crate) const SHOWN_PLACES: usize = 4;

@@ -19,9 +19,9 @@ use check::robustness::store_atomic::safety::{Checked, Robustness};
 use check::robustness::store_atomic::trf::{Freedom, Race};
 use check::robustness::store_atomic::{Faulty, Machine, Verdict, Why, Witness};
 use check::{Model, Property};
+use ir::{Loc, Pc, Program, Tid, Value};
 use lang::{Diagnostic, Source};
-use model::memory::store_buffer::trace::Trace;
-use model::{Loc, Pc, Program, Tid, Value};
+use memory::store_buffer::trace::Trace;
 
 /// The sheet of the answers about `source` on `machine`.
 pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> Sheet {
@@ -375,11 +375,7 @@ fn proof(source: &Source, witness: &Witness) -> Proof {
     }
 }
 
-fn own_event(
-    tid: Tid,
-    id: usize,
-    node: &model::memory::store_buffer::trace::Node,
-) -> Option<usize> {
+fn own_event(tid: Tid, id: usize, node: &memory::store_buffer::trace::Node) -> Option<usize> {
     (node.tid == tid).then_some(id)
 }
 

@@ -16,11 +16,11 @@ use crate::run::{Beginner, Start, Step, action_name};
 use crate::sheet::{Notice, Part, Reply, Sheet};
 use check::Cost;
 use check::refinement::{self, Verdict};
+use ir::{Instr, Tid};
 use lang::library::File;
 use lang::{Diagnostic, Span};
-use model::memory::prc11::view::Finding as Wrong;
-use model::memory::prc11::{Label, Space};
-use model::{Instr, Tid};
+use memory::prc11::view::Finding as Wrong;
+use memory::prc11::{Label, Space};
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@
 //! that the model at hand does not know would be a guess, so such programs are refused.
 
 use check::Model;
+use ir::{Instr, ReadMode, WriteMode};
 use lang::{Diagnostic, Source, codes};
-use model::{Instr, ReadMode, WriteMode};
 
 /// Who gives a program its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

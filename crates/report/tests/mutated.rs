@@ -7,15 +7,17 @@
 //! `FENCEPOST_MUTATED_INPUTS` sets how many inputs are tried; a failure prints the smallest input for
 //! each place that panicked.
 
+extern crate fencepost_report as report;
+
 use budget::Budget;
 use check::fix::fences::{Aim, Weights, place};
+use check::outcomes;
 use check::robustness::store_atomic::safety::{self, Question};
 use check::robustness::store_atomic::{self, Machine, Method};
 use check::{Extent, Model, Reductions, serializability};
+use ir::random::Generator;
 use lang::Source;
-use model::memory::rc20::columns::Track;
-use model::memory::store_buffer::outcomes;
-use model::random::Generator;
+use memory::rc20::columns::Track;
 use report::{
     By, FileReport, Sheet, html, json, junit, sarif, store_atomic as machines, text, unsupported,
 };
@@ -210,7 +212,7 @@ fn faces(sheet: Sheet) {
 fn ask(source: &Source, random: &mut Generator) {
     let mut source = source.clone();
     if random.below(4) == 0 {
-        source.program.domain.edge = model::Edge::Fault;
+        source.program.domain.edge = ir::Edge::Fault;
     }
     let source = &source;
     let settings = settings(random);

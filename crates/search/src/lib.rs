@@ -9,7 +9,7 @@
 //! When a limit stops the search, the [`Report`] says which.
 //!
 //! ```
-//! use search::{explore, Model, Options, Sink};
+//! use fencepost_search::{explore, Model, Options, Sink};
 //!
 //! /// Two threads increment a counter non-atomically: load to a register, store register + 1.
 //! struct LostUpdate;

@@ -3,6 +3,8 @@
 //! What these would catch: states lost or seen twice, depths counted wrong, paths that do not lead where they say,
 //! searches that stop too early or go on, limits that are not kept, and models that break the rules.
 
+extern crate fencepost_search as search;
+
 use search::{Budget, Limit, Limits, Model, Options, Order, Report, Sink, Stop, explore};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

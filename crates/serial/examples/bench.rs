@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p fencepost-serial --example bench [-- quick]`
 
+extern crate fencepost_serial as serial;
+
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::io::{BufReader, Read, Write};

@@ -8,6 +8,8 @@
 //!
 //! Exit code 0: TSO-serializable; 1: not; 2: bad input or usage.
 
+extern crate fencepost_serial as serial;
+
 use std::io::{BufReader, Write};
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@
 //! * [`random`]: valid recordings to try all this on.
 //!
 //! ```
-//! use serial::choose::{Reading, judge};
+//! use fencepost_serial::choose::{Reading, judge};
 //!
 //! let lost_update = "\
 //! T1 begin

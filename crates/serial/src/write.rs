@@ -6,7 +6,7 @@
 //! without `#` or a leading `@`; anything else would not read back, and is refused.
 //!
 //! ```
-//! use serial::write::Recorder;
+//! use fencepost_serial::write::Recorder;
 //!
 //! let mut out = Vec::new();
 //! let mut recorder = Recorder::new(&mut out);

@@ -1,5 +1,7 @@
 //! What is said about recordings that are not recordings: line number, text, reason.
 
+extern crate fencepost_serial as serial;
+
 use serial::choose::{Reading, judge};
 
 fn complaint(input: &[u8], reading: Reading) -> String {

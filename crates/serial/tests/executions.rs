@@ -1,5 +1,7 @@
 //! The execution monitors against the definitions.
 
+extern crate fencepost_serial as serial;
+
 mod oracle;
 
 use oracle::{Ask, by_graph, by_permutation, cases, events, show};

@@ -3,6 +3,8 @@
 //!
 //! `FENCEPOST_MUTATED_INPUTS` says how many are tried; each is a function of its number.
 
+extern crate fencepost_serial as serial;
+
 use budget::Budget;
 use serial::choose::{Reading, judge_within};
 use serial::random::{Shape, Style};

@@ -1,5 +1,7 @@
 //! The examples of the paper, with the verdicts of the paper, and how they are reported.
 
+extern crate fencepost_serial as serial;
+
 use serial::choose::{Monitor, Reading, Report, judge};
 use serial::execution::Question;
 use serial::{random, read, report, write};

@@ -1,5 +1,7 @@
 //! Theorem 5 as printed, and as it holds.
 
+extern crate fencepost_serial as serial;
+
 mod oracle;
 
 use oracle::{Ask, Valid, cases, events, parse, show, trace_by_insertion, trace_by_orientation};

@@ -1,5 +1,7 @@
 //! Theorems 2 and 3 and Proposition 2 of the paper, on random executions and traces.
 
+extern crate fencepost_serial as serial;
+
 mod oracle;
 
 use oracle::{Ask, by_graph, cases, events, forget_commits, sc_execution, show};

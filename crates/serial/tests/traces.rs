@@ -1,5 +1,7 @@
 //! The trace monitor against every placement of the commits.
 
+extern crate fencepost_serial as serial;
+
 mod oracle;
 
 use oracle::{Ask, cases, events, show, trace_by_insertion};

@@ -16,7 +16,7 @@ use crate::robustness::store_atomic::{
     Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
 };
 use crate::verdict::Cost;
-use ::model::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use ::ir::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
 use budget::Budget;
 use search::{Options, Progress, Stop};
 use std::collections::HashMap;

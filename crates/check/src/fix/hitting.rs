@@ -155,7 +155,7 @@ impl Solver<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::random::Generator;
+    use ir::random::Generator;
 
     /// Every subset, tried in turn.
     fn brute_force(sets: &[Vec<usize>], weights: &[u64]) -> u64 {

@@ -3,7 +3,7 @@
 //! # Statement
 //!
 //! Let s be a state and r the state in which the numbers of each class of counters
-//! ([`model::analysis::counters`]) are smaller by one amount k ≥ 0, and with a [`Window`] those that are
+//! ([`analysis::counters`]) are smaller by one amount k ≥ 0, and with a [`Window`] those that are
 //! at or below its floor, `clock - behind`, are the floor. Then r can do what s can, and finds what s
 //! finds. Without guards such as `assume(b < 200)` it can do nothing else.
 //!
@@ -14,7 +14,7 @@
 //! 1. The program does nothing with numbers of the class but copy them, add and subtract constants,
 //!    and compare them with each other, with constants below the class's base, and in guards. This is
 //!    how classes are found.
-//! 2. No sum wraps around: not at the upper end, by [`model::analysis::bounds`]; at the lower end the
+//! 2. No sum wraps around: not at the upper end, by [`analysis::bounds`]; at the lower end the
 //!    search notices ([`Product::wrapped`]) and is not believed.
 //! 3. With a window, nothing depends on how small a vague number really is. [`Product::depends_on_vague`]
 //!    looks at every step: copying a vague number is harmless, comparing it with a larger number or a
@@ -40,11 +40,11 @@
 //!    counts only if its run can be replayed without lowering ([`crate::replay`]).
 
 use super::{Product, World};
-use model::analysis::counters::{Counters, Lowering, Window, is_upper_guard};
-use model::expr::{Binary, Op};
-use model::memory::Memory;
-use model::thread::Action;
-use model::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Update, Value};
+use analysis::counters::{Counters, Lowering, Window, is_upper_guard};
+use ir::expr::{Binary, Op};
+use ir::thread::Action;
+use ir::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Update, Value};
+use memory::Memory;
 
 /// Where it has to be watched what is done with numbers of a class.
 #[derive(Clone, Debug)]

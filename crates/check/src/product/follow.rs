@@ -14,9 +14,9 @@
 //! 1. A private step reads and writes nothing but registers, program counter and part of the memory of
 //!    its thread (`is_private`, which asks the memory for its fence location).
 //! 2. Whether the memory objects to the arrival of a thread at an access is changed by steps of other
-//!    threads only from yes to no ([`model::memory::rc20`]: another thread's write takes the location out
+//!    threads only from yes to no ([`memory::rc20`]: another thread's write takes the location out
 //!    of T).
-//! 3. Live registers are those that some path reads before writing ([`model::analysis::liveness`]).
+//! 3. Live registers are those that some path reads before writing ([`analysis::liveness`]).
 //!
 //! # Proof
 //!
@@ -33,9 +33,9 @@
 //! 4. A dead register is written before it is read on every path, so its value changes nothing.
 
 use super::{Finding, Pending, Product, Scratch, World};
-use model::memory::Memory;
-use model::thread::Action;
-use model::{Instr, Pc, Reg, Tid, Value};
+use ir::thread::Action;
+use ir::{Instr, Pc, Reg, Tid, Value};
+use memory::Memory;
 use search::Sink;
 
 /// Local steps taken in one go. A thread that has not come to an access by then rests where it is,

@@ -17,9 +17,9 @@
 //! * *dead registers* are zeroed, so that states differing only in them become one, and what
 //!   concerns only threads that never move again is forgotten;
 //! * *symmetry*: of states that differ by an automorphism of the program, one is kept
-//!   ([`model::analysis::symmetry`]);
+//!   ([`analysis::symmetry`]);
 //! * *counters*: of states in which all counters differ by the same amount, the one with the
-//!   smallest is kept ([`model::analysis::counters`]). It can do what the others can, and perhaps
+//!   smallest is kept ([`analysis::counters`]). It can do what the others can, and perhaps
 //!   more: a finding counts only if its run can be replayed. Numbers far behind a clock are not told
 //!   apart (`counters` in this module says why).
 
@@ -36,17 +36,17 @@ mod retire;
 pub(crate) use follow::Follow;
 
 use crate::reduce::Reductions;
+use analysis::access::{Future, futures, next_accesses};
+use analysis::counters::{Counters, Lowering};
+use analysis::liveness::live_registers;
+use analysis::symmetry::Symmetries;
+use analysis::values::PossibleValues;
 use counters::Watch;
 use follow::Searching;
-use model::analysis::access::{Future, futures, next_accesses};
-use model::analysis::counters::{Counters, Lowering};
-use model::analysis::liveness::live_registers;
-use model::analysis::symmetry::Symmetries;
-use model::analysis::values::PossibleValues;
-use model::bits::width_for;
-use model::memory::{Effect, Memory, is_private_fence};
-use model::thread::{self, Action};
-use model::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use ir::bits::width_for;
+use ir::thread::{self, Action};
+use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use memory::{Effect, Memory, is_private_fence};
 use orbit::Orbit;
 use pack::{Layout, ThreadLayout};
 use retire::End;

@@ -24,7 +24,7 @@
 //!    and c picks by how much to lower from all counters of the state. So o and c must commute. They
 //!    do if the automorphism maps each class of counters, with its clock, base, constants and window,
 //!    to one such class, and renames no counter; `Counters::fixed_by` checks that for every
-//!    automorphism that is used ([`model::analysis::symmetry`], premise 5).
+//!    automorphism that is used ([`analysis::symmetry`], premise 5).
 //! 4. d and r commute with o because liveness, and whether a thread has ended, are facts about the
 //!    code, which the automorphism maps to itself. They come before c because c looks at live
 //!    registers only.
@@ -37,7 +37,7 @@
 
 use super::counters::TooLarge;
 use super::{Product, Scratch};
-use model::memory::Memory;
+use memory::Memory;
 
 impl<M: Memory> Product<'_, M> {
     /// The packed representative of `scratch.next`.

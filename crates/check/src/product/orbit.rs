@@ -1,15 +1,15 @@
 //! Symmetry: the representative of a state's orbit.
 //!
-//! Statement, premises and proof are in [`model::analysis::symmetry`]: of states that are images of each
+//! Statement, premises and proof are in [`analysis::symmetry`]: of states that are images of each
 //! other under automorphisms of the program, a search may keep any one. Which one is chosen here matters
 //! for how much is saved, not for what is found: threads that can be exchanged are put in ascending
 //! order of a key that does not change when they are; of the images that this leaves, the smallest
 //! stands for all.
 
 use super::{Product, Scratch, World};
-use model::analysis::symmetry::{Automorphism, Symmetries};
-use model::memory::Memory;
-use model::{Pc, Program, Reg, Tid};
+use analysis::symmetry::{Automorphism, Symmetries};
+use ir::{Pc, Program, Reg, Tid};
+use memory::Memory;
 
 /// How a thread looks to the first thread it can be exchanged with.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Packing a state into bytes: threads, the memory, and last the monitors.
 
 use super::{Product, World};
-use model::bits::{BitReader, BitWriter, fits, overwrite};
-use model::memory::Memory;
-use model::{Pc, Tid, Value};
+use ir::bits::{BitReader, BitWriter, fits, overwrite};
+use ir::{Pc, Tid, Value};
+use memory::Memory;
 
 /// How wide the packed fields are.
 #[derive(Clone, Debug)]

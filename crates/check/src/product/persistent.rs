@@ -10,12 +10,12 @@
 //!
 //! # Premises
 //!
-//! 1. What a thread may ever do from a program counter on is known: [`futures`](model::analysis::access)
+//! 1. What a thread may ever do from a program counter on is known: [`futures`](analysis::access)
 //!    collects the locations of every instruction that control can reach, computed indices standing
 //!    for the whole array.
 //! 2. Accesses of different threads that do not conflict commute in the memory, monitors included, and
 //!    neither changes whether the memory objects to the other. For SC this is plain. For RC20's monitors
-//!    see [`model::memory::rc20`]: the state is a function of the execution graph, which does not
+//!    see [`memory::rc20`]: the state is a function of the execution graph, which does not
 //!    know the order of such accesses. Fences that update access the memory's fence location.
 //! 3. No thread can keep others from moving: programs with blocks that others may not interrupt
 //!    (`uses_bus`) are not reduced.
@@ -41,9 +41,9 @@
 //! `diagrams` tests commutation, now and after steps of other threads, wherever P is not everybody.
 
 use super::{Pending, Product, Scratch, threads};
-use model::Tid;
-use model::memory::Memory;
-use model::thread::Action;
+use ir::Tid;
+use ir::thread::Action;
+use memory::Memory;
 
 impl<M: Memory> Product<'_, M> {
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the

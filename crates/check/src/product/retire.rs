@@ -23,10 +23,10 @@
 //! 3. The awaited value is compared with the location's only, and stays smaller.
 
 use super::{Product, World};
-use model::analysis::counters::Counters;
-use model::analysis::loaded::only;
-use model::memory::Memory;
-use model::{Expr, Instr, Loc, Program, Reg, Tid};
+use analysis::counters::Counters;
+use analysis::loaded::only;
+use ir::{Expr, Instr, Loc, Program, Reg, Tid};
+use memory::Memory;
 
 /// Why a thread may never leave an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,9 @@
 
 use super::histories::Histories;
 use super::inclusion::{SILENT, StepSink};
-use model::Tid;
-use model::memory::prc11::view::{Finding, Reads, State, Step};
-use model::memory::prc11::{Label, Space};
+use ir::Tid;
+use memory::prc11::view::{Finding, Reads, State, Step};
+use memory::prc11::{Label, Space};
 
 impl Histories {
     /// Hands over a step that the history shows at once, or never.
@@ -140,8 +140,8 @@ struct Arrived {
 #[derive(PartialEq, Eq)]
 struct Deed {
     label: Option<Label>,
-    at: Option<(Tid, model::Pc)>,
-    read: Option<model::Value>,
+    at: Option<(Tid, ir::Pc)>,
+    read: Option<ir::Value>,
     newer: u8,
     reads: Reads,
 }

@@ -4,9 +4,9 @@ use super::Event;
 use super::Settings;
 use super::early::Ahead;
 use super::inclusion::{Automaton, Run, SILENT, StateSink, StepSink, Symbol, Word};
-use model::Tid;
-use model::memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
-use model::memory::prc11::{Label, Space, System};
+use ir::Tid;
+use memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
+use memory::prc11::{Label, Space, System};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -180,7 +180,7 @@ impl Histories {
 
     /// What the steps of a run were. Only for automata where nothing propagates early.
     pub(super) fn explain(&self, run: &Run) -> Vec<Event> {
-        let store = |at: (Tid, model::Pc)| Event { label: None, at: Some(at), read: None };
+        let store = |at: (Tid, ir::Pc)| Event { label: None, at: Some(at), read: None };
         let mut events: Vec<Event> = self.machine.initial_stores().into_iter().map(store).collect();
         let mut at: &[u8] = &run.start;
         for (word, next) in &run.steps {

@@ -6,7 +6,7 @@
 //! L# (Theorem 7.3): it will see nothing of L that L# could not have shown.
 //!
 //! Histories are calls and returns and the propagation of their markers from thread to thread, under
-//! [`model::memory::prc11`]. They are words of a finite automaton once the number of markers on their
+//! [`memory::prc11`]. They are words of a finite automaton once the number of markers on their
 //! way is bounded, and that is all that is bounded: histories may be of any length. The bound is a
 //! property of the history itself (the markers issued and the propagations so far), so both sides
 //! are cut off at the same histories, and the answer for the bound is exact.
@@ -49,8 +49,8 @@ mod worker;
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
-use model::memory::prc11::view::{Finding, MOST_WRITES};
-use model::memory::prc11::{Label, Space, System};
+use memory::prc11::view::{Finding, MOST_WRITES};
+use memory::prc11::{Label, Space, System};
 use std::sync::Arc;
 pub use total::Stuck;
 
@@ -61,7 +61,7 @@ pub struct Settings {
     pub pending: u8,
     /// Ignore propagation: compare calls and returns only.
     pub history_only: bool,
-    /// Leave out steps that make no difference; see [`model::memory::prc11::view::Options::reduce`].
+    /// Leave out steps that make no difference; see [`memory::prc11::view::Options::reduce`].
     pub reduce: bool,
     /// Let markers propagate on demand, where the specification is such that this is enough.
     pub on_demand: bool,
@@ -71,7 +71,7 @@ pub struct Settings {
     pub literal: bool,
     /// Check that methods can return, where the specification's can; see [`Stuck`].
     pub total: bool,
-    /// How many writes to a location are kept ([`model::memory::prc11::view::Options::writes`]); `None` for as
+    /// How many writes to a location are kept ([`memory::prc11::view::Options::writes`]); `None` for as
     /// many as a thread is likely to miss while its markers are on their way.
     pub writes: Option<u8>,
 }
@@ -111,7 +111,7 @@ pub struct Answer {
     /// How much work it was.
     pub statistics: Statistics,
     /// The steps of the first program, and of the second, whose results wrapped around.
-    pub wrapped: [Vec<(model::Tid, model::Pc)>; 2],
+    pub wrapped: [Vec<(ir::Tid, ir::Pc)>; 2],
 }
 
 /// What was found.
@@ -173,9 +173,9 @@ pub struct Event {
     /// What the history shows of it.
     pub label: Option<Label>,
     /// Whose step it was, and where; `None` if a marker propagated.
-    pub at: Option<(model::Tid, model::Pc)>,
+    pub at: Option<(ir::Tid, ir::Pc)>,
     /// The value read, if it read.
-    pub read: Option<model::Value>,
+    pub read: Option<ir::Value>,
 }
 
 /// Is every history of the first program one of the second, and has the first no race and no

@@ -28,8 +28,8 @@ use super::histories::{Histories, Manner};
 use super::inclusion::{Asking, Automaton, Run, SILENT, Statistics, Word};
 use super::states::States;
 use super::{Event, Limit, Settings, Side};
-use model::Tid;
-use model::memory::prc11::{Status, System};
+use ir::Tid;
+use memory::prc11::{Status, System};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct Stuck {
     /// Whose call it is.
     pub tid: Tid,
     /// Where the thread is.
-    pub pc: model::Pc,
+    pub pc: ir::Pc,
     /// Can it still do something?
     pub status: Status,
     /// How it got there.

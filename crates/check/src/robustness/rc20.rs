@@ -17,8 +17,8 @@ use crate::replay::Run;
 use crate::settings::{Extent, Model, Settings};
 use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
 use budget::Budget;
-use model::memory::rc20::{Rc20, Robustness, Violation};
-use model::{Loc, LocationKind, Program};
+use ir::{Loc, LocationKind, Program};
+use memory::rc20::{Rc20, Robustness, Violation};
 
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;

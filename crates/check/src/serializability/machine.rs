@@ -7,10 +7,10 @@
 
 use super::summary::{Cycle, MOST_RECEIVERS, Summary, put};
 use super::{Action, Event, Place, Question, Refusal, Thread, Var, marks};
-use ::model::analysis::liveness::live_registers;
-use ::model::memory::store_atomic::{Compiled, Machine, compile};
-use ::model::memory::store_buffer::{self, Entry, Move, Seen, State};
-use ::model::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
+use ::analysis::liveness::live_registers;
+use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
+use ::memory::store_atomic::{Compiled, Machine, compile};
+use ::memory::store_buffer::{self, Entry, Move, Seen, State};
 
 /// Something that happens in an execution, and the step of the program that does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! anywhere among jumps. Every step must be inside a transaction on all ways to it or on none; a
 //! transaction must not begin inside another, end outside, or be left open when its thread is done.
 
-use ::model::{Instr, Pc, Program, Thread, Tid};
+use ::ir::{Instr, Pc, Program, Thread, Tid};
 
 /// A mark where it must not be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -31,7 +31,7 @@ pub use marks::Misplaced;
 
 use crate::robustness::store_atomic::{self, Machine};
 use crate::verdict::Cost;
-use ::model::{Instr, Pc, Program, Tid};
+use ::ir::{Instr, Pc, Program, Tid};
 use ::search::{Limit, Limits};
 use machine::{Memory, Product};
 use std::fmt;

@@ -9,8 +9,8 @@ use super::machine::{Happening, Memory, Node, Product, Stepped};
 use super::{Action, Question};
 use crate::robustness::store_atomic::Faulty;
 use crate::verdict::Cost;
-use ::model::memory::store_buffer::Move;
-use ::model::{Fault, Pc, Tid};
+use ::ir::{Fault, Pc, Tid};
+use ::memory::store_buffer::Move;
 use ::search::{Limit, Limits};
 use std::collections::{HashSet, VecDeque};
 

@@ -7,7 +7,7 @@
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
 
-use model::random::Generator;
+use ir::random::Generator;
 
 /// What a thread may name.
 struct Scope {

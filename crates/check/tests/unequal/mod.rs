@@ -4,9 +4,9 @@
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
-use model::expr::Binary;
-use model::random::Generator;
-use model::{
+use ir::expr::Binary;
+use ir::random::Generator;
+use ir::{
     Edge, Expr, FenceMode, Instr, Loc, Location, LocationKind, Pc, Place, Program, ReadMode, Reg,
     Step, Thread, Update, Value, WriteMode,
 };

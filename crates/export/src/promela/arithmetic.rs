@@ -6,8 +6,8 @@
 //! tested before it is evaluated.
 
 use crate::ExportError;
-use model::expr::{Binary, Op, Unary};
-use model::{Domain, Edge, Expr, Value};
+use ir::expr::{Binary, Op, Unary};
+use ir::{Domain, Edge, Expr, Value};
 use std::ops::RangeInclusive;
 
 /// Something that must hold for an expression to have a value.
@@ -210,7 +210,7 @@ fn is_nonzero_number(text: &Text) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Reg, RegSet};
+    use ir::{Reg, RegSet};
 
     fn written(expr: &Expr, domain: Domain) -> (String, Vec<String>) {
         let registers: Vec<String> = (0..RegSet::CAPACITY).map(|k| format!("r{k}")).collect();

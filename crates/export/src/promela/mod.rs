@@ -21,7 +21,7 @@ mod step;
 mod storage;
 
 use crate::ExportError;
-use model::{Instr, Pc, Program, Reg, RegSet, Thread, Tid};
+use ir::{Instr, Pc, Program, Reg, RegSet, Thread, Tid};
 use names::Names;
 use std::collections::HashSet;
 use step::{Steps, Written};

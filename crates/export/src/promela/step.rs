@@ -7,8 +7,8 @@ use super::arithmetic::{Arithmetic, Condition, Text};
 use super::storage::Storage;
 use super::{BUS, SCRATCH};
 use crate::ExportError;
-use model::expr::Binary;
-use model::{Instr, Pc, Place, Program, Reg, RegSet, Step, Tid, Update};
+use ir::expr::Binary;
+use ir::{Instr, Pc, Place, Program, Reg, RegSet, Step, Tid, Update};
 
 /// When a way is open.
 #[derive(Clone, PartialEq, Eq, Debug)]

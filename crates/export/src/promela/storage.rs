@@ -3,7 +3,7 @@
 use super::arithmetic::{Arithmetic, Text};
 use super::names::Names;
 use crate::ExportError;
-use model::{Domain, Loc, Location, Place, Program, Value};
+use ir::{Domain, Loc, Location, Place, Program, Value};
 
 /// The smallest type of Promela for the values of `domain`.
 pub(super) fn type_of(domain: Domain) -> &'static str {

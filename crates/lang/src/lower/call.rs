@@ -10,7 +10,7 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::{self, Name};
-use model::{Expr, FenceMode, Instr, Mark, Place, ReadMode, Reg, RegSet, Update, WriteMode};
+use ir::{Expr, FenceMode, Instr, Mark, Place, ReadMode, Reg, RegSet, Update, WriteMode};
 use std::collections::BTreeMap;
 
 /// The methods that a client can call, by name.

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Expr, Name, TermKind};
-use model::expr::{Binary, Unary};
+use ir::expr::{Binary, Unary};
 
 impl Globals<'_> {
     /// The value of a constant expression; `None` if it has none, which is reported.

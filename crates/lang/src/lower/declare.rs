@@ -6,7 +6,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Declaration, Initial, Name, Unit};
-use model::{Domain, Loc, Location, LocationKind, Value};
+use ir::{Domain, Loc, Location, LocationKind, Value};
 use std::collections::{BTreeMap, HashMap};
 
 const DEFAULT_MAX_VALUE: Value = 255;

@@ -13,8 +13,8 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Expr, Name, Term, TermKind};
-use model::expr::{Binary, Op, Unary};
-use model::{LocationKind, Notes, Update, Value};
+use ir::expr::{Binary, Op, Unary};
+use ir::{LocationKind, Notes, Update, Value};
 
 /// A lowered operand: a known number, not yet reduced, or code.
 enum Operand {
@@ -32,22 +32,22 @@ struct Machine {
 /// An expression before its last reduction.
 enum Whole {
     Exact(i64),
-    Code(model::Expr),
+    Code(ir::Expr),
 }
 
 impl Scope<'_, '_> {
     /// The expression; `None` if something is wrong with it, which is reported.
-    pub(super) fn expr(&self, expr: &Expr, sink: &mut Sink) -> Option<model::Expr> {
+    pub(super) fn expr(&self, expr: &Expr, sink: &mut Sink) -> Option<ir::Expr> {
         match self.whole(&expr.terms, expr.span, sink)? {
-            Whole::Exact(exact) => Some(model::Expr::Const(self.reduce(exact, expr.span, sink))),
+            Whole::Exact(exact) => Some(ir::Expr::Const(self.reduce(exact, expr.span, sink))),
             Whole::Code(code) => Some(code),
         }
     }
 
     /// An expression of which only matters whether it is 0.
-    pub(super) fn condition(&self, expr: &Expr, sink: &mut Sink) -> Option<model::Expr> {
+    pub(super) fn condition(&self, expr: &Expr, sink: &mut Sink) -> Option<ir::Expr> {
         Some(match self.whole(&expr.terms, expr.span, sink)? {
-            Whole::Exact(exact) => model::Expr::Const(Value::from(exact != 0)),
+            Whole::Exact(exact) => ir::Expr::Const(Value::from(exact != 0)),
             Whole::Code(code) => code,
         })
     }
@@ -63,7 +63,7 @@ impl Scope<'_, '_> {
             Whole::Exact(exact) => {
                 let negated = negated != (exact < 0);
                 let magnitude = exact.checked_abs().unwrap_or(i64::MAX);
-                (negated, model::Expr::Const(self.reduce(magnitude, expr.span, sink)))
+                (negated, ir::Expr::Const(self.reduce(magnitude, expr.span, sink)))
             }
             Whole::Code(code) => (negated, code),
         };
@@ -92,7 +92,7 @@ impl Scope<'_, '_> {
                     self.binary(operator, term.span, &mut machine, sink)?;
                 }
             }
-            if machine.stack.len() > model::Expr::MAX_STACK {
+            if machine.stack.len() > ir::Expr::MAX_STACK {
                 sink.push(too_deep(span));
                 return None;
             }
@@ -100,7 +100,7 @@ impl Scope<'_, '_> {
         match machine.stack.pop()? {
             (_, Operand::Exact(exact), _) => Some(Whole::Exact(exact)),
             (_, Operand::Code, _) => {
-                let code = model::Expr::from_postfix(machine.code);
+                let code = ir::Expr::from_postfix(machine.code);
                 if code.is_none() {
                     sink.push(too_deep(span));
                 }
@@ -267,7 +267,7 @@ impl Machine {
 
 fn too_deep(span: Span) -> Diagnostic {
     let message =
-        format!("this expression needs more than {} intermediate results", model::Expr::MAX_STACK);
+        format!("this expression needs more than {} intermediate results", ir::Expr::MAX_STACK);
     Diagnostic::error(codes::LIMIT, message)
         .with_label(span, "nested too deeply to the right")
         .with_help("compute a part of it in a statement of its own")

@@ -13,15 +13,15 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::library::{Linked, Pair};
 use crate::source::Span;
 use crate::syntax::{Client, Component, ComponentKind, Name, Project, Variables};
-use model::memory::prc11::{Space, System};
-use model::{Instr, Loc, Location, LocationKind, Program, canonical};
+use ir::{Instr, Loc, Location, LocationKind, Program, canonical};
+use memory::prc11::{Space, System};
 use std::collections::BTreeMap;
 
 /// What the text means.
 pub(crate) struct Lowered {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) spaces: Vec<String>,
-    pub(crate) max_value: model::Value,
+    pub(crate) max_value: ir::Value,
 }
 
 /// All variables of all components: which space each is in.

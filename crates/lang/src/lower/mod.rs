@@ -20,7 +20,7 @@ use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Name, Unit};
 use declare::{Globals, Replicas};
-use model::{Origin, Program, canonical};
+use ir::{Origin, Program, canonical};
 use std::collections::HashMap;
 
 /// How many threads a program may have, replicas counted.

@@ -5,7 +5,7 @@ use super::unknown;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::syntax::{Name, Place};
-use model::{Expr, LocationKind, Reg};
+use ir::{Expr, LocationKind, Reg};
 
 /// How a place is about to be accessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Scope<'_, '_> {
         place: &Place,
         access: Access,
         sink: &mut Sink,
-    ) -> Option<model::Place> {
+    ) -> Option<ir::Place> {
         let name = place.name;
         let Some(shared) = self.globals.shared.get(name.text) else {
             let mut error = self.not_a_location(name);
@@ -58,7 +58,7 @@ impl Scope<'_, '_> {
             return None;
         }
         match (&place.index, shared.length) {
-            (None, None) => Some(model::Place::location(shared.first)),
+            (None, None) => Some(ir::Place::location(shared.first)),
             (Some(index), Some(len)) => {
                 let index_value = self.expr(index, sink)?;
                 if let Expr::Const(k) = index_value
@@ -74,7 +74,7 @@ impl Scope<'_, '_> {
                     );
                     return None;
                 }
-                Some(model::Place { base: shared.first, len, index: Some(index_value) })
+                Some(ir::Place { base: shared.first, len, index: Some(index_value) })
             }
             (Some(index), None) => {
                 sink.push(

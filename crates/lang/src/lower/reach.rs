@@ -4,7 +4,7 @@ use super::thread::{Laid, LoweredThread};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use model::{Pc, Thread};
+use ir::{Pc, Thread};
 
 /// The statements of a thread and whether any of its replicas reaches them: `if (t == 0) …` is dead
 /// code in some replicas only, which is fine.

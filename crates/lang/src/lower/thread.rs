@@ -1,7 +1,7 @@
 //! Statements to steps.
 //!
 //! Code is laid out in the order of the text, each step followed by the next one; where control
-//! goes elsewhere, a skip leads there. [`model::canonical`] removes the skips.
+//! goes elsewhere, a skip leads there. [`ir::canonical`] removes the skips.
 
 use super::call::{Frame, Methods};
 use super::declare::Globals;
@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{self, Arm, Block, Cas, Name, Rmw, Statement, StatementKind};
-use model::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, WriteMode};
+use ir::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, WriteMode};
 use std::collections::BTreeMap;
 
 /// A thread as laid out, and where its statements are.
@@ -442,7 +442,7 @@ impl<'a> Lowering<'a, '_, '_> {
         Some(Instr::Rmw { dst: None, place, update, read: modes.read, write: modes.write })
     }
 
-    fn cas(&mut self, cas: &Cas<'a>) -> Option<(model::Place, Expr, Expr)> {
+    fn cas(&mut self, cas: &Cas<'a>) -> Option<(ir::Place, Expr, Expr)> {
         let place = self.place(&cas.place, Access::Atomic);
         let expected = self.expr(&cas.expected);
         let desired = self.expr(&cas.desired);
@@ -460,7 +460,7 @@ impl<'a> Lowering<'a, '_, '_> {
         self.scope.condition(expr, self.sink)
     }
 
-    fn place(&mut self, place: &syntax::Place<'a>, access: Access) -> Option<model::Place> {
+    fn place(&mut self, place: &syntax::Place<'a>, access: Access) -> Option<ir::Place> {
         if self.sink.is_full() {
             return None;
         }

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
 use crate::source::Span;
 use crate::syntax::{Expr, Term, TermKind};
-use model::expr::{Binary, Unary};
+use ir::expr::{Binary, Unary};
 
 /// An operator or parenthesis whose right side is still being read.
 enum Pending {

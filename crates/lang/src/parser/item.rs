@@ -7,7 +7,7 @@ use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Block, Constant, Declaration, Hint, Initial, Name, Thread, Unit};
-use model::LocationKind;
+use ir::LocationKind;
 
 const ITEMS: [&str; 8] = ["thread", "fn", "global", "atomic", "na", "const", "max_value", "track"];
 const LATER: [&str; 4] = ["space", "library", "spec", "client"];

@@ -8,7 +8,7 @@ use crate::syntax::{
     Client, Component, ComponentKind, Constant, Method, Name, Policy, Project, StatementKind, Unit,
     Variables,
 };
-use model::LocationKind;
+use ir::LocationKind;
 
 const ITEMS: [&str; 5] = ["library", "spec", "client", "const", "max_value"];
 

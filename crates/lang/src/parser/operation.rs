@@ -7,7 +7,7 @@ use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Cas, Expr, Modes, Name, Place, Rmw, StatementKind};
-use model::{FenceMode, ReadMode, WriteMode};
+use ir::{FenceMode, ReadMode, WriteMode};
 
 const READ: [(&str, ReadMode); 5] = [
     ("rlx", ReadMode::Rlx),

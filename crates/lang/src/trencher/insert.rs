@@ -6,7 +6,7 @@
 use super::read;
 use crate::diagnostic::Sink;
 use crate::source::{Source, Span};
-use model::Origin;
+use ir::Origin;
 use std::collections::HashSet;
 
 /// The text of `source` with an `mfence` before each of the instructions that `origins` name; all

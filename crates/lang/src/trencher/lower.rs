@@ -14,9 +14,9 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::lower::{Lowered, MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
 use crate::source::Span;
-use model::analysis::values::{PossibleValues, Values};
-use model::canonical;
-use model::{
+use analysis::values::{PossibleValues, Values};
+use ir::canonical;
+use ir::{
     Domain, Edge, Expr, FenceMode, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program,
     ReadMode, Reg, RegSet, Step, Thread, Value, WriteMode,
 };

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use model::expr::{Binary, Unary};
+use ir::expr::{Binary, Unary};
 
 /// How deeply an expression may be nested.
 const MAX_DEPTH: usize = 64;

@@ -14,7 +14,7 @@ pub mod svg;
 use crate::finding::Finding;
 use crate::proof::{EdgeKind, Event, EventKind, Proof};
 use crate::run::Step;
-use model::Tid;
+use ir::Tid;
 use std::collections::{HashMap, HashSet};
 
 /// More events than this are not drawn; those that matter are.

@@ -11,7 +11,7 @@
 
 use super::style::{Ink, Look};
 use crate::escape::{columns, cut, pad, visible};
-use model::Tid;
+use ir::Tid;
 
 /// Space between two columns.
 const GAP: usize = 3;

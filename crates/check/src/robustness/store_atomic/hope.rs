@@ -7,10 +7,10 @@
 //! attacker gives up where it can reach no worthwhile access, and so does everyone when no helper can
 //! come to the target any more.
 
-use model::analysis::liveness::live_registers;
-use model::analysis::values::{PossibleValues, Values};
-use model::memory::store_atomic::Machine;
-use model::{FenceMode, Instr, Loc, Pc, Place, Program, RegSet, Tid};
+use analysis::liveness::live_registers;
+use analysis::values::{PossibleValues, Values};
+use ir::{FenceMode, Instr, Loc, Pc, Place, Program, RegSet, Tid};
+use memory::store_atomic::Machine;
 
 /// A set of locations. Locations 256 apart are confused with each other, which only ever makes an
 /// attack look less hopeless.
@@ -225,7 +225,7 @@ fn locations(
     }
 }
 
-fn close(thread: &model::Thread, own: &[Future]) -> Vec<Future> {
+fn close(thread: &ir::Thread, own: &[Future]) -> Vec<Future> {
     let mut futures = own.to_vec();
     loop {
         let mut changed = false;
@@ -243,7 +243,7 @@ fn close(thread: &model::Thread, own: &[Future]) -> Vec<Future> {
 }
 
 /// The places an attacker may come to from `from` on.
-fn reachable(thread: &model::Thread, from: Pc, passes: &impl Fn(usize) -> bool) -> Vec<bool> {
+fn reachable(thread: &ir::Thread, from: Pc, passes: &impl Fn(usize) -> bool) -> Vec<bool> {
     let mut seen = vec![false; thread.code.len()];
     let mut stack = vec![from];
     while let Some(pc) = stack.pop() {

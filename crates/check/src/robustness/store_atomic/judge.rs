@@ -6,12 +6,12 @@
 //! happens-before trace from what the machine did.
 
 use super::model::{Act, Label};
-use model::expr::Notes;
-use model::memory::store_atomic::{Compiled, Machine};
-use model::memory::store_buffer::trace::{Edge, Node, Trace};
-use model::memory::store_buffer::{self, Move, Seen, State};
-use model::thread::{Action, next_action};
-use model::{FenceMode, Loc, Pc, Tid, Value};
+use ir::expr::Notes;
+use ir::thread::{Action, next_action};
+use ir::{FenceMode, Loc, Pc, Tid, Value};
+use memory::store_atomic::{Compiled, Machine};
+use memory::store_buffer::trace::{Edge, Node, Trace};
+use memory::store_buffer::{self, Move, Seen, State};
 
 /// What happened on the machine, in order. Program counters are those of the program as given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //!
 //! A program is robust if every computation of the machine with store buffers has the happens-before
 //! trace of some interleaving. Buffers are not explored: by locality, a violation shows in a search
-//! under SC with one attacker, see [`::model::memory::store_atomic::Attack`]. Each module has one part:
+//! under SC with one attacker, see [`::memory::store_atomic::Attack`]. Each module has one part:
 //! [`hope`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
@@ -12,10 +12,10 @@
 //! [`mod@safety`] adds the answers about assertions and run-time errors.
 //!
 //! ```
-//! use check::robustness::store_atomic::{check, Machine, Settings};
+//! use fencepost_check::robustness::store_atomic::{check, Machine, Settings};
 //! let text = "thread t initial a transition a b write 1 0 transition b c read r 1 end
 //!             thread u initial a transition a b write 1 1 transition b c read r 0 end";
-//! # fn program(_: &str) -> model::Program { use model::*;
+//! # fn program(_: &str) -> ir::Program { use ir::*;
 //! #   let thread = |x, y| Thread { name: format!("t{x}"), replica: None, registers: vec!["r".into()],
 //! #     entry: Pc(0), code: vec![
 //! #       Step { instr: Instr::Store { place: Place::location(Loc(x)), value: Expr::Const(1), mode: WriteMode::Rlx }, next: Pc(1), origin: Origin(0) },
@@ -37,15 +37,15 @@ pub mod state;
 pub mod trf;
 
 pub use self::judge::{Event, Happening, OnCycle};
-pub use ::model::memory::store_atomic::{Compiled, Machine, compile};
+pub use ::memory::store_atomic::{Compiled, Machine, compile};
 
 use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use self::state::State;
 use crate::verdict::Cost;
 pub use crate::verdict::Why;
-use ::model::memory::store_buffer::trace::Trace;
-use ::model::{Fault, Loc, Pc, Program, Tid, Value};
+use ::ir::{Fault, Loc, Pc, Program, Tid, Value};
+use ::memory::store_buffer::trace::Trace;
 use search::{Limits, Options, Order, Progress, Stop};
 use std::fmt;
 use std::time::Instant;
@@ -206,7 +206,7 @@ pub fn choose(compiled: &Compiled, machine: Machine, wanted: Method) -> Result<M
         (Method::Auto | Method::Singularity, true) => Ok(Method::Singularity),
         (Method::Auto | Method::Locality, _) => Ok(Method::Locality),
         (Method::Singularity, false) => {
-            use ::model::{FenceMode, Instr};
+            use ::ir::{FenceMode, Instr};
             let place = compiled.program.steps().find_map(|(tid, pc, step)| {
                 matches!(step.instr, Instr::LightFence(_) | Instr::Fence(FenceMode::Rel))
                     .then(|| (tid, compiled.source(tid, pc)))

@@ -12,10 +12,10 @@ use super::hope::Hope;
 use super::moves::Mover;
 use super::settle::{Regs, Rest, is_local, settle};
 use super::state::{Layout, State};
-use model::expr::Notes;
-use model::memory::store_atomic::{Attack, Machine, Mark, Phase};
-use model::thread::{destination, next_action};
-use model::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
+use ir::expr::Notes;
+use ir::thread::{destination, next_action};
+use ir::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
+use memory::store_atomic::{Attack, Machine, Mark, Phase};
 use search::{Model, Sink};
 use smallvec::SmallVec;
 

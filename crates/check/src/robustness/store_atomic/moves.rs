@@ -3,10 +3,10 @@
 use super::hope::needs_empty_buffers;
 use super::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use super::state::State;
-use model::expr::Notes;
-use model::memory::store_atomic::{Machine, Mark};
-use model::thread::{Action, next_action};
-use model::{FenceMode, Instr, Loc, Pc, Tid, Value};
+use ir::expr::Notes;
+use ir::thread::{Action, next_action};
+use ir::{FenceMode, Instr, Loc, Pc, Tid, Value};
+use memory::store_atomic::{Machine, Mark};
 use smallvec::SmallVec;
 
 /// One thread's next access, in all the ways it can be made.

@@ -32,7 +32,7 @@ use super::trf::{self, Freedom};
 use super::{Faulty, Machine, Outcome, Refusal, Settings, Verdict, Why};
 use crate::verdict::{Cost, Property};
 use crate::{Model, verdict};
-use ::model::Program;
+use ::ir::Program;
 use search::Progress;
 use std::time::Instant;
 

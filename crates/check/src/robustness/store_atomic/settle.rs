@@ -4,8 +4,8 @@
 //! wants memory again. A choice on the way gives several places to end up; those where an assumption
 //! fails are dropped if any other is left, since waiting there is no better than not moving at all.
 
-use model::expr::Notes;
-use model::{Domain, Fault, Instr, Pc, Thread, Value};
+use ir::expr::Notes;
+use ir::{Domain, Fault, Instr, Pc, Thread, Value};
 use smallvec::SmallVec;
 
 /// After this many local steps a thread rests where it is; it goes on from there in a later step.

@@ -6,9 +6,9 @@
 //! attacks end up in the same state and are finished together.
 
 use super::hope::Hope;
-use model::bits::{BitReader, BitWriter, width_for};
-use model::memory::store_atomic::{Attack, Mark, Phase};
-use model::{Loc, Pc, Program, Reg, Tid, Value};
+use ir::bits::{BitReader, BitWriter, width_for};
+use ir::{Loc, Pc, Program, Reg, Tid, Value};
+use memory::store_atomic::{Attack, Mark, Phase};
 
 /// A state, unpacked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -104,8 +104,7 @@ impl Layout {
             .map(|values| Field::new(values.bounds(domain)))
             .collect();
         let shared: Vec<usize> = (0..memory.len()).filter(|&loc| hope.shared[loc]).collect();
-        let blocks =
-            program.steps().any(|(_, _, step)| matches!(step.instr, model::Instr::BusLock));
+        let blocks = program.steps().any(|(_, _, step)| matches!(step.instr, ir::Instr::BusLock));
         let threads = program.threads.len();
         let mut layout = Layout {
             tid_width: width_for(threads as u64 + 1),

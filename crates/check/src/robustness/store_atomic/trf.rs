@@ -26,8 +26,8 @@
 use super::model::{AttackSearch, Finding, Goal, Label};
 use super::{Machine, Settings, Why, between, compile, labels};
 use crate::verdict::Cost;
-use ::model::memory::store_atomic::Compiled;
-use ::model::{Loc, Pc, Program, Tid};
+use ::ir::{Loc, Pc, Program, Tid};
+use ::memory::store_atomic::Compiled;
 use search::{Options, Progress, Stop};
 use std::time::Instant;
 
@@ -125,7 +125,7 @@ pub(crate) fn race(
     let steps = labels(search, path, finding)?;
     // The store is the last step of the thread made before the search began to watch it.
     let calm = path.iter().rposition(|bytes| {
-        search.unpack(bytes).attack.phase == ::model::memory::store_atomic::Phase::Calm
+        search.unpack(bytes).attack.phase == ::memory::store_atomic::Phase::Calm
     })?;
     let own: Vec<&Label> = steps[calm..].iter().filter(|step| step.tid == attacker).collect();
     Some(Race {

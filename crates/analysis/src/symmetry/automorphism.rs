@@ -1,0 +1,312 @@
+//! Automorphisms, and what has to be true of one before it is used.
+
+use super::Facts;
+use crate::types::{Class, Types, operands};
+use ir::expr::{Expr, Op};
+use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
+use ir::program::{Instr, Place, Program};
+use std::collections::HashMap;
+
+/// A renaming of threads, program counters, registers, locations and opaque values under which a
+/// program's transitions are the same as before.
+#[derive(Clone, Debug)]
+pub struct Automorphism {
+    /// The image of each thread.
+    pub threads: Vec<Tid>,
+    /// The image of each program counter of each thread, in the image of the thread.
+    pub pcs: Vec<Vec<Pc>>,
+    /// The image of each register of each thread, in the image of the thread.
+    pub registers: Vec<Vec<Reg>>,
+    /// The image of each location; fences' hidden location, last, is its own.
+    pub locations: Vec<Loc>,
+    /// The image of each class of values.
+    pub(super) classes: Vec<Class>,
+    /// How each class's values are renamed; classes not here keep theirs.
+    pub(super) renamed: HashMap<Class, HashMap<Value, Value>>,
+    /// Is the initial state its own image (premise 5)?
+    pub keeps_initial: bool,
+}
+
+impl Automorphism {
+    pub(super) fn identity(program: &Program, types: &Types) -> Self {
+        Automorphism {
+            threads: program.tids().collect(),
+            pcs: program
+                .threads
+                .iter()
+                .map(|t| (0..t.code.len()).map(Pc::from).collect())
+                .collect(),
+            registers: program
+                .threads
+                .iter()
+                .map(|t| (0..t.registers.len()).map(Reg::from).collect())
+                .collect(),
+            locations: (0..=program.locations.len()).map(Loc::from).collect(),
+            classes: (0..types.count() as Class).collect(),
+            renamed: HashMap::new(),
+            keeps_initial: true,
+        }
+    }
+
+    /// First `self`, then `other`.
+    pub(super) fn then(&self, other: &Automorphism) -> Automorphism {
+        let through = |t: usize| self.threads[t].index();
+        let mut renamed: HashMap<Class, HashMap<Value, Value>> = HashMap::new();
+        for class in self.renamed.keys().copied().chain(other.renamed.keys().map(|&image| {
+            let source = self.classes.iter().position(|&c| c == image).unwrap_or(image as usize);
+            source as Class
+        })) {
+            let image = self.classes[class as usize];
+            let touched = self.renamed.get(&class).into_iter().flat_map(|m| m.keys().copied());
+            let behind = other
+                .renamed
+                .get(&image)
+                .into_iter()
+                .flat_map(|m| m.keys().map(|&value| self.value_before(class, value)));
+            let map = touched
+                .chain(behind)
+                .map(|value| (value, other.value(image, self.value(class, value))))
+                .collect();
+            renamed.insert(class, map);
+        }
+        Automorphism {
+            threads: self.threads.iter().map(|t| other.threads[t.index()]).collect(),
+            pcs: (0..self.pcs.len())
+                .map(|t| self.pcs[t].iter().map(|pc| other.pcs[through(t)][pc.index()]).collect())
+                .collect(),
+            registers: (0..self.registers.len())
+                .map(|t| {
+                    let second = &other.registers[through(t)];
+                    self.registers[t].iter().map(|r| second[r.index()]).collect()
+                })
+                .collect(),
+            locations: self.locations.iter().map(|x| other.locations[x.index()]).collect(),
+            classes: self.classes.iter().map(|&c| other.classes[c as usize]).collect(),
+            renamed,
+            keeps_initial: self.keeps_initial && other.keeps_initial,
+        }
+    }
+
+    /// The image of a value of a class.
+    #[inline(always)]
+    pub fn value(&self, class: Class, value: Value) -> Value {
+        match self.renamed.get(&class) {
+            None => value,
+            Some(map) => map.get(&value).copied().unwrap_or(value),
+        }
+    }
+
+    fn value_before(&self, class: Class, image: Value) -> Value {
+        match self.renamed.get(&class) {
+            None => image,
+            Some(map) => map.iter().find(|(_, to)| **to == image).map_or(image, |(from, _)| *from),
+        }
+    }
+
+    /// Are values of this class renamed?
+    pub fn renames(&self, class: Class) -> bool {
+        self.renamed.contains_key(&class)
+    }
+
+    /// Is it an automorphism of `program`: do premises 1 to 3 hold, and premise 5 if it says so?
+    pub fn is_of(&self, program: &Program, types: &Types, facts: &Facts) -> bool {
+        let kinds = program
+            .locations
+            .iter()
+            .zip(&self.locations)
+            .all(|(location, image)| location.kind == program.locations[image.index()].kind);
+        kinds
+            && self.permutes(types)
+            && (!self.keeps_initial || self.keeps_initial_state(program, types, facts))
+            && program.tids().all(|tid| {
+                let t = tid.index();
+                let thread = &program.threads[t];
+                let image = &program.threads[self.threads[t].index()];
+                self.pcs[t][thread.entry.index()] == image.entry
+                    && facts.reachable[t].iter().all(|pc| {
+                        let live = facts.live[t][pc.index()];
+                        self.maps_step(program, types, tid, *pc)
+                            && self.maps_registers(types, tid, *pc, live)
+                    })
+            })
+            && self.maps_locations(types)
+    }
+
+    /// Premise 1.
+    fn permutes(&self, types: &Types) -> bool {
+        let raw = |ids: &[Pc]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
+        is_permutation(self.threads.iter().map(|id| id.0))
+            && is_permutation(self.locations.iter().map(|id| id.0))
+            && is_permutation(self.classes.iter().copied())
+            && self.pcs.iter().all(|pcs| is_permutation(raw(pcs).into_iter()))
+            && self.registers.iter().all(|regs| is_permutation(regs.iter().map(|id| id.0)))
+            && self.renamed.iter().all(|(class, map)| {
+                let (mut from, mut to): (Vec<Value>, Vec<Value>) = map.iter().unzip();
+                from.sort_unstable();
+                to.sort_unstable();
+                from == to && !types.is_rigid(*class)
+            })
+    }
+
+    /// Premise 5.
+    pub(super) fn keeps_initial_state(
+        &self,
+        program: &Program,
+        types: &Types,
+        facts: &Facts,
+    ) -> bool {
+        let locations = program.locations.iter().enumerate().all(|(x, location)| {
+            let image = &program.locations[self.locations[x].index()];
+            self.value(types.location(Loc::from(x)), location.initial) == image.initial
+        });
+        locations
+            && program.threads.iter().enumerate().all(|(t, thread)| {
+                let live = facts.live[t][thread.entry.index()];
+                let class = |reg| types.register(Tid::from(t), thread.entry, reg);
+                live.iter().all(|reg| self.value(class(reg), 0) == 0)
+            })
+    }
+
+    /// Premise 2.
+    fn maps_step(&self, program: &Program, types: &Types, tid: Tid, pc: Pc) -> bool {
+        let t = tid.index();
+        let (image_tid, image_pc) = (self.threads[t], self.pcs[t][pc.index()]);
+        let (step, image) = (program.step(tid, pc), program.step(image_tid, image_pc));
+        let register = |reg: Reg| self.registers[t][reg.index()];
+        let place = |a: &Place, b: &Place| {
+            let renamed = a.locations().map(|x| self.locations[x.index()]);
+            same_kind_of_place(a, b) && renamed.eq(b.locations())
+        };
+        let places = match (&step.instr, &image.instr) {
+            (Instr::LightFence(a), Instr::LightFence(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| place(a, b))
+            }
+            (a, b) => match (a.place(), b.place()) {
+                (Some(a), Some(b)) => place(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            },
+        };
+        let mut classes = types.constants(tid, pc);
+        let mut renamed = Vec::new();
+        for expr in operands(&step.instr) {
+            renamed.push(
+                expr.clone()
+                    .into_postfix()
+                    .into_iter()
+                    .map(|op| match op {
+                        Op::Const(value) => {
+                            let class = classes.next().expect("every constant has a class");
+                            Op::Const(self.value(class, value))
+                        }
+                        Op::Reg(reg) => Op::Reg(register(reg)),
+                        op => op,
+                    })
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let expected = operands(&image.instr).into_iter().map(|e| e.clone().into_postfix());
+        let mut targets = [Vec::new(), Vec::new()];
+        if let Instr::Jump { targets: from, .. } = &step.instr {
+            targets[0].extend(from.iter().map(|pc| self.pcs[t][pc.index()]));
+        }
+        if let Instr::Jump { targets: to, .. } = &image.instr {
+            targets[1].extend_from_slice(to);
+        }
+        targets.iter_mut().for_each(|targets| targets.sort_unstable());
+        same_shape(&step.instr, &image.instr)
+            && step.instr.output().map(register) == image.instr.output()
+            && places
+            && renamed.into_iter().eq(expected)
+            && targets[0] == targets[1]
+            && (step.instr == Instr::Halt || self.pcs[t][step.next.index()] == image.next)
+    }
+
+    /// Premise 3 for registers.
+    fn maps_registers(&self, types: &Types, tid: Tid, pc: Pc, live: RegSet) -> bool {
+        let t = tid.index();
+        let (image_tid, image_pc) = (self.threads[t], self.pcs[t][pc.index()]);
+        live.iter().all(|reg| {
+            let class = types.register(tid, pc, reg);
+            let image = types.register(image_tid, image_pc, self.registers[t][reg.index()]);
+            self.classes[class as usize] == image
+        })
+    }
+
+    /// Premise 3 for locations.
+    fn maps_locations(&self, types: &Types) -> bool {
+        let program_locations = self.locations.len() - 1;
+        self.locations.iter().enumerate().take(program_locations).all(|(x, image)| {
+            self.classes[types.location(Loc::from(x)) as usize] == types.location(*image)
+        })
+    }
+}
+
+/// Does each number below the number of items come once?
+fn is_permutation(items: impl ExactSizeIterator<Item = u32>) -> bool {
+    let mut seen = vec![false; items.len()];
+    items
+        .into_iter()
+        .all(|item| seen.get_mut(item as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
+}
+
+/// Do both places stand for one known location, both for an element of arrays of equal length, or both
+/// for no element of any array, whatever happens?
+pub(super) fn same_kind_of_place(a: &Place, b: &Place) -> bool {
+    match (a.known(), b.known()) {
+        (Some(Ok(_)), Some(Ok(_))) => true,
+        (Some(Err(x)), Some(Err(y))) => (x, a.len) == (y, b.len),
+        (None, None) => a.len == b.len,
+        _ => false,
+    }
+}
+
+/// Are the instructions the same but for places, registers and constants?
+pub(super) fn same_shape(a: &Instr, b: &Instr) -> bool {
+    let blank = |instr: &Instr| {
+        let mut instr = instr.clone();
+        let nothing = || Expr::Const(0);
+        let nowhere = || Place::location(Loc(0));
+        match &mut instr {
+            Instr::Assign { dst, value } => (*dst, *value) = (Reg(0), nothing()),
+            Instr::Jump { cond, targets } => {
+                *cond = nothing();
+                targets.clear();
+            }
+            Instr::Assert(cond) | Instr::Assume(cond) => *cond = nothing(),
+            Instr::Load { dst, place, .. } => (*dst, *place) = (Reg(0), nowhere()),
+            Instr::Store { place, value, .. } => (*place, *value) = (nowhere(), nothing()),
+            Instr::Rmw { dst, place, update, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                *place = nowhere();
+                match update {
+                    ir::Update::Add(e) | ir::Update::Sub(e) | ir::Update::Set(e) => {
+                        *e = nothing();
+                    }
+                }
+            }
+            Instr::Cas { dst, place, expected, desired, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                (*place, *expected, *desired) = (nowhere(), nothing(), nothing());
+            }
+            Instr::BlockingCas { place, expected, desired, .. } => {
+                (*place, *expected, *desired) = (nowhere(), nothing(), nothing());
+            }
+            Instr::Wait { dst, place, values, .. } => {
+                *dst = dst.map(|_| Reg(0));
+                *place = nowhere();
+                values.fill(nothing());
+            }
+            Instr::LightFence(places) => places.clear(),
+            Instr::Skip
+            | Instr::Fence(_)
+            | Instr::BusLock
+            | Instr::BusUnlock
+            | Instr::Begin
+            | Instr::End
+            | Instr::Mark(_)
+            | Instr::Halt => {}
+        }
+        instr
+    };
+    blank(a) == blank(b)
+}

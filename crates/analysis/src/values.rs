@@ -1,0 +1,431 @@
+//! Which values locations and registers may ever hold.
+//!
+//! An abstract interpretation over small sets of values: per thread and program counter for
+//! registers (a condition narrows the registers in it on both branches), per location over the
+//! whole program. Sets with more than 64 members become [`Values::Any`]. The answer over-approximates
+//! every memory model in which a read returns some value written to the location or its initial one.
+//!
+//! It serves two ends: packed states get narrower fields, and the RC20 monitors learn which values
+//! a wait, BCAS or CAS can compare with (critical values) without annotations.
+
+use super::counters::Counters;
+use ir::expr::{Domain, Expr, Notes};
+use ir::ids::{Loc, Pc, Reg, Value};
+use ir::program::{Instr, Place, Program, Step, Update};
+
+/// Larger sets are not worth their time.
+const FEW: usize = 64;
+/// Evaluating an expression over more combinations than this is not worth its time.
+const COMBINATIONS: usize = 4096;
+
+/// A set of values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// These, in ascending order.
+    Few(Vec<Value>),
+    /// Any of the program's domain.
+    Any,
+}
+
+impl Values {
+    /// The empty set.
+    pub const NONE: Values = Values::Few(Vec::new());
+
+    /// The set with one member.
+    pub fn one(value: Value) -> Self {
+        Values::Few(vec![value])
+    }
+
+    /// A set with these members.
+    pub fn of_members(values: impl IntoIterator<Item = Value>) -> Self {
+        let mut members: Vec<Value> = values.into_iter().collect();
+        members.sort_unstable();
+        members.dedup();
+        if members.len() > FEW { Values::Any } else { Values::Few(members) }
+    }
+
+    /// Is it empty?
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Values::Few(members) if members.is_empty())
+    }
+
+    /// May `value` be a member?
+    pub fn contains(&self, value: Value) -> bool {
+        match self {
+            Values::Any => true,
+            Values::Few(members) => members.binary_search(&value).is_ok(),
+        }
+    }
+
+    /// The members, if they are few.
+    pub fn members(&self) -> Option<&[Value]> {
+        match self {
+            Values::Any => None,
+            Values::Few(members) => Some(members),
+        }
+    }
+
+    /// The smallest and the largest member in `domain`; `None` if empty.
+    pub fn bounds(&self, domain: Domain) -> Option<(Value, Value)> {
+        match self {
+            Values::Any => Some((domain.min, domain.max)),
+            Values::Few(members) => Some((*members.first()?, *members.last()?)),
+        }
+    }
+
+    /// Adds members; says whether any was new.
+    pub fn absorb(&mut self, other: &Values) -> bool {
+        match (&mut *self, other) {
+            (Values::Any, _) => false,
+            (_, Values::Any) => {
+                *self = Values::Any;
+                true
+            }
+            (Values::Few(members), Values::Few(more)) => {
+                let before = members.len();
+                members.extend(more);
+                members.sort_unstable();
+                members.dedup();
+                let after = members.len();
+                if after > FEW {
+                    *self = Values::Any;
+                }
+                after > before
+            }
+        }
+    }
+
+    fn map2(
+        &self,
+        other: &Values,
+        mut combine: impl FnMut(Value, Value) -> Option<Value>,
+    ) -> Values {
+        match (self, other) {
+            (Values::Few(a), Values::Few(b)) if a.len() * b.len() <= COMBINATIONS => {
+                Values::of_members(
+                    a.iter()
+                        .flat_map(|&x| b.iter().map(move |&y| (x, y)))
+                        .filter_map(|(x, y)| combine(x, y)),
+                )
+            }
+            _ => Values::Any,
+        }
+    }
+
+    fn intersect(&self, other: &Values) -> Values {
+        match (self, other) {
+            (Values::Any, set) | (set, Values::Any) => set.clone(),
+            (Values::Few(a), Values::Few(_)) => {
+                Values::Few(a.iter().copied().filter(|&v| other.contains(v)).collect())
+            }
+        }
+    }
+}
+
+/// The result of the analysis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PossibleValues {
+    /// Per location, everything it may ever hold.
+    pub locations: Vec<Values>,
+    /// Per thread, program counter and register, what it may hold *before* the step. All empty
+    /// where control cannot come.
+    pub registers: Vec<Vec<Vec<Values>>>,
+    /// Are `locations` given, not computed?
+    fixed: bool,
+}
+
+impl PossibleValues {
+    /// Analyses `program`.
+    pub fn of(program: &Program) -> Self {
+        let initial = program.locations.iter().map(|loc| Values::one(loc.initial)).collect();
+        PossibleValues::start(program, initial, false)
+    }
+
+    /// The same, but counters may hold all that a search makes of them.
+    pub fn with_counters(mut self, counters: &[Counters]) -> Self {
+        for counters in counters {
+            let members = counters.members();
+            for loc in &counters.locations {
+                self.locations[loc.index()] = members.clone();
+            }
+            for (thread, of_thread) in self.registers.iter_mut().zip(&counters.registers) {
+                for (registers, counting) in thread.iter_mut().zip(of_thread) {
+                    for reg in counting.iter() {
+                        registers[reg.index()] = members.clone();
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// Analyses the registers of `program`, whose locations are known to hold no other values than
+    /// these.
+    pub fn with_locations(program: &Program, locations: Vec<Values>) -> Self {
+        PossibleValues::start(program, locations, true)
+    }
+
+    fn start(program: &Program, locations: Vec<Values>, fixed: bool) -> Self {
+        let mut result = PossibleValues {
+            locations,
+            fixed,
+            registers: program
+                .threads
+                .iter()
+                .map(|thread| {
+                    let mut at =
+                        vec![vec![Values::NONE; thread.registers.len()]; thread.code.len()];
+                    at[thread.entry.index()] = vec![Values::one(0); thread.registers.len()];
+                    at
+                })
+                .collect(),
+        };
+        while result.pass(program) {}
+        result
+    }
+
+    /// What `expr` may evaluate to for thread `t` at `pc`.
+    pub fn expr(&self, program: &Program, t: usize, pc: Pc, expr: &Expr) -> Values {
+        evaluate(expr, &self.registers[t][pc.index()], program.domain)
+    }
+
+    /// Everything register `reg` of thread `t` may ever hold.
+    pub fn register(&self, t: usize, reg: Reg) -> Values {
+        let mut all = Values::one(0);
+        for at in &self.registers[t] {
+            all.absorb(&at[reg.index()]);
+        }
+        all
+    }
+
+    fn pass(&mut self, program: &Program) -> bool {
+        let mut changed = false;
+        for (t, thread) in program.threads.iter().enumerate() {
+            for (pc, step) in thread.code.iter().enumerate() {
+                let before = self.registers[t][pc].clone();
+                let entry_without_registers = before.is_empty();
+                if !entry_without_registers && before.iter().any(Values::is_empty) {
+                    continue; // not reached yet
+                }
+                changed |= self.step(program.domain, t, step, before);
+            }
+        }
+        changed
+    }
+
+    fn flow(&mut self, t: usize, to: Pc, registers: &[Values]) -> bool {
+        let at = &mut self.registers[t][to.index()];
+        let mut changed = false;
+        for (set, more) in at.iter_mut().zip(registers) {
+            changed |= set.absorb(more);
+        }
+        changed
+    }
+
+    fn write(
+        &mut self,
+        place: &Place,
+        registers: &[Values],
+        domain: Domain,
+        values: &Values,
+    ) -> bool {
+        let mut changed = false;
+        if !self.fixed {
+            for loc in possible_locations(place, registers, domain) {
+                changed |= self.locations[loc.index()].absorb(values);
+            }
+        }
+        changed
+    }
+
+    fn read(&self, place: &Place, registers: &[Values], domain: Domain) -> Values {
+        let mut all = Values::NONE;
+        for loc in possible_locations(place, registers, domain) {
+            all.absorb(&self.locations[loc.index()]);
+        }
+        all
+    }
+
+    fn step(&mut self, domain: Domain, t: usize, step: &Step, mut regs: Vec<Values>) -> bool {
+        let mut changed = false;
+        let mut result: Option<(Reg, Values)> = None;
+        match &step.instr {
+            Instr::Assign { dst, value } => result = Some((*dst, evaluate(value, &regs, domain))),
+            Instr::Jump { cond, targets } => {
+                let (taken, not) = split(cond, &regs, domain);
+                if let Some(taken) = taken {
+                    for &target in targets {
+                        changed |= self.flow(t, target, &taken);
+                    }
+                }
+                if let Some(not) = not {
+                    changed |= self.flow(t, step.next, &not);
+                }
+                return changed;
+            }
+            Instr::Assert(cond) | Instr::Assume(cond) => match split(cond, &regs, domain).0 {
+                Some(narrowed) => regs = narrowed,
+                None => return changed,
+            },
+            Instr::Load { dst, place, .. } => {
+                result = Some((*dst, self.read(place, &regs, domain)));
+            }
+            Instr::Store { place, value, .. } => {
+                let value = evaluate(value, &regs, domain);
+                changed |= self.write(place, &regs, domain, &value);
+            }
+            Instr::Rmw { dst, place, update, .. } => {
+                let old = self.read(place, &regs, domain);
+                let operand = evaluate(update.operand(), &regs, domain);
+                let mut notes = Notes::default();
+                let new = match update {
+                    Update::Set(_) => operand,
+                    Update::Add(_) => old.map2(&operand, |a, b| {
+                        domain.reduce(i64::from(a) + i64::from(b), &mut notes).ok()
+                    }),
+                    Update::Sub(_) => old.map2(&operand, |a, b| {
+                        domain.reduce(i64::from(a) - i64::from(b), &mut notes).ok()
+                    }),
+                };
+                changed |= self.write(place, &regs, domain, &new);
+                result = dst.map(|dst| (dst, old));
+            }
+            Instr::Cas { dst, place, desired, .. } => {
+                let desired = evaluate(desired, &regs, domain);
+                changed |= self.write(place, &regs, domain, &desired);
+                result = dst.map(|dst| (dst, self.read(place, &regs, domain)));
+            }
+            Instr::BlockingCas { place, desired, .. } => {
+                let desired = evaluate(desired, &regs, domain);
+                changed |= self.write(place, &regs, domain, &desired);
+            }
+            Instr::Wait { dst, place, values, .. } => {
+                let mut waited = Values::NONE;
+                for value in values {
+                    waited.absorb(&evaluate(value, &regs, domain));
+                }
+                let read = waited.intersect(&self.read(place, &regs, domain));
+                if read.is_empty() {
+                    return changed; // blocks forever, as far as is known
+                }
+                result = dst.map(|dst| (dst, read));
+            }
+            Instr::Halt => return changed,
+            Instr::Skip
+            | Instr::Fence(_)
+            | Instr::LightFence(_)
+            | Instr::BusLock
+            | Instr::BusUnlock
+            | Instr::Begin
+            | Instr::End
+            | Instr::Mark(_) => {}
+        }
+        if let Some((dst, values)) = result {
+            if values.is_empty() {
+                return changed; // every evaluation faults
+            }
+            regs[dst.index()] = values;
+        }
+        changed | self.flow(t, step.next, &regs)
+    }
+}
+
+fn possible_locations(place: &Place, registers: &[Values], domain: Domain) -> Vec<Loc> {
+    match place.index.as_ref().map(|index| evaluate(index, registers, domain)) {
+        Some(Values::Few(indices)) => indices
+            .into_iter()
+            .filter(|&k| (0..i64::from(place.len)).contains(&i64::from(k)))
+            .map(|k| Loc(place.base.0 + k as u32))
+            .collect(),
+        _ => place.locations().collect(),
+    }
+}
+
+/// Evaluates `expr` for every combination of its registers' values.
+fn evaluate(expr: &Expr, registers: &[Values], domain: Domain) -> Values {
+    match expr {
+        Expr::Const(value) => Values::one(*value),
+        Expr::Reg(reg) => registers[reg.index()].clone(),
+        Expr::Code(_) => {
+            let mut results = Vec::new();
+            match for_each_valuation(expr, registers, |regs| {
+                results.extend(expr.eval(regs, domain, &mut Notes::default()));
+                if results.len() > FEW {
+                    results.sort_unstable();
+                    results.dedup();
+                }
+                results.len() <= FEW
+            }) {
+                true => Values::of_members(results),
+                false => Values::Any,
+            }
+        }
+    }
+}
+
+/// Calls `visit` with every valuation of the registers in `expr`, until it says stop. Says whether
+/// all were visited.
+fn for_each_valuation(
+    expr: &Expr,
+    registers: &[Values],
+    mut visit: impl FnMut(&[Value]) -> bool,
+) -> bool {
+    let used: Vec<Reg> = expr.registers().iter().collect();
+    let mut choices = Vec::with_capacity(used.len());
+    let mut combinations = 1usize;
+    for reg in &used {
+        let Some(members) = registers[reg.index()].members() else { return false };
+        combinations = combinations.saturating_mul(members.len());
+        choices.push(members);
+    }
+    if combinations > COMBINATIONS {
+        return false;
+    }
+    let mut regs = vec![0; registers.len()];
+    for mut k in 0..combinations {
+        for (reg, members) in used.iter().zip(&choices) {
+            regs[reg.index()] = members[k % members.len()];
+            k /= members.len();
+        }
+        if !visit(&regs) {
+            return false;
+        }
+    }
+    true
+}
+
+/// The registers' values where `cond` holds and where it does not; `None` where that cannot be.
+#[allow(clippy::type_complexity)]
+fn split(
+    cond: &Expr,
+    registers: &[Values],
+    domain: Domain,
+) -> (Option<Vec<Values>>, Option<Vec<Values>>) {
+    let used: Vec<Reg> = cond.registers().iter().collect();
+    let nothing = vec![Vec::new(); used.len()];
+    let (mut holds, mut fails) = (nothing.clone(), nothing);
+    let (mut may_hold, mut may_fail) = (false, false);
+    let visited = for_each_valuation(cond, registers, |regs| {
+        let Ok(value) = cond.eval(regs, domain, &mut Notes::default()) else { return true };
+        let (may, members) =
+            if value != 0 { (&mut may_hold, &mut holds) } else { (&mut may_fail, &mut fails) };
+        *may = true;
+        for (members, reg) in members.iter_mut().zip(&used) {
+            members.push(regs[reg.index()]);
+        }
+        true
+    });
+    if !visited {
+        return (Some(registers.to_vec()), Some(registers.to_vec()));
+    }
+    let narrowed = |may: bool, members: Vec<Vec<Value>>| {
+        may.then(|| {
+            let mut registers = registers.to_vec();
+            for (members, reg) in members.into_iter().zip(&used) {
+                registers[reg.index()] = Values::of_members(members);
+            }
+            registers
+        })
+    };
+    (narrowed(may_hold, holds), narrowed(may_fail, fails))
+}

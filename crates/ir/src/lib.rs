@@ -1,0 +1,20 @@
+//! Programs: the form that every front-end produces and every analysis consumes.
+//!
+//! A program is a labelled transition system: what each thread wants to do next ([`thread`]). A
+//! memory is another, and analyses explore their product. This crate has the first half. It knows
+//! nothing of memories, source text, files or searches.
+
+pub mod bits;
+pub mod canonical;
+pub mod expr;
+pub mod ids;
+pub mod mode;
+pub mod print;
+pub mod program;
+pub mod random;
+pub mod thread;
+
+pub use expr::{Domain, Edge, Expr, Fault, Notes};
+pub use ids::{Loc, Origin, Pc, Reg, RegSet, Space, Tid, Value};
+pub use mode::{FenceMode, ReadMode, WriteMode};
+pub use program::{Instr, Location, LocationKind, Mark, Place, Program, Step, Thread, Update};

@@ -1,0 +1,473 @@
+//! Programs: what every front-end produces and every analysis consumes.
+//!
+//! A program is a set of threads over shared locations (Def. 2.1 of the RC20 paper). A thread's code
+//! is a graph: every step names its successor, so there is no jump instruction and no fall-through
+//! to think of. Arrays are flattened, one location per element; a [`Place`] with an index picks one
+//! of them at run time.
+
+use crate::expr::{Domain, Expr};
+use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
+use crate::mode::{FenceMode, ReadMode, WriteMode};
+
+/// A concurrent program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// The values it computes with.
+    pub domain: Domain,
+    /// Its shared locations, arrays flattened.
+    pub locations: Vec<Location>,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+}
+
+/// A shared memory location.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Location {
+    /// The name as declared; for an array element, the array's name.
+    pub name: String,
+    /// Its position, if it is an element of an array.
+    pub element: Option<u32>,
+    /// The value it starts with.
+    pub initial: Value,
+    /// May it be accessed atomically, or only by `na` accesses?
+    pub kind: LocationKind,
+}
+
+/// How a location may be accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocationKind {
+    /// By atomic accesses only.
+    Atomic,
+    /// By non-atomic accesses only; conflicting ones must be ordered by happens-before.
+    NonAtomic,
+}
+
+/// A sequential program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thread {
+    /// Its name; replicas are told apart by `replica`.
+    pub name: String,
+    /// Its number, if it was declared as one of several equal threads.
+    pub replica: Option<u32>,
+    /// Its registers' names; all start at 0.
+    pub registers: Vec<String>,
+    /// Its code.
+    pub code: Vec<Step>,
+    /// Where it starts.
+    pub entry: Pc,
+}
+
+/// One instruction and where it leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// What is done.
+    pub instr: Instr,
+    /// What comes next. For [`Instr::Jump`], what comes next when the condition is 0; for
+    /// [`Instr::Halt`], itself.
+    pub next: Pc,
+    /// Where it came from in the source.
+    pub origin: Origin,
+}
+
+/// A location, or an array element with computed index.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// The location, or the first of the array.
+    pub base: Loc,
+    /// The array's length; 1 if it is no array.
+    pub len: u32,
+    /// Which element.
+    pub index: Option<Expr>,
+}
+
+/// What a read-modify-write writes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Update {
+    /// The value read plus this (`FADD`).
+    Add(Expr),
+    /// The value read minus this (`FADD` of a negated expression).
+    Sub(Expr),
+    /// This value, whatever was read (`exchange`).
+    Set(Expr),
+}
+
+/// An instruction (Fig. 1 of the RC20 paper, and what the other analyses add).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Instr {
+    /// `dst = value`
+    Assign {
+        /// The register assigned.
+        dst: Reg,
+        /// Its new value.
+        value: Expr,
+    },
+    /// `if cond goto` one of `targets`, chosen nondeterministically; else `next`.
+    Jump {
+        /// The condition.
+        cond: Expr,
+        /// Where to, if it is not 0.
+        targets: Vec<Pc>,
+    },
+    /// Nothing; only for loops that do nothing else.
+    Skip,
+    /// Fails if the condition is 0.
+    Assert(Expr),
+    /// Ends the thread silently if the condition is 0.
+    Assume(Expr),
+    /// `dst = place.load(mode)`
+    Load {
+        /// The register that receives the value.
+        dst: Reg,
+        /// What is read.
+        place: Place,
+        /// How strongly.
+        mode: ReadMode,
+    },
+    /// `place.store(value, mode)`
+    Store {
+        /// What is written.
+        place: Place,
+        /// The value written.
+        value: Expr,
+        /// How strongly.
+        mode: WriteMode,
+    },
+    /// `dst = FADD(place, e, …)` or `exchange(place, e, …)`
+    Rmw {
+        /// The register that receives the value read, if it is kept.
+        dst: Option<Reg>,
+        /// What is read and written.
+        place: Place,
+        /// How the value written comes from the one read.
+        update: Update,
+        /// How strongly it reads.
+        read: ReadMode,
+        /// How strongly it writes.
+        write: WriteMode,
+    },
+    /// `dst = CAS(place, expected, desired, …)`: strong, it fails only on another value.
+    Cas {
+        /// The register that receives the value read, if it is kept.
+        dst: Option<Reg>,
+        /// What is read and perhaps written.
+        place: Place,
+        /// The value it must have.
+        expected: Expr,
+        /// The value it then gets.
+        desired: Expr,
+        /// How strongly it reads when it succeeds.
+        read: ReadMode,
+        /// How strongly it writes.
+        write: WriteMode,
+        /// How strongly it reads when it fails.
+        fail: ReadMode,
+    },
+    /// `BCAS(place, expected, desired, …)`: blocks until it succeeds.
+    BlockingCas {
+        /// What is read and written.
+        place: Place,
+        /// The value it waits for.
+        expected: Expr,
+        /// The value it then gets.
+        desired: Expr,
+        /// How strongly it reads.
+        read: ReadMode,
+        /// How strongly it writes.
+        write: WriteMode,
+    },
+    /// `dst = wait(place, values…, mode)`: blocks until it reads one of the values.
+    Wait {
+        /// The register that receives the value read, if it is kept.
+        dst: Option<Reg>,
+        /// What is read.
+        place: Place,
+        /// The values waited for.
+        values: Vec<Expr>,
+        /// How strongly.
+        mode: ReadMode,
+    },
+    /// `fence(mode)`
+    Fence(FenceMode),
+    /// `fence(x, y, …)`: later stores stay behind earlier stores to these places (PGAS).
+    LightFence(Vec<Place>),
+    /// Start of a block that no other thread interrupts, with buffers flushed (x86 `LOCK`).
+    BusLock,
+    /// End of such a block.
+    BusUnlock,
+    /// Start of a transaction, an `atomic` block.
+    Begin,
+    /// End of a transaction.
+    End,
+    /// A call of a library method, or the return from it.
+    Mark(Mark),
+    /// The thread is done.
+    Halt,
+}
+
+/// Where control passes between a client and a library. Methods are inlined where they are called,
+/// so a mark is all that is left of the call; only [`memory::prc11`] looks at it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// The client calls a method.
+    Call {
+        /// Which, by its position in the library's list of methods.
+        method: u32,
+        /// What it is given.
+        arguments: Vec<Expr>,
+    },
+    /// The method returns.
+    Return {
+        /// What it gives back, if anything.
+        value: Option<Expr>,
+    },
+}
+
+impl Mark {
+    /// The expressions evaluated.
+    pub fn expressions(&self) -> &[Expr] {
+        match self {
+            Mark::Call { arguments, .. } => arguments,
+            Mark::Return { value } => value.as_slice(),
+        }
+    }
+}
+
+impl Place {
+    /// A location that is no array.
+    pub fn location(base: Loc) -> Self {
+        Place { base, len: 1, index: None }
+    }
+
+    /// The one location it stands for, or the constant index that is out of range; `None` if that
+    /// is known only at run time.
+    pub fn known(&self) -> Option<Result<Loc, Value>> {
+        match &self.index {
+            None => Some(Ok(self.base)),
+            Some(Expr::Const(k)) if (0..i64::from(self.len)).contains(&i64::from(*k)) => {
+                Some(Ok(Loc(self.base.0 + *k as u32)))
+            }
+            Some(Expr::Const(k)) => Some(Err(*k)),
+            Some(_) => None,
+        }
+    }
+
+    /// The locations it may stand for.
+    pub fn locations(&self) -> impl Iterator<Item = Loc> + use<> {
+        let (first, count) = match self.known() {
+            Some(Ok(loc)) => (loc.0, 1),
+            Some(Err(_)) => (self.base.0, 0),
+            None => (self.base.0, self.len),
+        };
+        (first..first + count).map(Loc)
+    }
+
+    /// The registers its index mentions.
+    pub fn registers(&self) -> RegSet {
+        self.index.as_ref().map_or(RegSet::EMPTY, Expr::registers)
+    }
+}
+
+impl Update {
+    /// The operand.
+    pub fn operand(&self) -> &Expr {
+        match self {
+            Update::Add(e) | Update::Sub(e) | Update::Set(e) => e,
+        }
+    }
+}
+
+impl Instr {
+    /// Is it a step that touches nothing but its thread's registers and program counter?
+    pub fn is_local(&self) -> bool {
+        matches!(
+            self,
+            Instr::Assign { .. }
+                | Instr::Jump { .. }
+                | Instr::Skip
+                | Instr::Assert(_)
+                | Instr::Assume(_)
+                | Instr::Halt
+        )
+    }
+
+    /// The place it accesses, if it is a memory access.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Instr::Load { place, .. }
+            | Instr::Store { place, .. }
+            | Instr::Rmw { place, .. }
+            | Instr::Cas { place, .. }
+            | Instr::BlockingCas { place, .. }
+            | Instr::Wait { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+
+    /// What it compares the value of its location with.
+    pub fn compared(&self) -> &[Expr] {
+        match self {
+            Instr::Cas { expected, .. } | Instr::BlockingCas { expected, .. } => {
+                std::slice::from_ref(expected)
+            }
+            Instr::Wait { values, .. } => values,
+            _ => &[],
+        }
+    }
+
+    /// May it write to memory?
+    pub fn may_write(&self) -> bool {
+        matches!(
+            self,
+            Instr::Store { .. } | Instr::Rmw { .. } | Instr::Cas { .. } | Instr::BlockingCas { .. }
+        )
+    }
+
+    /// Every register the instruction may look at: R_in of the paper. A CAS that fails uses fewer,
+    /// see [`crate::thread::inputs`].
+    pub fn inputs(&self) -> RegSet {
+        let place = self.place().map_or(RegSet::EMPTY, Place::registers);
+        let own = match self {
+            Instr::Assign { value, .. } | Instr::Store { value, .. } => value.registers(),
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
+                cond.registers()
+            }
+            Instr::Rmw { update, .. } => update.operand().registers(),
+            Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
+                expected.registers().union(desired.registers())
+            }
+            Instr::Wait { values, .. } => {
+                values.iter().fold(RegSet::EMPTY, |set, e| set.union(e.registers()))
+            }
+            Instr::LightFence(places) => {
+                places.iter().fold(RegSet::EMPTY, |set, p| set.union(p.registers()))
+            }
+            Instr::Mark(mark) => {
+                mark.expressions().iter().fold(RegSet::EMPTY, |set, e| set.union(e.registers()))
+            }
+            _ => RegSet::EMPTY,
+        };
+        place.union(own)
+    }
+
+    /// The register it writes, if any: R_out of the paper, which is empty or a singleton.
+    pub fn output(&self) -> Option<Reg> {
+        match self {
+            Instr::Assign { dst, .. } | Instr::Load { dst, .. } => Some(*dst),
+            Instr::Rmw { dst, .. } | Instr::Cas { dst, .. } | Instr::Wait { dst, .. } => *dst,
+            _ => None,
+        }
+    }
+}
+
+impl Step {
+    /// Where control may go from here.
+    pub fn successors(&self) -> impl Iterator<Item = Pc> + '_ {
+        let targets: &[Pc] = match &self.instr {
+            Instr::Jump { targets, .. } => targets,
+            _ => &[],
+        };
+        let falls_through = match &self.instr {
+            Instr::Halt => false,
+            Instr::Jump { cond, .. } => cond.as_const().is_none_or(|value| value == 0),
+            _ => true,
+        };
+        let taken = match &self.instr {
+            Instr::Jump { cond, .. } => cond.as_const() != Some(0),
+            _ => false,
+        };
+        targets.iter().copied().filter(move |_| taken).chain(falls_through.then_some(self.next))
+    }
+}
+
+impl Thread {
+    /// The program counters that control may come to.
+    pub fn reachable(&self) -> impl Iterator<Item = Pc> + use<> {
+        let mut seen = vec![false; self.code.len()];
+        let mut open = vec![self.entry];
+        seen[self.entry.index()] = true;
+        while let Some(pc) = open.pop() {
+            for next in self.code[pc.index()].successors() {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    open.push(next);
+                }
+            }
+        }
+        (0..seen.len()).filter(move |pc| seen[*pc]).map(Pc::from)
+    }
+
+    /// The name a report uses: replicas get their number.
+    pub fn display_name(&self) -> String {
+        match self.replica {
+            Some(k) => format!("{}[{k}]", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Location {
+    /// The name a report uses: array elements get their index.
+    pub fn display_name(&self) -> String {
+        match self.element {
+            Some(k) => format!("{}[{k}]", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Program {
+    /// The step of thread `tid` at `pc`.
+    #[inline(always)]
+    pub fn step(&self, tid: Tid, pc: Pc) -> &Step {
+        &self.threads[tid.index()].code[pc.index()]
+    }
+
+    /// All thread identifiers.
+    pub fn tids(&self) -> impl Iterator<Item = Tid> + use<> {
+        (0..self.threads.len()).map(Tid::from)
+    }
+
+    /// All steps of all threads.
+    pub fn steps(&self) -> impl Iterator<Item = (Tid, Pc, &Step)> {
+        self.threads.iter().enumerate().flat_map(|(t, thread)| {
+            thread.code.iter().enumerate().map(move |(pc, step)| (Tid::from(t), Pc::from(pc), step))
+        })
+    }
+
+    /// Does any fence update the hidden location that orders SC fences?
+    pub fn has_sc_fences(&self) -> bool {
+        self.steps().any(|(_, _, step)| matches!(step.instr, Instr::Fence(mode) if mode.updates()))
+    }
+
+    /// The same program in the release/acquire fragment: every atomic read acquires, every atomic
+    /// write releases, whatever the source says.
+    pub fn release_acquire(&self) -> Program {
+        let up_read = |mode: &mut ReadMode| {
+            if *mode != ReadMode::Na {
+                *mode = ReadMode::Acq;
+            }
+        };
+        let up_write = |mode: &mut WriteMode| {
+            if *mode != WriteMode::Na {
+                *mode = WriteMode::Rel;
+            }
+        };
+        let mut program = self.clone();
+        for step in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+            match &mut step.instr {
+                Instr::Load { mode, .. } | Instr::Wait { mode, .. } => up_read(mode),
+                Instr::Store { mode, .. } => up_write(mode),
+                Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                    up_read(read);
+                    up_write(write);
+                }
+                Instr::Cas { read, write, fail, .. } => {
+                    up_read(read);
+                    up_write(write);
+                    up_read(fail);
+                }
+                _ => {}
+            }
+        }
+        program
+    }
+}

@@ -1,0 +1,287 @@
+//! What a thread does between accesses, and what an access amounts to once it is known which write
+//! it follows.
+
+use super::Label;
+use super::polling::Polling;
+use ir::expr::{Expr, Fault, Notes};
+use ir::ids::{Pc, Tid, Value};
+use ir::mode::{ReadMode, WriteMode};
+use ir::program::{Instr, Mark, Program};
+use ir::thread::{Action, destination, next_action};
+use smallvec::SmallVec;
+
+/// How many local steps a thread may take in a row, unless it comes back to where it was.
+const PATIENCE: usize = 1 << 18;
+
+/// Can a thread go on?
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Status {
+    /// Perhaps: it is at an access, a marker or a choice.
+    Running,
+    /// It is done.
+    Halted,
+    /// An assumption did not hold; it ended silently.
+    Ended,
+    /// It loops without accessing memory, forever.
+    Spinning,
+    /// It takes so many steps without accessing memory that nobody waits to see where they lead.
+    Lost,
+    /// It went round a loop that only reads, and need not have; see `super::polling`.
+    Fruitless,
+    /// An assertion failed.
+    Failed,
+    /// A run-time error.
+    Faulted(Fault),
+}
+
+/// The local state of a thread.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Local {
+    /// Where it is.
+    pub pc: Pc,
+    /// What its registers hold.
+    pub registers: SmallVec<[Value; 8]>,
+    /// Can it go on?
+    pub status: Status,
+}
+
+/// What an access does, given the value of the write it reads from or is placed after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Effect {
+    pub(super) read: Option<ReadMode>,
+    pub(super) write: Option<(Value, WriteMode)>,
+    pub(super) fault: Option<Fault>,
+}
+
+impl Effect {
+    /// Does what the access writes wrap around, given the value that it reads?
+    pub(super) fn wraps(action: &Action, value: Value, program: &Program) -> bool {
+        let mut notes = Notes::default();
+        if let Action::Update { change, .. } = action {
+            let _ = change.apply(value, program.domain, &mut notes);
+        }
+        notes.wrapped
+    }
+
+    /// `None` if the access waits for another value.
+    pub(super) fn of(action: &Action, value: Value, program: &Program) -> Option<Effect> {
+        let read = |mode| Some(Effect { read: Some(mode), write: None, fault: None });
+        let both = |read, written, write| {
+            Some(Effect { read: Some(read), write: Some((written, write)), fault: None })
+        };
+        match action {
+            Action::Read { mode, .. } => read(*mode),
+            Action::Write { value, mode, .. } => {
+                Some(Effect { read: None, write: Some((*value, *mode)), fault: None })
+            }
+            Action::Update { change, read: r, write: w, .. } => {
+                match change.apply(value, program.domain, &mut Notes::default()) {
+                    Ok(written) => both(*r, written, *w),
+                    Err(fault) => Some(Effect { read: Some(*r), write: None, fault: Some(fault) }),
+                }
+            }
+            Action::Cas { expected, desired, read: r, write: w, fail, .. } => {
+                if value == *expected { both(*r, *desired, *w) } else { read(*fail) }
+            }
+            Action::BlockingCas { expected, desired, read: r, write: w, .. } => {
+                if value == *expected { both(*r, *desired, *w) } else { None }
+            }
+            Action::Wait { values, mode, .. } => {
+                if values.contains(&value) {
+                    read(*mode)
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Told where a result did not fit and wrapped around.
+pub(super) type Noting<'a> = &'a mut dyn FnMut(Pc);
+
+/// What a running thread that is at no choice wants to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    Access(Action),
+    Mark(Label),
+}
+
+impl Local {
+    /// The thread before its first step that matters.
+    pub(super) fn start(program: &Program, tid: Tid) -> Self {
+        Local::start_noting(program, tid, &mut |_| {})
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn start_noting(program: &Program, tid: Tid, wraps: Noting) -> Self {
+        let thread = &program.threads[tid.index()];
+        let registers = SmallVec::from_elem(0, thread.registers.len());
+        let mut local = Local { pc: thread.entry, registers, status: Status::Running };
+        local.settle_noting(program, tid, &Polling::default(), wraps);
+        local
+    }
+
+    /// Runs on to the next access, marker or choice.
+    pub(super) fn settle(&mut self, program: &Program, tid: Tid, polling: &Polling) {
+        self.settle_noting(program, tid, polling, &mut |_| {});
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn settle_noting(
+        &mut self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+        wraps: Noting,
+    ) {
+        // Where it was after 64, 128, 256, … steps: it comes back to one of these if it comes back at all.
+        let mut milestone = None;
+        for taken in 0..PATIENCE {
+            if taken >= 64 && taken.is_power_of_two() {
+                milestone = Some(self.clone());
+            } else if milestone.as_ref() == Some(self) {
+                self.status = Status::Spinning;
+            }
+            if self.status != Status::Running {
+                return;
+            }
+            let step = program.step(tid, self.pc);
+            let mut notes = Notes::default();
+            let mut eval = |e: &Expr| e.eval(&self.registers, program.domain, &mut notes);
+            let next = match &step.instr {
+                Instr::Skip => Ok(step.next),
+                Instr::Assign { dst, value } => match eval(value) {
+                    Ok(value) => {
+                        self.registers[dst.index()] = value;
+                        Ok(step.next)
+                    }
+                    Err(fault) => Err(fault),
+                },
+                Instr::Jump { cond, targets } => match (eval(cond), targets.as_slice()) {
+                    (Ok(0), _) => Ok(step.next),
+                    (Ok(_), [target]) => Ok(*target),
+                    (Ok(_), _) => return,
+                    (Err(fault), _) => Err(fault),
+                },
+                Instr::Assert(cond) => match eval(cond) {
+                    Ok(0) => return self.status = Status::Failed,
+                    other => other.map(|_| step.next),
+                },
+                Instr::Assume(cond) => match eval(cond) {
+                    Ok(0) => return self.status = Status::Ended,
+                    other => other.map(|_| step.next),
+                },
+                Instr::Halt => return self.status = Status::Halted,
+                _ => return,
+            };
+            if notes.wrapped {
+                wraps(self.pc);
+            }
+            match next {
+                Ok(pc) if polling.is_back(self.pc, pc) => {
+                    return self.status = Status::Fruitless;
+                }
+                Ok(pc) => self.pc = pc,
+                Err(fault) => return self.status = Status::Faulted(fault),
+            }
+        }
+        self.status = Status::Lost;
+    }
+
+    /// The states in which it has made its choices, each at an access or marker or stuck. A thread
+    /// rests before a choice, not behind it: that is one state instead of several.
+    pub(super) fn resolved(
+        &self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+    ) -> SmallVec<[Local; 4]> {
+        self.resolved_noting(program, tid, polling, &mut |_| {})
+    }
+
+    /// The same; says where results wrap around.
+    pub(super) fn resolved_noting(
+        &self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+        wraps: Noting,
+    ) -> SmallVec<[Local; 4]> {
+        let mut done: SmallVec<[Local; 4]> = SmallVec::new();
+        let mut open: SmallVec<[Local; 4]> = SmallVec::from_elem(self.clone(), 1);
+        let mut met: Vec<Local> = Vec::new();
+        while let Some(local) = open.pop() {
+            let choice = match &program.step(tid, local.pc).instr {
+                Instr::Jump { targets, .. } if local.status == Status::Running => targets,
+                _ => {
+                    done.push(local);
+                    continue;
+                }
+            };
+            // A choice may lead back to itself without an access in between.
+            if met.contains(&local) {
+                continue;
+            }
+            met.push(local.clone());
+            for &pc in choice.iter().rev() {
+                let mut next = local.clone();
+                next.pc = pc;
+                next.settle_noting(program, tid, polling, wraps);
+                if next.status == Status::Fruitless || polling.is_back(local.pc, pc) {
+                    continue;
+                }
+                open.push(next);
+            }
+        }
+        done
+    }
+
+    /// What it wants to do, if it is running and has made its choices.
+    pub(super) fn want(&self, program: &Program, tid: Tid) -> Result<Want, Fault> {
+        self.want_noting(program, tid, &mut Notes::default())
+    }
+
+    /// The same; says whether a result wraps around.
+    pub(super) fn want_noting(
+        &self,
+        program: &Program,
+        tid: Tid,
+        notes: &mut Notes,
+    ) -> Result<Want, Fault> {
+        match &program.step(tid, self.pc).instr {
+            Instr::Mark(mark) => {
+                let values = mark.expressions().iter();
+                let values: SmallVec<[Value; 2]> = values
+                    .map(|e| e.eval(&self.registers, program.domain, notes))
+                    .collect::<Result<_, _>>()?;
+                Ok(Want::Mark(match mark {
+                    Mark::Call { method, .. } => {
+                        Label::Call { tid, method: *method, arguments: values }
+                    }
+                    Mark::Return { .. } => Label::Return { tid, value: values.first().copied() },
+                }))
+            }
+            instr => next_action(instr, &self.registers, program.domain, notes).map(Want::Access),
+        }
+    }
+
+    /// Goes on after the access or marker at hand, without settling.
+    pub(super) fn pass(
+        &mut self,
+        program: &Program,
+        tid: Tid,
+        read: Option<Value>,
+        polling: &Polling,
+    ) {
+        let step = program.step(tid, self.pc);
+        if let (Some(dst), Some(value)) = (destination(&step.instr), read) {
+            self.registers[dst.index()] = value;
+        }
+        if polling.is_back(self.pc, step.next) {
+            self.status = Status::Fruitless;
+        }
+        self.pc = step.next;
+    }
+}

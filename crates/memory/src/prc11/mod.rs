@@ -1,0 +1,166 @@
+//! RC11 with visible propagation of knowledge, for checking libraries (Singh and Lahav, POPL 2023).
+//!
+//! Variables live in *spaces*; a library has one of its own. Beside release and acquire there are
+//! *partial* modes `prel` and `pacq`, which synchronise the variables of the access's own space only:
+//! a library may keep its house in order without its clients being able to rely on it. What a client
+//! can tell about a library is its *history*: calls, returns, and when the markers of calls and
+//! returns *propagate* from thread to thread. Without the last, two libraries with the same calls and
+//! returns may still be told apart by what a client's own variables show (example 2.1 of the paper).
+//!
+//! The model has two forms here and a third in [`graph::drc11`]:
+//!
+//! * [`knowledge`] is the paper's machine to the letter (Fig. 4): an execution graph and, for every
+//!   thread and space, the set of events that have reached it. Slow, and the oracle for the next.
+//! * [`view`] remembers only what can still matter: for every location the writes that somebody can
+//!   still read, and for every thread how far it has come in each. It is finite once the number of
+//!   markers on their way is bounded, and it is what the search explores.
+//!
+//! The two agree on final states, races and histories; `tests/prc11.rs` compares them, and the
+//! declarative model with both, on thousands of random programs.
+
+pub mod knowledge;
+mod local;
+mod polling;
+pub mod view;
+
+pub use local::{Local, Status};
+
+pub use ir::ids::Space;
+
+use ir::ids::{Loc, Pc, Tid, Value};
+use ir::mode::{ReadMode, WriteMode};
+use ir::program::{Instr, Program};
+use smallvec::SmallVec;
+
+/// A program whose locations are divided into spaces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct System {
+    /// The program, methods inlined, with [`ir::Mark`]s where they were called.
+    pub program: Program,
+    /// The space of every location.
+    pub space_of: Vec<Space>,
+    /// How many spaces there are; markers propagate to each.
+    pub spaces: usize,
+}
+
+/// What a history consists of.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Label {
+    /// A thread calls a method.
+    Call {
+        /// The thread.
+        tid: Tid,
+        /// The method's position in the library's list.
+        method: u32,
+        /// The arguments.
+        arguments: SmallVec<[Value; 2]>,
+    },
+    /// The method that a thread called returns.
+    Return {
+        /// The thread.
+        tid: Tid,
+        /// The result, if it has one.
+        value: Option<Value>,
+    },
+    /// The next marker of a thread reaches another. Markers of one thread propagate in order, so
+    /// there is no need to say which.
+    Propagate {
+        /// Whose marker.
+        from: Tid,
+        /// The thread it reaches.
+        to: Tid,
+        /// For which space.
+        space: Space,
+    },
+}
+
+/// For which spaces an access synchronises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reach {
+    /// None: it is non-atomic or relaxed.
+    Nothing,
+    /// The access's own.
+    Own,
+    /// All.
+    Everything,
+}
+
+impl Reach {
+    pub(crate) fn of_read(mode: ReadMode) -> Self {
+        match mode {
+            ReadMode::Na | ReadMode::Rlx => Reach::Nothing,
+            ReadMode::Pacq => Reach::Own,
+            ReadMode::Acq | ReadMode::Sc => Reach::Everything,
+        }
+    }
+
+    pub(crate) fn of_write(mode: WriteMode) -> Self {
+        match mode {
+            WriteMode::Na | WriteMode::Rlx => Reach::Nothing,
+            WriteMode::Prel => Reach::Own,
+            WriteMode::Rel | WriteMode::Sc => Reach::Everything,
+        }
+    }
+
+    /// Does an access to a location of space `own` synchronise space `other`?
+    pub(crate) fn covers(self, own: Space, other: Space) -> bool {
+        match self {
+            Reach::Nothing => false,
+            Reach::Own => own == other,
+            Reach::Everything => true,
+        }
+    }
+}
+
+impl System {
+    /// A step that the model gives no meaning, if there is one: fences (but for those written as
+    /// read-modify-writes), bus locks and transactions.
+    pub fn meaningless_step(&self) -> Option<(Tid, Pc)> {
+        let meaningless = |instr: &Instr| {
+            matches!(
+                instr,
+                Instr::Fence(_)
+                    | Instr::LightFence(_)
+                    | Instr::BusLock
+                    | Instr::BusUnlock
+                    | Instr::Begin
+                    | Instr::End
+            )
+        };
+        self.program.steps().find(|(_, _, step)| meaningless(&step.instr)).map(|(t, pc, _)| (t, pc))
+    }
+
+    /// Does any access synchronise one space only?
+    pub fn has_partial_modes(&self) -> bool {
+        self.program.steps().any(|(_, _, step)| is_partial(&step.instr))
+    }
+
+    /// Do threads access memory only inside methods, so that the client has none of its own?
+    pub fn has_only_calls(&self) -> bool {
+        self.program.threads.iter().all(|thread| {
+            let inside = view::inside(thread);
+            let mut steps = thread.code.iter().zip(inside);
+            steps.all(|(step, inside)| inside || step.instr.place().is_none())
+        })
+    }
+
+    /// The space of a location.
+    pub fn space(&self, loc: Loc) -> Space {
+        self.space_of[loc.index()]
+    }
+}
+
+/// Does the instruction have a mode `pacq` or `prel`?
+fn is_partial(instr: &Instr) -> bool {
+    let reads = |mode: &ReadMode| *mode == ReadMode::Pacq;
+    let writes = |mode: &WriteMode| *mode == WriteMode::Prel;
+    match instr {
+        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => reads(mode),
+        Instr::Store { mode, .. } => writes(mode),
+        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+            reads(read) || writes(write)
+        }
+        Instr::Cas { read, write, fail, .. } => reads(read) || writes(write) || reads(fail),
+        _ => false,
+    }
+}

@@ -1,0 +1,90 @@
+//! Loops that wait by reading.
+//!
+//! A thread that goes round a loop of loads and comes back to its head with nothing but more
+//! knowledge could as well have stayed there: nobody saw it read, and knowing more only restricts it.
+//! So the way back need not be taken, and a busy wait costs no more than a `wait`.
+//!
+//! The edge from step `j` back to `h` is such a way back if every path to `j` leads through `h`, all
+//! steps on paths from `h` to `j` are loads, waits or local, and none of them assigns a register that
+//! is live at `h`.
+
+use analysis::liveness::live_registers;
+use ir::ids::{Pc, RegSet};
+use ir::program::{Instr, Thread};
+
+/// The ways back that need not be taken.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Polling {
+    back: Vec<(Pc, Pc)>,
+}
+
+impl Polling {
+    pub(super) fn of(thread: &Thread) -> Self {
+        let live = live_registers(thread);
+        let mut back = Vec::new();
+        for (j, step) in thread.code.iter().enumerate() {
+            for h in step.successors().map(Pc::index) {
+                if Loop::new(thread, h, j).is_some_and(|cycle| cycle.only_reads(thread, live[h])) {
+                    back.push((Pc::from(j), Pc::from(h)));
+                }
+            }
+        }
+        Polling { back }
+    }
+
+    /// Is the step from one place to the other a way back?
+    #[inline(always)]
+    pub(super) fn is_back(&self, from: Pc, to: Pc) -> bool {
+        self.back.contains(&(from, to))
+    }
+}
+
+/// The steps on paths from a loop's head to the step that leads back.
+struct Loop {
+    steps: Vec<usize>,
+}
+
+impl Loop {
+    /// `None` if the loop can be entered elsewhere, or is none.
+    fn new(thread: &Thread, head: usize, last: usize) -> Option<Loop> {
+        let entered_elsewhere =
+            head != thread.entry.index() && reaches(thread, thread.entry.index(), head)[last];
+        let inside = reaches(thread, head, usize::MAX);
+        if entered_elsewhere || !inside[last] {
+            return None;
+        }
+        // Forward from the head without coming back to it, and on to the last step likewise.
+        let mut forward = vec![false; thread.code.len()];
+        for next in thread.code[head].successors().map(Pc::index).filter(|&next| next != head) {
+            for (pc, reached) in reaches(thread, next, head).into_iter().enumerate() {
+                forward[pc] |= reached;
+            }
+        }
+        forward[head] = true;
+        let on_the_way = |pc: &usize| {
+            forward[*pc] && (*pc == last || *pc == head || reaches(thread, *pc, head)[last])
+        };
+        Some(Loop { steps: (0..thread.code.len()).filter(on_the_way).collect() })
+    }
+
+    fn only_reads(&self, thread: &Thread, live: RegSet) -> bool {
+        self.steps.iter().all(|&pc| {
+            let instr = &thread.code[pc].instr;
+            let reads = matches!(instr, Instr::Load { .. } | Instr::Wait { .. });
+            let assigns_live = instr.output().is_some_and(|reg| live.contains(reg));
+            (reads || instr.is_local() && !matches!(instr, Instr::Halt)) && !assigns_live
+        })
+    }
+}
+
+/// What can be reached from `start`, itself included, without going through `wall`.
+fn reaches(thread: &Thread, start: usize, wall: usize) -> Vec<bool> {
+    let mut seen = vec![false; thread.code.len()];
+    let mut open = vec![start];
+    while let Some(at) = open.pop() {
+        if at != wall && !std::mem::replace(&mut seen[at], true) {
+            open.extend(thread.code[at].successors().map(Pc::index));
+        }
+    }
+    seen
+}

@@ -1,0 +1,576 @@
+//! RC20's robustness monitors: SC memory that remembers what a weaker memory could still do.
+//!
+//! The program runs under SC. Beside the values, the memory keeps
+//!
+//! * [`precede`]: which locations' last writes must come before each thread's next step (V_SC);
+//! * [`views`]: which stale values each thread could nevertheless still read or overwrite under RC20
+//!   (V and VR);
+//! * for observational robustness, *taint*: which registers hold a value whose read could have gone
+//!   wrong.
+//!
+//! A thread that arrives at an access to x, with x's last write before it and a stale value still in
+//! reach, is a *non-robustness witness* (Def. 4.5): one more step makes an execution that RC20 allows
+//! and SC does not. By Theorem 4.6 a program is robust iff SC reaches no such state. For
+//! observational robustness a stale load only taints its register, and using a tainted register is
+//! the violation (Theorem 4.18; sound, not complete).
+//!
+//! Deviations from the paper: plain robustness is a mode of its own, not an `assert` behind every
+//! load (Lemma 4.20); value sets hold critical values only ([`columns`]); non-atomic locations are
+//! followed directly instead of being split into one copy per thread (section 6), which gives the
+//! same answers in one step instead of one per thread.
+//!
+//! The whole state is a function of the execution graph built so far, and whether a thread's next
+//! access is a violation changes only by accesses to its location, so SC's independence (different
+//! locations, or both reads) carries over and partial-order reduction stays sound.
+
+pub mod columns;
+pub mod precede;
+pub mod views;
+
+use super::sc::{Store, StoreRenaming};
+use super::{Effect, Memory};
+use analysis::access::Future;
+use analysis::counters::{Counters, Lowering};
+use analysis::symmetry::Automorphism;
+use analysis::types::Types;
+use analysis::values::PossibleValues;
+use columns::{Columns, Purpose, Tag, Track};
+use ir::bits::{BitReader, BitWriter, fits, width_for};
+use ir::expr::{Expr, Fault, Notes};
+use ir::ids::{Loc, Reg, RegSet, Tid, Value};
+use ir::mode::FenceMode;
+use ir::program::{Instr, LocationKind, Program};
+use ir::thread::{self, Action};
+use precede::Precede;
+use views::{Compared, Kind, Step, Views};
+
+/// Which question the monitors answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Robustness {
+    /// Every RC20-consistent execution graph is SC-consistent (Def. 4.1).
+    Plain,
+    /// Stale values may be read as long as nothing depends on them (Def. 4.9).
+    Observational,
+}
+
+/// What the monitors object to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Violation {
+    /// The access may read or overwrite a stale write although SC orders it after a newer one.
+    Stale,
+    /// The instruction uses a register that may hold a stale value.
+    Dependency,
+    /// The non-atomic access conflicts with one that does not happen before it.
+    Race,
+}
+
+/// The monitors of one program.
+#[derive(Clone, Debug)]
+pub struct Rc20 {
+    robustness: Robustness,
+    store: Store,
+    precede: Precede,
+    reading: Views,
+    overwriting: Views,
+    /// Where a thread compares with what it loaded.
+    tags: Vec<Tag>,
+    /// What a tag holds when it holds nothing, and how many bits a tag takes.
+    no_tag: Value,
+    tag_bits: u32,
+    /// Atomic locations at which something could go wrong.
+    watched: Vec<Loc>,
+    fence: Loc,
+    has_sc_fences: bool,
+    atomic: Vec<bool>,
+    registers: Vec<u32>,
+}
+
+/// An automorphism in the form the monitors need.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    alpha: Automorphism,
+    store: StoreRenaming,
+    /// The image of each tag, and of each of its values if they are renamed.
+    tags: Vec<(usize, Option<Box<[Value]>>)>,
+    precede: Option<Box<[u32]>>,
+    reading: Option<Box<[u32]>>,
+    overwriting: Option<Box<[u32]>>,
+}
+
+/// What the monitors remember.
+#[derive(Debug)]
+pub struct State {
+    values: Vec<Value>,
+    /// The values in the tags.
+    tags: Vec<Value>,
+    /// T, W and M.
+    precede: Vec<u64>,
+    /// V.
+    reading: Vec<u64>,
+    /// VR.
+    overwriting: Vec<u64>,
+    /// Tainted registers per thread.
+    taint: Vec<RegSet>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        State {
+            values: self.values.clone(),
+            tags: self.tags.clone(),
+            precede: self.precede.clone(),
+            reading: self.reading.clone(),
+            overwriting: self.overwriting.clone(),
+            taint: self.taint.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+        self.tags.clone_from(&other.tags);
+        self.precede.clone_from(&other.precede);
+        self.reading.clone_from(&other.reading);
+        self.overwriting.clone_from(&other.overwriting);
+        self.taint.clone_from(&other.taint);
+    }
+}
+
+impl Rc20 {
+    /// The monitors for `program` that watch the locations in `focus`.
+    ///
+    /// What is remembered about one location never depends on what is remembered about another,
+    /// except through taint. So for plain robustness and races each location can be watched in a
+    /// search of its own, and states multiply with the monitors of one location instead of all.
+    pub fn new(
+        program: &Program,
+        possible: &PossibleValues,
+        robustness: Robustness,
+        track: Track,
+        focus: &[Loc],
+    ) -> Self {
+        let tags = columns::tags(program, track, focus);
+        let columns = |purpose| Columns::new(program, possible, purpose, track, focus, &tags);
+        let reading = Views::new(program, columns(Purpose::Reading), true);
+        let overwriting = Views::new(program, columns(Purpose::Overwriting), false);
+        let fence = Loc::from(program.locations.len());
+        let has_sc_fences = program.has_sc_fences();
+        let mut atomic: Vec<bool> =
+            program.locations.iter().map(|loc| loc.kind == LocationKind::Atomic).collect();
+        atomic.push(has_sc_fences);
+        let needs_column: Vec<bool> = atomic
+            .iter()
+            .enumerate()
+            .map(|(x, atomic)| {
+                let loc = Loc::from(x);
+                *atomic && (reading.columns.tracks(loc) || overwriting.columns.tracks(loc))
+            })
+            .collect();
+        let watched = (0..needs_column.len()).filter(|x| needs_column[*x]).map(Loc::from).collect();
+        let mut accessed = vec![false; program.locations.len()];
+        for (_, _, step) in program.steps() {
+            for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
+                accessed[loc.index()] = true;
+            }
+        }
+        accessed.push(has_sc_fences);
+        let rows = atomic.iter().zip(&accessed).map(|(a, b)| *a && *b).collect();
+        Rc20 {
+            robustness,
+            store: Store::new(program, possible),
+            precede: Precede::new(program.threads.len(), &needs_column, rows),
+            reading,
+            overwriting,
+            tags,
+            no_tag: program.domain.min.wrapping_sub(1),
+            tag_bits: width_for(program.domain.size() + 1),
+            watched,
+            fence,
+            has_sc_fences,
+            atomic,
+            registers: program.threads.iter().map(|t| t.registers.len() as u32).collect(),
+        }
+    }
+
+    /// Do the monitors watch the location: could anything go wrong there?
+    pub fn watches(&self, loc: Loc) -> bool {
+        self.reading.columns.tracks(loc) || self.overwriting.columns.tracks(loc)
+    }
+
+    fn step(&self, state: &mut State, step: Step) {
+        self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
+        self.reading.step(&mut state.reading, step, &state.tags);
+        self.overwriting.step(&mut state.overwriting, step, &state.tags);
+    }
+
+    /// Puts `value` into the tag number `k`.
+    fn retag(&self, state: &mut State, k: usize, value: Value) {
+        state.tags[k] = value;
+        self.reading.retag(&mut state.reading, k);
+        self.overwriting.retag(&mut state.overwriting, k);
+    }
+
+    /// Empties the tags of `tid` for `reg`, which gets another value: a tag that is not empty holds
+    /// what its register holds.
+    #[inline(always)]
+    fn untag(&self, state: &mut State, tid: Tid, reg: Reg) {
+        for (k, tag) in self.tags.iter().enumerate() {
+            if (tag.tid, tag.reg) == (tid, reg) && state.tags[k] != self.no_tag {
+                self.retag(state, k, self.no_tag);
+            }
+        }
+    }
+
+    /// The tag for `tid` comparing `loc` with `reg`.
+    #[inline(always)]
+    fn tag(&self, loc: Loc, tid: Tid, reg: Reg) -> Option<usize> {
+        self.tags.iter().position(|tag| *tag == Tag { loc, tid, reg })
+    }
+
+    /// How `expected`, whose value is `value`, is looked for among the stale values of `loc`.
+    #[inline(always)]
+    fn compared(
+        &self,
+        state: &State,
+        tid: Tid,
+        loc: Loc,
+        expected: &Expr,
+        value: Value,
+    ) -> Compared {
+        if let Expr::Reg(reg) = expected
+            && let Some(k) = self.tag(loc, tid, *reg)
+            && state.tags[k] == value
+        {
+            return Compared::Tag(k);
+        }
+        Compared::Value(value)
+    }
+
+    fn fence(&self, state: &mut State, tid: Tid, mode: FenceMode) {
+        if mode.acquires() {
+            self.reading.acquire_fence(&mut state.reading, tid);
+            self.overwriting.acquire_fence(&mut state.overwriting, tid);
+        }
+        if mode.updates() {
+            let (kind, loc) = (Kind::Update, self.fence);
+            self.step(state, Step { tid, loc, old: 0, kind, acquire: true, release: true });
+        }
+        if mode.releases() {
+            self.reading.release_fence(&mut state.reading, tid);
+            self.overwriting.release_fence(&mut state.overwriting, tid);
+        }
+    }
+
+    /// A non-atomic access. Following section 6, a location n has one bit n_i per thread: "the last
+    /// store to n, or load of n by thread i, is not known to happen before". A load by τ conflicts
+    /// with unknown stores, which n_τ shows (τ knows its own loads); a store with any bit.
+    fn non_atomic(&self, state: &mut State, tid: Tid, loc: Loc, writes: bool) -> bool {
+        let columns = &self.reading.columns;
+        if !columns.tracks(loc) {
+            return false;
+        }
+        let threads = self.registers.len();
+        let row = self.reading.current_row(&state.reading, tid);
+        let bits = if writes { 0..threads } else { tid.index()..tid.index() + 1 };
+        let bit = |t| columns.thread_bit(loc, t);
+        let race = bits.clone().any(|t| row[bit(t) as usize / 64] >> (bit(t) % 64) & 1 == 1);
+        self.reading.non_atomic(&mut state.reading, tid, bits.map(bit));
+        race
+    }
+
+    /// Is x's last write before τ's next step under SC, and could τ read a stale value from x?
+    fn reads_stale(&self, state: &State, tid: Tid, loc: Loc) -> bool {
+        self.precede.must_follow(&state.precede, tid, loc)
+            && self.reading.may_miss(&state.reading, tid, loc)
+    }
+}
+
+impl Memory for Rc20 {
+    type State = State;
+    type Violation = Violation;
+    type Renaming = Renaming;
+    const OBJECTS: bool = true;
+
+    fn initial(&self) -> State {
+        let mut precede = vec![0; self.precede.words()];
+        self.precede.initial(&mut precede);
+        State {
+            values: self.store.initial().to_vec(),
+            tags: vec![self.no_tag; self.tags.len()],
+            precede,
+            reading: vec![0; self.reading.words()],
+            overwriting: vec![0; self.overwriting.words()],
+            taint: vec![RegSet::EMPTY; self.registers.len()],
+        }
+    }
+
+    fn values<'s>(&self, state: &'s State) -> &'s [Value] {
+        &state.values
+    }
+
+    fn arrive(&self, state: &State, tid: Tid, instr: &Instr, action: &Action) -> Option<Violation> {
+        let taint = state.taint[tid.index()];
+        if !taint.is_empty() && !matches!(instr, Instr::Assign { .. }) {
+            // A CAS may succeed whatever the memory holds now, so all its inputs count.
+            if !instr.inputs().intersect(taint).is_empty() {
+                return Some(Violation::Dependency);
+            }
+        }
+        let loc = action.loc()?;
+        if !self.precede.must_follow(&state.precede, tid, loc) {
+            return None;
+        }
+        let (reading, overwriting) = (&state.reading, &state.overwriting);
+        let compared = |e: &Expr, value| self.compared(state, tid, loc, e, value);
+        let stale = match action {
+            Action::Read { .. } => {
+                self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc)
+            }
+            Action::Write { .. } | Action::Update { .. } => {
+                self.overwriting.may_miss(overwriting, tid, loc)
+            }
+            Action::BlockingCas { expected, .. } => {
+                let expected = compared(&instr.compared()[0], *expected);
+                self.overwriting.may_take(overwriting, tid, loc, expected)
+            }
+            Action::Wait { values, .. } => instr
+                .compared()
+                .iter()
+                .zip(values)
+                .any(|(e, value)| self.reading.may_take(reading, tid, loc, compared(e, *value))),
+            Action::Cas { expected, .. } => {
+                let expected = compared(&instr.compared()[0], *expected);
+                self.overwriting.may_take(overwriting, tid, loc, expected)
+                    || self.reading.may_take_other(reading, tid, loc, expected)
+            }
+            _ => false,
+        };
+        stale.then_some(Violation::Stale)
+    }
+
+    fn may_object(&self, state: &State, tid: Tid, accesses: &Future) -> bool {
+        !state.taint[tid.index()].is_empty()
+            || self.watched.iter().any(|loc| {
+                accesses.accesses.contains(*loc)
+                    && self.precede.must_follow(&state.precede, tid, *loc)
+            })
+    }
+
+    fn perform(
+        &self,
+        state: &mut State,
+        tid: Tid,
+        instr: &Instr,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Effect<Violation>, Fault> {
+        let Some(loc) = action.loc() else {
+            match (action, instr) {
+                (Action::Fence(mode), _) => self.fence(state, tid, *mode),
+                (_, Instr::Assign { dst, value }) => {
+                    self.untag(state, tid, *dst);
+                    let taint = &mut state.taint[tid.index()];
+                    *taint = match value.registers().intersect(*taint).is_empty() {
+                        true => taint.minus(RegSet::one(*dst)),
+                        false => taint.union(RegSet::one(*dst)),
+                    };
+                }
+                _ => {}
+            }
+            return Ok(Effect::Done(None));
+        };
+        let Some(access) = self.store.access(&mut state.values, action, notes)? else {
+            return Ok(Effect::Blocked);
+        };
+        let old = access.old;
+        if let Some(dst) = thread::destination(instr) {
+            self.untag(state, tid, dst);
+        }
+        let dst = thread::destination(instr).map_or(RegSet::EMPTY, RegSet::one);
+        let taint = state.taint[tid.index()];
+        state.taint[tid.index()] = taint.minus(dst);
+        if !self.atomic[loc.index()] {
+            return Ok(match self.non_atomic(state, tid, loc, access.wrote) {
+                true => Effect::Wrong(Violation::Race, Some(old)),
+                false => Effect::Done(Some(old)),
+            });
+        }
+        let (kind, acquire, release) = match action {
+            Action::Read { mode, .. } => (Kind::Read, mode.acquires(), false),
+            Action::Wait { mode, .. } => (Kind::Read, mode.acquires(), false),
+            Action::Write { mode, .. } => (Kind::Write, false, mode.releases()),
+            Action::Cas { fail, .. } if !access.wrote => (Kind::Read, fail.acquires(), false),
+            Action::Cas { read, write, .. }
+            | Action::Update { read, write, .. }
+            | Action::BlockingCas { read, write, .. } => {
+                (Kind::Update, read.acquires(), write.releases())
+            }
+            _ => unreachable!("an access with a location"),
+        };
+        let is_load = matches!(action, Action::Read { .. });
+        if is_load
+            && self.robustness == Robustness::Observational
+            && self.reads_stale(state, tid, loc)
+        {
+            state.taint[tid.index()] = taint.union(dst);
+            self.precede.step(&mut state.precede, tid, loc, Kind::Read);
+        } else {
+            self.step(state, Step { tid, loc, old, kind, acquire, release });
+            if is_load
+                && let Some(dst) = thread::destination(instr)
+                && let Some(k) = self.tag(loc, tid, dst)
+            {
+                self.retag(state, k, old);
+            }
+        }
+        Ok(Effect::Done(Some(old)))
+    }
+
+    fn fence_location(&self) -> Option<Loc> {
+        self.has_sc_fences.then_some(self.fence)
+    }
+
+    fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
+        let taint = &mut state.taint[tid.index()];
+        *taint = taint.intersect(live);
+        for (k, tag) in self.tags.iter().enumerate() {
+            if tag.tid == tid && !live.contains(tag.reg) && state.tags[k] != self.no_tag {
+                self.retag(state, k, self.no_tag);
+            }
+        }
+    }
+
+    /// What it could still read, or pass on by writing, no longer matters.
+    fn retire(&self, state: &mut State, tid: Tid) {
+        self.forget_dead(state, tid, RegSet::EMPTY);
+        self.precede.retire(&mut state.precede, tid);
+        self.reading.retire(&mut state.reading, tid);
+        self.overwriting.retire(&mut state.overwriting, tid);
+    }
+
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
+        Renaming {
+            store: self.store.renaming(alpha, types),
+            tags: self
+                .tags
+                .iter()
+                .map(|tag| {
+                    let image = self.tags.binary_search(&tag.renamed(alpha));
+                    let values = self.store.renamed_values(alpha, types, tag.loc);
+                    (image.expect("tags are symmetric"), values)
+                })
+                .collect(),
+            precede: self.precede.renaming(alpha),
+            reading: self.reading.columns.renaming(alpha, types),
+            overwriting: self.overwriting.columns.renaming(alpha, types),
+            alpha: alpha.clone(),
+        }
+    }
+
+    fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
+        let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
+        self.store.rename(store, &state.values, &mut image.values);
+        for (tag, (to, values)) in state.tags.iter().zip(tags) {
+            image.tags[*to] = match values {
+                Some(values) if *tag != self.no_tag => values[(tag - self.no_tag - 1) as usize],
+                _ => *tag,
+            };
+        }
+        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
+        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
+        let bits = overwriting.as_deref();
+        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
+        for (t, taint) in state.taint.iter().enumerate() {
+            image.taint[alpha.threads[t].index()] =
+                taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
+        }
+    }
+
+    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
+        let first = self.tags.partition_point(|tag| tag.loc < loc);
+        let end = self.tags.partition_point(|tag| tag.loc <= loc);
+        &state.tags[first..end]
+    }
+
+    /// Counters move from bit to bit, so either each has one of its own or none has.
+    fn can_lower(&self, counters: &Counters) -> bool {
+        let columns = [&self.reading.columns, &self.overwriting.columns];
+        let told_apart = |columns: &Columns, loc| {
+            let critical = columns.critical(loc).map(|(value, _)| value);
+            let count = critical.filter(|value| !counters.is_constant(*value)).count();
+            count == 0 || counters.range().is_some_and(|range| range.count() == count)
+        };
+        counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
+    }
+
+    fn lower(&self, state: &mut State, counters: &Counters, lowering: Lowering) {
+        for loc in &counters.locations {
+            let value = &mut state.values[loc.index()];
+            *value = counters.lowered(*value, lowering);
+            let lowered = |value| counters.lowered(value, lowering);
+            self.reading.lower(&mut state.reading, *loc, lowered);
+            self.overwriting.lower(&mut state.overwriting, *loc, lowered);
+        }
+        for (tag, value) in self.tags.iter().zip(&mut state.tags) {
+            if *value != self.no_tag && counters.locations.contains(&tag.loc) {
+                *value = counters.lowered(*value, lowering);
+            }
+        }
+    }
+
+    fn fits(&self, state: &State) -> bool {
+        let tag = |tag: &Value| fits(*tag, self.no_tag, self.tag_bits);
+        self.store.fits(&state.values) && state.tags.iter().all(tag)
+    }
+
+    fn bits(&self) -> u32 {
+        self.store.bits() + self.tags.len() as u32 * self.tag_bits
+    }
+
+    fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
+        self.store.pack(&state.values, out);
+        for tag in &state.tags {
+            out.push((tag - self.no_tag) as u64, self.tag_bits);
+        }
+    }
+
+    fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
+        self.store.unpack(&mut state.values, from);
+        for tag in &mut state.tags {
+            *tag = self.no_tag + from.take(self.tag_bits) as Value;
+        }
+    }
+
+    /// All sets grow with the sets they are computed from, every violation is that some set has a
+    /// member, and no set decides what a thread may do: the monitors are monotone. (A load that is
+    /// tainted with more bits and not with fewer leaves V and VR as they are, which is more than
+    /// the full step leaves, and taints a register.)
+    fn monitor_bits(&self) -> u32 {
+        let taint = match self.robustness {
+            Robustness::Plain => 0,
+            Robustness::Observational => self.registers.iter().sum(),
+        };
+        taint + self.precede.bits() + self.reading.bits() + self.overwriting.bits()
+    }
+
+    fn pack_monitors(&self, state: &State, out: &mut BitWriter<'_>) {
+        if self.robustness == Robustness::Observational {
+            for (taint, width) in state.taint.iter().zip(&self.registers) {
+                out.push(taint.0, *width);
+            }
+        }
+        self.precede.pack(&state.precede, out);
+        self.reading.pack(&state.reading, out);
+        self.overwriting.pack(&state.overwriting, out);
+    }
+
+    fn unpack_monitors(&self, state: &mut State, from: &mut BitReader<'_>) {
+        if self.robustness == Robustness::Observational {
+            for (taint, width) in state.taint.iter_mut().zip(&self.registers) {
+                *taint = RegSet(from.take(*width));
+            }
+        }
+        self.precede.unpack(&mut state.precede, from);
+        self.reading.unpack(&mut state.reading, from);
+        self.overwriting.unpack(&mut state.overwriting, from);
+    }
+}

@@ -1,0 +1,417 @@
+//! Which stale values a thread may still read, or overwrite.
+//!
+//! V of the paper (section 5, Algorithms 2-5): per thread τ and location y the *current* view
+//! c(τ,y), what τ could read from y now; the *acquire* view a(τ,y), what it could read after an
+//! acquire fence; the *release* view r(τ,y), what a reader of τ's relaxed writes could still read;
+//! and per location x the view w(x,y) that x's last write carries. A second copy, VR, counts only
+//! stale writes that no RMW has read, which are those another write may be placed after.
+//!
+//! All views of one holder are one row of bits, so the union and intersection over "all y" of the
+//! algorithms are a few word operations. Rows that can never matter are not kept: the acquire view
+//! of a thread whose reads all acquire or that has no acquire fence, the release view of a thread
+//! whose writes all release, the view carried by a location from which nobody acquires.
+
+use super::columns::Columns;
+use analysis::symmetry::Automorphism;
+use ir::bits::{BitReader, BitWriter};
+use ir::ids::{Loc, Tid, Value};
+use ir::program::{Instr, Program};
+
+/// What kind of access a step is, as far as views are concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A read, a wait or a failed CAS.
+    Read,
+    /// A plain write.
+    Write,
+    /// A successful read-modify-write.
+    Update,
+}
+
+/// What a value is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compared {
+    /// This value.
+    Value(Value),
+    /// The value in the tag of this number.
+    Tag(usize),
+}
+
+/// An access as the views see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Who.
+    pub tid: Tid,
+    /// Where.
+    pub loc: Loc,
+    /// The value there before.
+    pub old: Value,
+    /// What.
+    pub kind: Kind,
+    /// Does it acquire?
+    pub acquire: bool,
+    /// Does it release?
+    pub release: bool,
+}
+
+/// The layout of one set of views, V or VR.
+#[derive(Clone, Debug)]
+pub struct Views {
+    /// Which bits stand for what.
+    pub columns: Columns,
+    /// Does an RMW leave behind a stale write (V), or not (VR)?
+    updates_count: bool,
+    threads: usize,
+    locations: usize,
+    /// Which rows are kept.
+    kept: Vec<bool>,
+}
+
+impl Views {
+    /// The views of `program` with these columns.
+    pub fn new(program: &Program, columns: Columns, updates_count: bool) -> Self {
+        let (threads, locations) = (program.threads.len(), program.locations.len() + 1);
+        let fence = Loc::from(program.locations.len());
+        let mut kept = vec![false; 3 * threads + locations];
+        let mut views = Views { columns, updates_count, threads, locations, kept: Vec::new() };
+        if views.columns.bits() == 0 {
+            views.kept = kept;
+            return views;
+        }
+        for (t, thread) in program.threads.iter().enumerate() {
+            let tid = Tid::from(t);
+            let mut weak_reads = false;
+            let mut weak_writes = false;
+            let mut acquire_fence = false;
+            let mut acquired = Vec::new();
+            let mut read = Vec::new();
+            for step in &thread.code {
+                let locs = || step.instr.place().into_iter().flat_map(|place| place.locations());
+                let (reads, writes): (&[_], &[_]) = match &step.instr {
+                    Instr::Load { mode, .. } | Instr::Wait { mode, .. } => (&[*mode], &[]),
+                    Instr::Store { mode, .. } => (&[], &[*mode]),
+                    Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                        (&[*read], &[*write])
+                    }
+                    Instr::Cas { read, fail, write, .. } => (&[*read, *fail], &[*write]),
+                    Instr::Fence(mode) => {
+                        acquire_fence |= mode.acquires();
+                        if mode.updates() {
+                            acquired.push(fence);
+                        }
+                        (&[], &[])
+                    }
+                    _ => (&[], &[]),
+                };
+                for mode in reads {
+                    read.extend(locs());
+                    if mode.acquires() {
+                        acquired.extend(locs());
+                    } else {
+                        weak_reads = true;
+                    }
+                }
+                weak_writes |= writes.iter().any(|mode| !mode.releases());
+            }
+            kept[views.current(tid)] = true;
+            kept[views.acquire(tid)] = acquire_fence && weak_reads;
+            kept[views.release(tid)] = weak_writes;
+            if acquire_fence {
+                acquired.append(&mut read);
+            }
+            for loc in acquired {
+                kept[views.carried(loc)] = true;
+            }
+        }
+        views.kept = kept;
+        views
+    }
+
+    /// How many words all rows take.
+    pub fn words(&self) -> usize {
+        self.kept.len() * self.columns.words()
+    }
+
+    /// How many bits the kept rows take.
+    pub fn bits(&self) -> u32 {
+        self.kept.iter().filter(|kept| **kept).count() as u32 * self.columns.bits()
+    }
+
+    fn current(&self, tid: Tid) -> usize {
+        tid.index()
+    }
+
+    fn acquire(&self, tid: Tid) -> usize {
+        self.threads + tid.index()
+    }
+
+    fn release(&self, tid: Tid) -> usize {
+        2 * self.threads + tid.index()
+    }
+
+    fn carried(&self, loc: Loc) -> usize {
+        3 * self.threads + loc.index()
+    }
+
+    /// c(τ,·) of `tid`.
+    #[inline(always)]
+    pub fn current_row<'r>(&self, rows: &'r [u64], tid: Tid) -> &'r [u64] {
+        let words = self.columns.words();
+        &rows[tid.index() * words..][..words]
+    }
+
+    /// Is c(τ,x) not empty?
+    #[inline(always)]
+    pub fn may_miss(&self, rows: &[u64], tid: Tid, loc: Loc) -> bool {
+        let row = self.current_row(rows, tid);
+        row.iter().zip(self.columns.mask(loc)).any(|(bits, mask)| bits & mask != 0)
+    }
+
+    /// Is the value, which something compares with, in c(τ,x)?
+    #[inline(always)]
+    pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
+        let row = self.current_row(rows, tid);
+        let bit = match value {
+            Compared::Value(value) => self.columns.critical_bit(loc, value),
+            Compared::Tag(k) => self.columns.tag_bit(k),
+        };
+        bit.is_some_and(|bit| has(row, bit))
+    }
+
+    /// Is some other value in c(τ,x)?
+    #[inline(always)]
+    pub fn may_take_other(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
+        let row = self.current_row(rows, tid);
+        match value {
+            Compared::Tag(k) => self.columns.tag_bit(k).is_some_and(|bit| has(row, bit + 1)),
+            // Without bits for values, every tag's two bits together tell if there is anything.
+            Compared::Value(_) if self.columns.value_bits(loc).is_empty() => {
+                self.may_miss(rows, tid, loc)
+            }
+            Compared::Value(value) => {
+                let own = self.columns.critical_bit(loc, value);
+                self.columns.value_bits(loc).any(|bit| Some(bit) != own && has(row, bit))
+            }
+        }
+    }
+
+    /// The tag number `k` gets a new value, which is in no set that matters: see [`super::columns`].
+    pub fn retag(&self, rows: &mut [u64], k: usize) {
+        let Some(bit) = self.columns.tag_bit(k) else { return };
+        let words = self.columns.words();
+        let (word, equal) = (bit as usize / 64, 1u64 << (bit % 64));
+        let (other_word, other) = ((bit + 1) as usize / 64, 1u64 << ((bit + 1) % 64));
+        for row in rows.chunks_exact_mut(words) {
+            if row[word] & equal != 0 {
+                row[word] &= !equal;
+                row[other_word] |= other;
+            }
+        }
+    }
+
+    /// Marks the columns `bits` as stale for everyone but `tid` and in what every location but
+    /// `except` carries.
+    #[inline(always)]
+    fn mark_stale(&self, rows: &mut [u64], tid: Tid, except: Option<Loc>, bit: u32) {
+        let words = self.columns.words();
+        let (word, bit) = (bit as usize / 64, 1u64 << (bit % 64));
+        for (holder, row) in rows.chunks_exact_mut(words).enumerate() {
+            let skip = if holder < 2 * self.threads {
+                holder % self.threads == tid.index()
+            } else {
+                except.is_some_and(|loc| holder == self.carried(loc))
+            };
+            if !skip && self.kept[holder] {
+                row[word] |= bit;
+            }
+        }
+    }
+
+    /// The step of an atomic access.
+    #[inline]
+    pub fn step(&self, rows: &mut [u64], step: Step, tags: &[Value]) {
+        let words = self.columns.words();
+        if words == 0 {
+            return;
+        }
+        let Step { tid, loc, old, kind, acquire, release } = step;
+        let at = |row: usize| row * words..(row + 1) * words;
+        let (current, acquiring) = (self.current(tid), self.acquire(tid));
+        let releasing = self.release(tid);
+        let carried = self.carried(loc);
+        let mask = self.columns.mask(loc);
+        for (k, mask) in mask.iter().enumerate() {
+            rows[current * words + k] &= !mask;
+            rows[acquiring * words + k] &= !mask;
+        }
+        if kind != Kind::Write && self.kept[carried] {
+            for k in 0..words {
+                let news = rows[carried * words + k] | mask[k];
+                if self.kept[acquiring] {
+                    rows[acquiring * words + k] &= news;
+                }
+                if acquire {
+                    rows[current * words + k] &= news;
+                }
+            }
+        }
+        let counts = kind == Kind::Write || (kind == Kind::Update && self.updates_count);
+        if counts {
+            // r(τ,x) gains the old value too; only c and a of the writer are spared.
+            self.columns.bits_for(loc, old, tags, |bit| self.mark_stale(rows, tid, Some(loc), bit));
+        }
+        if self.kept[carried] {
+            let source = if release { current } else { releasing };
+            match kind {
+                Kind::Read => {}
+                Kind::Write => {
+                    rows.copy_within(at(source), carried * words);
+                    for (k, mask) in mask.iter().enumerate() {
+                        rows[carried * words + k] &= !mask;
+                    }
+                }
+                Kind::Update => {
+                    for (k, mask) in mask.iter().enumerate() {
+                        rows[carried * words + k] &= rows[source * words + k] & !mask;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The step of a non-atomic access: the columns `bits` become known to `tid` and stale to all
+    /// others.
+    pub fn non_atomic(&self, rows: &mut [u64], tid: Tid, bits: impl Iterator<Item = u32>) {
+        let words = self.columns.words();
+        for bit in bits {
+            for row in [self.current(tid), self.acquire(tid)] {
+                rows[row * words + bit as usize / 64] &= !(1 << (bit % 64));
+            }
+            self.mark_stale(rows, tid, None, bit);
+        }
+    }
+
+    /// An acquire fence: what relaxed reads brought becomes known.
+    #[inline(always)]
+    pub fn acquire_fence(&self, rows: &mut [u64], tid: Tid) {
+        let (current, acquire) = (self.current(tid), self.acquire(tid));
+        let words = self.columns.words();
+        if self.kept[acquire] {
+            rows.copy_within(acquire * words..(acquire + 1) * words, current * words);
+        }
+    }
+
+    /// A release fence: what is known now goes out with later relaxed writes.
+    #[inline(always)]
+    pub fn release_fence(&self, rows: &mut [u64], tid: Tid) {
+        let (current, release) = (self.current(tid), self.release(tid));
+        let words = self.columns.words();
+        if self.kept[release] {
+            rows.copy_within(current * words..(current + 1) * words, release * words);
+        }
+    }
+
+    /// Forgets the views that `tid` holds.
+    pub fn retire(&self, rows: &mut [u64], tid: Tid) {
+        let words = self.columns.words();
+        for row in [self.current(tid), self.acquire(tid), self.release(tid)] {
+            rows[row * words..(row + 1) * words].fill(0);
+        }
+    }
+
+    /// Makes the values of `loc` smaller, all in the same order.
+    pub fn lower(&self, rows: &mut [u64], loc: Loc, lowered: impl Fn(Value) -> Value) {
+        for (value, bit) in self.columns.critical(loc) {
+            let to = self.columns.critical_bit(loc, lowered(value));
+            let to = to.expect("smaller values have bits, too");
+            if to == bit {
+                continue;
+            }
+            for row in rows.chunks_exact_mut(self.columns.words()) {
+                if has(row, bit) {
+                    row[bit as usize / 64] &= !(1 << (bit % 64));
+                    row[to as usize / 64] |= 1 << (to % 64);
+                }
+            }
+        }
+    }
+
+    /// Writes the image of the views to `image`; `bits` is [`Columns::renaming`].
+    pub fn rename(
+        &self,
+        alpha: &Automorphism,
+        bits: Option<&[u32]>,
+        rows: &[u64],
+        image: &mut [u64],
+    ) {
+        let words = self.columns.words();
+        for holder in (0..self.kept.len()).filter(|holder| self.kept[*holder]) {
+            let to = match holder.checked_sub(3 * self.threads) {
+                Some(x) => self.carried(alpha.locations[x]),
+                None => {
+                    let (view, t) = (holder / self.threads, holder % self.threads);
+                    view * self.threads + alpha.threads[t].index()
+                }
+            };
+            let row = &rows[holder * words..(holder + 1) * words];
+            rename_row(bits, row, &mut image[to * words..(to + 1) * words]);
+        }
+    }
+
+    /// Packs the kept rows.
+    #[inline(always)]
+    pub fn pack(&self, rows: &[u64], out: &mut BitWriter<'_>) {
+        let words = self.columns.words();
+        if words == 0 {
+            return;
+        }
+        for (row, kept) in rows.chunks_exact(words).zip(&self.kept) {
+            if *kept {
+                out.push_row(row, self.columns.bits());
+            }
+        }
+    }
+
+    /// Unpacks the kept rows; the others are 0.
+    #[inline(always)]
+    pub fn unpack(&self, rows: &mut [u64], from: &mut BitReader<'_>) {
+        let words = self.columns.words();
+        if words == 0 {
+            return;
+        }
+        for (row, kept) in rows.chunks_exact_mut(words).zip(&self.kept) {
+            if *kept {
+                from.take_row(row, self.columns.bits());
+            } else {
+                row.fill(0);
+            }
+        }
+    }
+
+    /// How many locations there are, the fences' hidden one included.
+    pub fn locations(&self) -> usize {
+        self.locations
+    }
+}
+
+/// Writes `row` to `image` with every bit moved to where `bits` says.
+pub fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
+    let Some(bits) = bits else {
+        image.copy_from_slice(row);
+        return;
+    };
+    image.fill(0);
+    for (k, &word) in row.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            let to = bits[k * 64 + rest.trailing_zeros() as usize];
+            image[to as usize / 64] |= 1 << (to % 64);
+            rest &= rest - 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn has(row: &[u64], bit: u32) -> bool {
+    row[bit as usize / 64] >> (bit % 64) & 1 == 1
+}
