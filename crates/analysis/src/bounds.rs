@@ -4,20 +4,20 @@
 //! counter; comparisons of two registers, and of a register with a constant, narrow the bounds on
 //! the branches where they hold.
 //!
-//! Sums in a loop have no bound of that kind. But where the loop keeps a tally ([`super::tally`]), each
+//! Sums in a loop have no bound of that kind. But where the loop keeps a loop_counter ([`super::loop_counter`]), each
 //! can be taken only so often. A value comes about by a chain of copies and sums, and each time a sum
 //! is taken it is in the chain at most once. So all that such sums can ever add is added up and set
 //! aside, and the interpretation does without them.
 
-use super::tally::Tally;
+use super::loop_counter::LoopCounter;
 use ir::expr::{Binary, Expr, Op, Unary};
 use ir::ids::Pc;
 use ir::program::{Instr, Place, Program, Step, Update};
 
-/// Does no addition of a constant to a value ever leave the domain at its upper end? `tallies` are
+/// Does no addition of a constant to a value ever leave the domain at its upper end? `loop_counters` are
 /// those that may be relied on.
-pub fn hold(program: &Program, tallies: &[Tally]) -> bool {
-    let (program, aside) = &without_counted_sums(program, tallies);
+pub fn hold(program: &Program, loop_counters: &[LoopCounter]) -> bool {
+    let (program, aside) = &without_counted_sums(program, loop_counters);
     if *aside >= program.domain.max as u64 {
         return false;
     }
@@ -70,19 +70,22 @@ pub fn hold(program: &Program, tallies: &[Tally]) -> bool {
     }
 }
 
-/// The program with all sums left out that tallies say are taken only so often, and what these can
+/// The program with all sums left out that loop_counters say are taken only so often, and what these can
 /// add in all.
-fn without_counted_sums(program: &Program, tallies: &[Tally]) -> (Program, u64) {
+fn without_counted_sums(program: &Program, loop_counters: &[LoopCounter]) -> (Program, u64) {
     let mut without = program.clone();
     let mut aside = 0u64;
-    for tally in tallies {
-        // A tally has its own bound.
-        for pc in &tally.counts {
-            without.threads[tally.tid.index()].code[pc.index()].instr = Instr::Skip;
+    for loop_counter in loop_counters {
+        // A loop_counter has its own bound.
+        for pc in &loop_counter.counts {
+            without.threads[loop_counter.tid.index()].code[pc.index()].instr = Instr::Skip;
         }
     }
     for (tid, pc, step) in program.steps() {
-        let times = tallies.iter().filter_map(|tally| tally.times(program, tid, pc)).min();
+        let times = loop_counters
+            .iter()
+            .filter_map(|loop_counter| loop_counter.times(program, tid, pc))
+            .min();
         let (Some(times), Some(amount)) = (times, sum_of(&step.instr)) else { continue };
         let instr = &mut without.threads[tid.index()].code[pc.index()].instr;
         match instr {

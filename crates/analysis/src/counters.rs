@@ -22,9 +22,9 @@
 
 use super::bounds;
 use super::liveness::live_registers;
+use super::loop_counter::{self, LoopCounter};
+use super::opaque_values::Types;
 use super::symmetry::Automorphism;
-use super::tally::{self, Tally};
-use super::types::Types;
 use super::values::{PossibleValues, Values};
 use ir::expr::{Binary, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
@@ -78,8 +78,8 @@ pub struct Lowering {
 pub struct Found {
     /// The classes.
     pub classes: Vec<Counters>,
-    /// The tallies without which they would have no bounds.
-    pub tallies: Vec<Tally>,
+    /// The loop_counters without which they would have no bounds.
+    pub loop_counters: Vec<LoopCounter>,
 }
 
 /// The counters of `program`, whose values `possible` knows.
@@ -93,11 +93,11 @@ pub fn find(program: &Program, possible: &PossibleValues) -> Found {
     }
     let classes = typing.classes();
     if classes.is_empty() || bounds::hold(program, &[]) {
-        return Found { classes, tallies: Vec::new() };
+        return Found { classes, loop_counters: Vec::new() };
     }
-    let tallies = tally::find(program, possible);
-    match !tallies.is_empty() && bounds::hold(program, &tallies) {
-        true => Found { classes, tallies },
+    let loop_counters = loop_counter::find(program, possible);
+    match !loop_counters.is_empty() && bounds::hold(program, &loop_counters) {
+        true => Found { classes, loop_counters },
         false => Found::default(),
     }
 }

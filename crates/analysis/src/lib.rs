@@ -1,12 +1,12 @@
 //! What can be known of a program before it runs: live registers, possible values, future accesses,
-//! opaque values, counters, tallies, upper bounds, automorphisms.
+//! opaque values, counters, loop_counters, upper bounds, automorphisms.
 
 pub mod access;
 pub mod bounds;
 pub mod counters;
+pub mod last_load;
 pub mod liveness;
-pub mod loaded;
+pub mod loop_counter;
+pub mod opaque_values;
 pub mod symmetry;
-pub mod tally;
-pub mod types;
 pub mod values;

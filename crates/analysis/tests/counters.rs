@@ -1,4 +1,4 @@
-//! What the analysis of counters makes of programs: classes, clocks, constants, tallies.
+//! What the analysis of counters makes of programs: classes, clocks, constants, loop_counters.
 //!
 //! Programs are written with the types of `model` itself; `check`'s tests compare the searches that
 //! rely on it.
@@ -6,7 +6,7 @@
 extern crate fencepost_analysis as analysis;
 
 use analysis::counters::{self, Found};
-use analysis::tally;
+use analysis::loop_counter;
 use analysis::values::PossibleValues;
 use ir::expr::Binary;
 use ir::{
@@ -23,10 +23,10 @@ fn binary(op: Binary, reg: Reg, value: i32) -> Expr {
     Expr::binary(op, Expr::Reg(reg), Expr::Const(value)).expect("a small expression")
 }
 
-/// A loop: while the tally is below `limit`, count, and let time go on.
+/// A loop: while the loop_counter is below `limit`, count, and let time go on.
 fn ticking(limit: i32, largest: i32) -> Program {
     let instrs = vec![
-        // 0: if the tally is used up, end
+        // 0: if the loop_counter is used up, end
         Instr::Jump { cond: binary(Binary::Ge, TALLY, limit), targets: vec![Pc(6)] },
         Instr::Assign { dst: TALLY, value: binary(Binary::Add, TALLY, 1) },
         Instr::Load { dst: EPOCH, place: Place::location(NOW), mode: ReadMode::Acq },
@@ -59,7 +59,7 @@ fn ticking(limit: i32, largest: i32) -> Program {
     let thread = Thread {
         name: "t".into(),
         replica: None,
-        registers: vec!["epoch".into(), "tally".into()],
+        registers: vec!["epoch".into(), "loop_counter".into()],
         entry: Pc(0),
         code: code.collect(),
     };
@@ -82,7 +82,7 @@ fn epochs_have_a_clock_and_a_constant() {
     assert_eq!(class.clock, Some(NOW));
     assert_eq!(class.constants, [0]);
     assert_eq!(class.base, 1);
-    assert_eq!(found.tallies.len(), 2, "one for each thread");
+    assert_eq!(found.loop_counters.len(), 2, "one for each thread");
 }
 
 /// Two threads let time go on three times each: it is at most 7.
@@ -102,14 +102,14 @@ fn a_tally_that_comes_from_memory_is_none() {
         read: ReadMode::Rlx,
         write: WriteMode::Rlx,
     };
-    let tallies = tally::find(&program, &PossibleValues::of(&program));
-    assert_eq!(tallies.len(), 1, "the other thread's");
+    let loop_counters = loop_counter::find(&program, &PossibleValues::of(&program));
+    assert_eq!(loop_counters.len(), 1, "the other thread's");
 }
 
 #[test]
 fn without_tallies_control_goes_either_way() {
     let program = ticking(3, 20);
-    let loose = tally::without(&program, &find(&program).tallies);
+    let loose = loop_counter::without(&program, &find(&program).loop_counters);
     let test = &loose.threads[0].code[0];
     assert_eq!(test.successors().collect::<Vec<_>>(), [Pc(6), Pc(1)]);
     assert_eq!(loose.threads[0].code[1].instr, Instr::Skip);

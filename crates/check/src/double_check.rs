@@ -10,7 +10,7 @@ use crate::reduce::Reductions;
 use crate::settings::{DoubleCheck, Settings};
 use crate::verdict::{Outcome, Verdict};
 use ir::Program;
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use search::Limits;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use analysis::symmetry::{self, Symmetries};
 use analysis::values::PossibleValues;
 use ir::{Loc, Pc, Program, Tid};
 use memory::Memory;
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use memory::sc::Sc;
 use search::{Limits, Options, Stop};
 use std::time::Instant;

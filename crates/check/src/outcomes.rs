@@ -9,7 +9,7 @@ use budget::{Budget, Spent};
 use graph::outcome::ThreadEnd;
 use graph::{FinalState, Outcome, Status};
 use ir::{Fault, Instr, Loc, Program, Tid};
-use memory::store_atomic::{Compiled, Machine, compile};
+use memory::store_buffer::{Compiled, Machine, compile};
 use memory::store_buffer::{Entry, Move, State, apply, candidates, initial};
 use std::collections::{HashMap, HashSet};
 

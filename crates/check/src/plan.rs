@@ -1,20 +1,20 @@
 //! Plans: what a check makes of a program's counters.
 //!
 //! The boldest plan comes first. It does not tell numbers far behind a clock apart, and if only
-//! tallies keep the numbers finite it does not keep the tallies either ([`analysis::tally`]).
+//! loop_counters keep the numbers finite it does not keep the loop_counters either ([`analysis::loop_counter`]).
 //! That is exact as long as nothing depends on what is not told apart; where something does, or
-//! where a program without its tallies is not all right, the next plan is tried. The last one makes
+//! where a program without its loop_counters is not all right, the next plan is tried. The last one makes
 //! counters smaller at most, and does without that, too, if need be.
 
 use crate::explore::Task;
 use crate::settings::{Model, Settings};
 use crate::verdict::{Outcome, Verdict};
 use analysis::counters::{self, Counters, Window};
-use analysis::loaded::Loaded;
-use analysis::tally;
+use analysis::last_load::LastLoads;
+use analysis::loop_counter;
 use analysis::values::PossibleValues;
 use ir::{Expr, Pc, Place, Program, Tid};
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use search::Progress;
 use std::borrow::Cow;
 use std::time::Instant;
@@ -87,10 +87,12 @@ pub(crate) fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'
     let start = Instant::now();
     let mut plans = Vec::new();
     if found.classes.iter().any(|class| class.clock.is_some()) {
-        let more_runs = found.tallies.iter().map(|tally| tally.most).sum::<u64>() > FEW_TIMES;
+        let more_runs =
+            found.loop_counters.iter().map(|loop_counter| loop_counter.most).sum::<u64>()
+                > FEW_TIMES;
         let explored = match more_runs {
             false => Cow::Borrowed(program),
-            true => Cow::Owned(tally::without(program, &found.tallies)),
+            true => Cow::Owned(loop_counter::without(program, &found.loop_counters)),
         };
         for behind in BEHIND {
             let counters = found.classes.iter().filter_map(|class| {
@@ -136,7 +138,7 @@ pub(crate) fn comparisons(program: &Program) -> Vec<Compared<'_>> {
     let mut all = Vec::new();
     for tid in program.tids() {
         let thread = &program.threads[tid.index()];
-        let loads = Loaded::of(thread);
+        let loads = LastLoads::of(thread);
         for (pc, step) in thread.code.iter().enumerate() {
             let Some(place) = step.instr.place() else { continue };
             all.extend(step.instr.compared().iter().map(|expected| {

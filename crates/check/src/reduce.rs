@@ -8,7 +8,7 @@
 //! | `por` | orders of steps that commute | `product::persistent` |
 //! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`analysis::symmetry`], `product::orbit` |
 //! | `subsume` | states whose monitors remember less than those of another | [`Memory::monitor_bits`](memory::Memory::monitor_bits), [`memory::rc20`] |
-//! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`analysis::counters`], [`analysis::tally`] |
+//! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`analysis::counters`], [`analysis::loop_counter`] |
 //!
 //! How they are combined is said once, in `product::normal_form`. `product::diagrams` tests each claim
 //! at every state of random programs; `tests/agreement.rs` compares verdicts; [`crate::double_check`]
@@ -33,7 +33,7 @@ pub struct Reductions {
     /// Registers that cannot be read any more are zeroed.
     pub dead_registers: bool,
     /// Of states in which all counters differ by the same amount, the smallest is kept; numbers far
-    /// behind a clock are not told apart, and tallies are not kept. Needs `dead_registers`.
+    /// behind a clock are not told apart, and loop_counters are not kept. Needs `dead_registers`.
     pub counters: bool,
 }
 

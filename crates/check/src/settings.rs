@@ -1,7 +1,7 @@
 //! How a check is to be made.
 
 use crate::reduce::Reductions;
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
 
 /// The memory model to check against.

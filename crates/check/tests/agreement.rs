@@ -8,7 +8,7 @@ mod aimed;
 mod said;
 
 use check::{DoubleCheck, Extent, Model, Reductions, Settings};
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use said::said;
 use search::Limits;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

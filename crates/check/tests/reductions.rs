@@ -9,7 +9,7 @@ use analysis::values::PossibleValues;
 use check::{DoubleCheck, Extent, Model, Settings};
 use ir::Program;
 use ir::random::{self, Allow, Config};
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use said::said;
 use search::{Limits, Order};
 use std::path::{Path, PathBuf};
@@ -220,10 +220,10 @@ fn counting_program(seed: u64) -> String {
 }
 
 /// Random programs with epochs: a clock that goes up a few times, locations that hold what it showed
-/// some time ago or 0, and tallies that say how often it may go up.
+/// some time ago or 0, and loop_counters that say how often it may go up.
 #[test]
 fn epoch_programs() {
-    let (mut clocks, mut tallies, mut compared) = (0, 0, Compared::default());
+    let (mut clocks, mut loop_counters, mut compared) = (0, 0, Compared::default());
     let mut variants = breadth_first(3_000);
     variants.retain(|(name, settings)| *name == "none" || settings.reductions.counters);
     let count = asked("FENCEPOST_REDUCTION_PROGRAMS", 60);
@@ -232,13 +232,15 @@ fn epoch_programs() {
         let program = lang::parse("epochs", &text).expect("a good program").program;
         let found = counters(&program);
         clocks += u64::from(found.classes.iter().any(|class| class.clock.is_some()));
-        tallies += u64::from(!found.tallies.is_empty());
+        loop_counters += u64::from(!found.loop_counters.is_empty());
         compared.add(compare(&program, &format!("epochs, seed {seed}\n{text}"), &variants));
     }
     let plain = compared.plain;
-    println!("{clocks} programs with clocks, {tallies} with tallies, {plain} explorations");
+    println!(
+        "{clocks} programs with clocks, {loop_counters} with loop_counters, {plain} explorations"
+    );
     assert!(2 * clocks > count, "only {clocks} programs have clocks");
-    assert!(4 * tallies > count, "only {tallies} programs keep tallies");
+    assert!(4 * loop_counters > count, "only {loop_counters} programs keep loop_counters");
     assert!(plain as u64 > count, "only {plain} explorations without reductions");
 }
 
@@ -284,7 +286,7 @@ fn epoch_program(seed: u64) -> String {
     text
 }
 
-/// How often a tally lets the clock go up makes no difference: a state tells neither that nor the
+/// How often a loop_counter lets the clock go up makes no difference: a state tells neither that nor the
 /// time, only who is behind.
 #[test]
 fn time_is_relative() {

@@ -7,7 +7,7 @@ use check::refinement::inclusion::{Automaton, Outcome, SILENT, StepSink, Symbol,
 use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
 use ir::random::Generator;
 use lang::library::{Pair, Project, parse};
-use memory::prc11::view::Finding;
+use memory::rc11_views::Finding;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::Path;
 

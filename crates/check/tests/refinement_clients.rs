@@ -11,8 +11,8 @@ use check::refinement::{Settings, Verdict, refines};
 use ir::Value;
 use ir::random::Generator;
 use lang::library::{Linked, Project, parse};
-use memory::prc11::Status;
-use memory::prc11::view::{Machine, Options};
+use memory::rc11_views::Status;
+use memory::rc11_views::{Machine, Options};
 use std::collections::{BTreeSet, HashSet};
 
 /// A method of a specification with a lock, and one of a library that makes do with a relaxed update.

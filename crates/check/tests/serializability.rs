@@ -12,7 +12,7 @@ mod oracle;
 
 use check::robustness::store_atomic::{Machine, compile};
 use check::serializability::{
-    Answer, By, Refusal, Settings, Verdict, check, explore, marks::Mistake,
+    Answer, By, Refusal, Settings, Verdict, check, explore, transactions::Mistake,
 };
 use ir::random::{Allow, Config, program};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};

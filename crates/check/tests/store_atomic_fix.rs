@@ -3,7 +3,7 @@
 extern crate fencepost_check as check;
 
 use check::fix::fences::{Aim, Site, Weights, insert, place, sites};
-use check::robustness::store_atomic::{Machine, Settings, check, trf};
+use check::robustness::store_atomic::{Machine, Settings, check, triangular_race};
 use ir::random::{Allow, Config, program};
 use ir::{Origin, Program};
 
@@ -148,7 +148,7 @@ fn fences_against_triangular_races_are_enough() {
         let robust = count(Aim::Robust(Machine::Tso));
         let fixed = insert(&one, &races.sites);
         assert!(is_robust(&fixed, &[Machine::Tso]), "seed {seed}");
-        let (freedom, _) = trf::check(&fixed, &settings, &|_| {});
+        let (freedom, _) = triangular_race::check(&fixed, &settings, &|_| {});
         assert_eq!(freedom.name(), "holds", "seed {seed}");
         assert!(races.sites.len() >= robust.sites.len(), "seed {seed}");
         more += usize::from(races.sites.len() > robust.sites.len());

@@ -10,7 +10,7 @@ extern crate fencepost_check as check;
 mod unequal;
 
 use check::robustness::store_atomic::{
-    Machine, Method, Settings, Verdict, Why, check, compile, trf,
+    Machine, Method, Settings, Verdict, Why, check, compile, triangular_race,
 };
 use ir::random::{Allow, Config, program};
 use ir::{Instr, Program, Tid};
@@ -184,8 +184,11 @@ fn agree(machine: Machine, blocks: bool) {
         judged += 1;
         if machine == Machine::Tso {
             // Triangular race freedom is sufficient.
-            let (freedom, _) = trf::check(&one, &Settings::default(), &|_| {});
-            assert!(!(cyclic && freedom == trf::Freedom::Free), "seed {seed}: no triangular race");
+            let (freedom, _) = triangular_race::check(&one, &Settings::default(), &|_| {});
+            assert!(
+                !(cyclic && freedom == triangular_race::Freedom::Free),
+                "seed {seed}: no triangular race"
+            );
         }
         violated += u64::from(cyclic);
         for (method, reduce) in [

@@ -11,7 +11,7 @@ mod unequal;
 
 use check::outcomes::{Limits, outcomes};
 use check::robustness::store_atomic::safety::{Checked, Question, Robustness, check};
-use check::robustness::store_atomic::trf::Freedom;
+use check::robustness::store_atomic::triangular_race::Freedom;
 use check::robustness::store_atomic::{Machine, Settings, Verdict};
 use check::{Property, Reductions};
 use graph::{Outcome, Status};
@@ -53,7 +53,7 @@ fn robust(checked: &Checked) -> Option<bool> {
 }
 
 #[derive(Default, Debug)]
-struct Tally {
+struct LoopCounter {
     hold: u64,
     fail: u64,
     faulty: u64,
@@ -65,7 +65,7 @@ fn agree(machine: Machine) {
     let configs = configs();
     let limits = Limits { states: 30_000, buffer: 16, budget: budget::Budget::UNLIMITED };
     let (mut judged, mut skipped, mut seed, mut aimed) = (0, 0, 0, 0);
-    let mut tally = Tally::default();
+    let mut loop_counter = LoopCounter::default();
     while judged < count() {
         seed += 1;
         let config = &configs[seed as usize % configs.len()];
@@ -95,7 +95,7 @@ fn agree(machine: Machine) {
         };
         let fails: fn(Status) -> bool = |status| status == Status::Failed;
         let faults: fn(Status) -> bool = |status| matches!(status, Status::Faulted(_));
-        tally.only_weak += u64::from(ends(fails, false) && !ends(fails, true));
+        loop_counter.only_weak += u64::from(ends(fails, false) && !ends(fails, true));
         let mut questions = vec![Question::Robust(machine)];
         if machine == Machine::Tso {
             questions.push(Question::TriangularRaceFree);
@@ -123,21 +123,21 @@ fn agree(machine: Machine) {
                 "holds" => {
                     assert!(!ends(fails, false), "an assertion fails: {}", context());
                     assert!(!ends(faults, false), "there is a run-time error: {}", context());
-                    tally.hold += 1;
+                    loop_counter.hold += 1;
                 }
                 "violated" => {
                     assert!(ends(fails, true), "no assertion fails under SC: {}", context());
-                    tally.fail += 1;
+                    loop_counter.fail += 1;
                 }
                 _ => {
                     let known = robust(&checked) == Some(true);
                     assert!(!known, "robust, but undecided: {}", context());
-                    tally.undecided += 1;
+                    loop_counter.undecided += 1;
                 }
             }
             if found_fault {
                 assert!(ends(faults, false), "no run-time error: {}", context());
-                tally.faulty += 1;
+                loop_counter.faulty += 1;
             } else if robust(&checked) == Some(true) {
                 assert!(!ends(faults, false), "a run-time error is missed: {}", context());
             } else {
@@ -145,8 +145,8 @@ fn agree(machine: Machine) {
             }
         }
     }
-    eprintln!("{machine}: {judged} programs, {aimed} aimed, {skipped} too large, {tally:?}");
-    let Tally { hold, fail, faulty, only_weak, undecided } = tally;
+    eprintln!("{machine}: {judged} programs, {aimed} aimed, {skipped} too large, {loop_counter:?}");
+    let LoopCounter { hold, fail, faulty, only_weak, undecided } = loop_counter;
     assert!(
         [hold, fail, faulty, undecided].iter().all(|&times| times * 20 > judged)
             && only_weak * 200 > judged,

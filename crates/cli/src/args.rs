@@ -1,11 +1,11 @@
 //! The command line: what can be asked, and the help that teaches it.
 
-use crate::faces::FaceArgs;
+use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::{self, Machine, Method};
 use check::{DoubleCheck, Extent, Model, Reductions, Settings};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,7 +90,7 @@ pub struct Check {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
-    pub faces: FaceArgs,
+    pub faces: ReportFileArgs,
 }
 
 /// Arguments of `refine`.
@@ -147,7 +147,7 @@ pub struct Refine {
     pub quiet: bool,
     /// Reports.
     #[command(flatten)]
-    pub faces: FaceArgs,
+    pub faces: ReportFileArgs,
 }
 
 /// When to give up.
@@ -333,7 +333,7 @@ pub struct Serial {
     #[arg(long)]
     pub commits: bool,
     #[command(flatten)]
-    pub faces: FaceArgs,
+    pub faces: ReportFileArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
 }

@@ -2,10 +2,10 @@
 
 use crate::args;
 use crate::exit::Exit;
-use crate::faces::Faces;
 use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
+use crate::report_files::ReportFiles;
 use crate::store_atomic;
 use crate::terminal::{self, Printer};
 use analysis::symmetry;
@@ -14,7 +14,7 @@ use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
-use report::{By, FileReport, Ruling, Sheet, json};
+use report::{By, FileReport, InputReport, Ruling, json};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -28,7 +28,7 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
     let (files, unusable) = inputs::expand(&args.inputs);
     let look = terminal::output();
     let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
-    let faces = Faces::new(&args.faces, &files, args.output.quiet);
+    let faces = ReportFiles::new(&args.faces, &files, args.output.quiet);
     let mut job = Job {
         args,
         settings: args.settings(),
@@ -80,7 +80,7 @@ struct Job<'a> {
     out: Printer,
     tally: Tally,
     exit: Exit,
-    faces: Faces,
+    faces: ReportFiles,
     board: Board,
 }
 
@@ -124,7 +124,7 @@ impl Job<'_> {
         }
         let wrong = !report.faults.is_empty() || !report.internal.is_empty();
         self.tally.add(report.ruling(), wrong);
-        self.faces.add(Sheet::of(&report, source));
+        self.faces.add(InputReport::of(&report, source));
         self.exit = self.exit.and(match report.ruling() {
             _ if !report.internal.is_empty() => Exit::Internal,
             _ if !report.faults.is_empty() => Exit::BadInput,
@@ -143,7 +143,7 @@ impl Job<'_> {
         }
         match self.face {
             Face::Json => {
-                for line in json::lines(&Sheet::of(report, source)) {
+                for line in json::lines(&InputReport::of(report, source)) {
                     writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
                 }
             }
@@ -193,13 +193,13 @@ impl Job<'_> {
         self.exit = self.exit.and(unusable.exit());
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
-        self.faces.add(Sheet::refused(name, text, self.settings.model.name(), why));
+        self.faces.add(InputReport::refused(name, text, self.settings.model.name(), why));
         for diagnostic in why {
             terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }
         match self.face {
             Face::Json => {
-                let sheet = Sheet::refused(name, text, self.settings.model.name(), why);
+                let sheet = InputReport::refused(name, text, self.settings.model.name(), why);
                 for line in json::lines(&sheet) {
                     writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
                 }

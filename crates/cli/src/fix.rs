@@ -10,7 +10,7 @@ use crate::inputs;
 use crate::terminal;
 use check::fix::fences::{Aim, NoPlacement, Placement, Weights, insert, place};
 use check::robustness::store_atomic::safety::{self, Question, Robustness};
-use check::robustness::store_atomic::trf::Freedom;
+use check::robustness::store_atomic::triangular_race::Freedom;
 use check::robustness::store_atomic::{Settings, Verdict, Why};
 use ir::Origin;
 use lang::Source;

@@ -2,14 +2,14 @@
 
 use crate::args;
 use crate::exit::Exit;
-use crate::faces::Faces;
 use crate::inputs;
 use crate::interrupt;
+use crate::report_files::ReportFiles;
 use crate::terminal;
 use ::check::refinement::{Settings, Statistics, Verdict, refines};
 use budget::Budget;
 use lang::library::{GENERATED, Pair, Project};
-use memory::prc11::view::Finding;
+use memory::rc11_views::Finding;
 use report::refinement::{Question, Refinement};
 use report::timeline;
 use std::io::{self, IsTerminal, Write};
@@ -31,7 +31,7 @@ pub fn run(args: &args::Refine) -> io::Result<Exit> {
         Some(Err(exit)) => return Ok(exit),
     };
     let inputs: Vec<PathBuf> = args.inputs.iter().chain(&args.client).cloned().collect();
-    let mut faces = Faces::new(&args.faces, &inputs, args.quiet);
+    let mut faces = ReportFiles::new(&args.faces, &inputs, args.quiet);
     let project = match lang::library::parse(&files, client.as_ref()) {
         Ok(project) => project,
         Err(unusable) => {
@@ -73,7 +73,7 @@ fn answer(
     pair: &Pair,
     question: Question,
     budget: Budget,
-    faces: &mut Faces,
+    faces: &mut ReportFiles,
 ) -> io::Result<Exit> {
     let settings = Settings {
         pending: args.pending,

@@ -2,12 +2,12 @@
 
 use crate::args::{self, ReadingName};
 use crate::exit::Exit;
-use crate::faces::Faces;
 use crate::inputs::{self, Unusable};
+use crate::report_files::ReportFiles;
 use crate::terminal;
 use ::report::recording;
-use ::serial::choose::{self, Reading};
 use ::serial::execution::Question;
+use ::serial::judge::{self, Reading};
 use ::serial::random::{Shape, Style};
 use ::serial::report;
 use check::serializability::{Settings, Verdict, Why};
@@ -38,13 +38,13 @@ pub fn run(args: &args::Serial) -> io::Result<Exit> {
         Some(ReadingName::Trace) => Reading::Trace,
     };
     let name = inputs::name(input);
-    let mut faces = Faces::new(&args.faces, std::slice::from_ref(input), false);
+    let mut faces = ReportFiles::new(&args.faces, std::slice::from_ref(input), false);
     let budget = args.limits.limits().budget;
     let judged = match input.to_str() {
-        Some("-") => choose::judge_within(io::stdin().lock(), reading, budget),
+        Some("-") => judge::judge_within(io::stdin().lock(), reading, budget),
         _ => match File::open(input) {
             Ok(file) => {
-                choose::judge_within(BufReader::with_capacity(BUFFER, file), reading, budget)
+                judge::judge_within(BufReader::with_capacity(BUFFER, file), reading, budget)
             }
             Err(error) => {
                 terminal::complain(&format!("error: {name}: cannot read the file: {error}"));
@@ -111,7 +111,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
             return refuse(args, &Unusable::new(program, source.text.to_string(), why));
         }
     };
-    let mut faces = Faces::new(&args.faces, &[program.to_path_buf()], false);
+    let mut faces = ReportFiles::new(&args.faces, &[program.to_path_buf()], false);
     let mut reply = ::report::serializability::Reply::new(&source, &answers);
     let mut out = io::stdout().lock();
     match args.json {

@@ -3,10 +3,10 @@
 use crate::args;
 use crate::check::strictly;
 use crate::exit::Exit;
-use crate::faces::Faces;
 use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
+use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
 use check::Task;
 use check::robustness::store_atomic::Machine;
@@ -15,7 +15,7 @@ use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::store_atomic::{internal_errors, sheet, text, warnings};
 use report::text::Tally;
-use report::{Ruling, Sheet, json};
+use report::{InputReport, Ruling, json};
 use search::Progress;
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,12 +34,12 @@ pub fn run(args: &args::Check, machine: Machine) -> io::Result<Exit> {
         machine,
         detailed: files.len() == 1 || args.output.details,
         tally: Tally { errors: unusable.len(), ..Tally::default() },
-        faces: Faces::new(&args.faces, &files, args.output.quiet),
+        faces: ReportFiles::new(&args.faces, &files, args.output.quiet),
         board: Board::new(files.len(), args.output.watched()),
     };
     for argument in &unusable {
         let Unusable { name, text, why } = argument;
-        job.faces.add(Sheet::refused(name, text, machine.name(), why));
+        job.faces.add(InputReport::refused(name, text, machine.name(), why));
     }
     for file in &files {
         exit = exit.and(job.one(file)?);
@@ -60,7 +60,7 @@ struct Job<'a> {
     /// Is every violation to be told?
     detailed: bool,
     tally: Tally,
-    faces: Faces,
+    faces: ReportFiles,
     board: Board,
 }
 
@@ -100,7 +100,7 @@ impl Job<'_> {
         self.board.clear();
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
-        let sheet = Sheet::refused(name, text, self.machine.name(), why);
+        let sheet = InputReport::refused(name, text, self.machine.name(), why);
         if self.args.output.json {
             print_json(&sheet, self.faces.wanted())?;
         }
@@ -143,7 +143,7 @@ impl Job<'_> {
     }
 }
 
-fn print_json(sheet: &Sheet, reports: bool) -> io::Result<()> {
+fn print_json(sheet: &InputReport, reports: bool) -> io::Result<()> {
     let mut out = Printer::new(reports);
     for line in json::lines(sheet) {
         writeln!(out, "{}", serde_json::to_string(&line)?)?;

@@ -5,7 +5,7 @@
 //! the variables of space X only, and there is a happens-before for every space:
 //! `hb_X = (po ∪ sw_base ∪ sw_X)⁺`. Accesses to a variable must be coherent with that of its space.
 //!
-//! The judge of [`memory::prc11`].
+//! The judge of `memory::rc11_views`.
 
 use super::axioms::{Axiom, fr};
 use super::event::{EventId, ExecutionGraph, Label};

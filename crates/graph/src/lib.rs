@@ -10,7 +10,7 @@
 //! * [`enumerate`](mod@enumerate): all RC20-consistent graphs of a program without loops, or up to a bound.
 //! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
 //! * [`monitor`]: the same properties decided on SC runs, as the paper does, but with whole graphs;
-//!   [`split`] is its program transformation for races.
+//!   [`split_non_atomics()`] is its program transformation for races.
 //! * [`judge`](mod@judge): is a graph a certificate for what it is claimed to show?
 
 pub mod axioms;
@@ -24,7 +24,7 @@ pub mod monitor;
 pub mod outcome;
 pub mod relation;
 pub mod run;
-pub mod split;
+pub mod split_non_atomics;
 pub mod verdict;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};
@@ -34,7 +34,7 @@ pub use judge::{Judgement, judge, judge_within};
 pub use outcome::{FinalState, Outcome, Outcomes, outcomes};
 pub use relation::{EventSet, Relation};
 pub use run::{Access, Execution, Next, Status, ThreadState};
-pub use split::split_non_atomics;
+pub use split_non_atomics::split_non_atomics;
 pub use verdict::{
     Answer, Verdict, is_observationally_robust, is_race_free, is_robust, is_robust_and_race_free,
     is_safe,

@@ -32,7 +32,7 @@ use super::enumerate::{Limits, Seen, locally_enabled};
 use super::event::{EventId, ExecutionGraph, Label};
 use super::relation::{EventSet, Relation};
 use super::run::{Access, Execution, Next};
-use super::split::split_non_atomics;
+use super::split_non_atomics::split_non_atomics;
 use ir::{Loc, Pc, Program, Tid};
 
 /// What an SC run showed to be wrong.

@@ -205,7 +205,7 @@ pub enum Instr {
 }
 
 /// Where control passes between a client and a library. Methods are inlined where they are called,
-/// so a mark is all that is left of the call; only [`memory::prc11`] looks at it.
+/// so a mark is all that is left of the call; only `memory::rc11_views` looks at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// The client calls a method.

@@ -1,7 +1,7 @@
 //! How one thread steps (Fig. 2 of the RC20 paper).
 //!
 //! [`next_action`] says what a thread wants to do next in its local state, with all expressions
-//! evaluated and the values it reads left open. A [`memory::Memory`] decides whether it may
+//! evaluated and the values it reads left open. A `memory::Memory` decides whether it may
 //! and what it reads.
 
 use crate::expr::{Domain, Expr, Fault, Notes};

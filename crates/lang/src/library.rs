@@ -29,7 +29,7 @@ use crate::lower;
 use crate::parser;
 use crate::source::Span;
 use ir::Value;
-use memory::prc11::{Space, System};
+use memory::rc11_views::{Space, System};
 
 /// What the client that a policy stands for is called among the files.
 pub const GENERATED: &str = "most general client";

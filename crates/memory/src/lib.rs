@@ -5,16 +5,16 @@
 //! monitors that decide robustness are memories too: sequential consistency that remembers a little
 //! more, and may object when a thread *arrives* at an instruction.
 
-pub mod prc11;
+pub mod attack;
+pub mod rc11_views;
 pub mod rc20;
 pub mod sc;
-pub mod store_atomic;
 pub mod store_buffer;
 
 use analysis::access::Future;
 use analysis::counters::{Counters, Lowering};
+use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
-use analysis::types::Types;
 use ir::bits::{BitReader, BitWriter};
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Tid, Value};

@@ -2,8 +2,8 @@
 
 use super::{Effect, Memory};
 use analysis::counters::{Counters, Lowering};
+use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
-use analysis::types::Types;
 use analysis::values::{PossibleValues, Values};
 use ir::bits::{BitReader, BitWriter, fits, width_for};
 use ir::expr::{Domain, Fault, Notes};

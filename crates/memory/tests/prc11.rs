@@ -4,15 +4,15 @@
 //! the two machines on histories.
 //!
 //! More programs than in the ordinary run: `PRC11_PROGRAMS=10000 PRC11_HISTORIES=2000 cargo test -p
-//! fencepost-model --test prc11`. A failure names the seed.
+//! fencepost-memory --test prc11`. A failure names the seed.
 
 extern crate fencepost_memory as memory;
 
 use graph::{Limits, drc11};
 use ir::random::{self, Allow, Config, Generator};
 use ir::{Expr, Instr, LocationKind, Mark, Origin, Pc, ReadMode, Reg, Step, Value, WriteMode};
-use memory::prc11::view::{Finding, Options, Propagation};
-use memory::prc11::{Label, Local, Space, Status, System, knowledge, view};
+use memory::rc11_views::{Finding, Options, Propagation};
+use memory::rc11_views::{Label, Local, Space, Status, System, knowledge};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::ops::ControlFlow;
@@ -164,7 +164,8 @@ fn literal(system: &System) -> (BTreeSet<End>, bool, usize) {
 
 fn views(system: &System, reduce: bool, tidy: bool, keep_registers: bool) -> (BTreeSet<End>, bool) {
     let options = Options { pending: 50, keep_registers, reduce, tidy, ..Options::default() };
-    let machine = view::Machine::new(system.clone(), options).expect("a small program");
+    let machine =
+        memory::rc11_views::Machine::new(system.clone(), options).expect("a small program");
     let mut ends = BTreeSet::new();
     let mut racy = false;
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
@@ -351,14 +352,15 @@ fn difference(a: &Automaton, b: &Automaton) -> Option<Vec<Label>> {
 /// The histories of the view machine.
 fn viewed(system: &System, reduce: bool) -> Automaton {
     let options = Options { pending: 50, keep_registers: false, reduce, ..Options::default() };
-    let machine = view::Machine::new(system.clone(), options).expect("a small program");
+    let machine =
+        memory::rc11_views::Machine::new(system.clone(), options).expect("a small program");
     explore(packed(&machine, &machine.initial().state), |bytes, sink| {
         machine
             .steps(&machine.unpack(bytes), |step| sink(step.label, packed(&machine, &step.state)));
     })
 }
 
-fn packed(machine: &view::Machine, state: &view::State) -> Vec<u8> {
+fn packed(machine: &memory::rc11_views::Machine, state: &memory::rc11_views::State) -> Vec<u8> {
     let mut bytes = Vec::new();
     machine.pack(state, &mut bytes);
     bytes
@@ -446,7 +448,8 @@ type Calls = Vec<Vec<Label>>;
 
 fn calls(system: &System, pending: u8, propagation: Propagation) -> HashSet<Calls> {
     let options = Options { pending, propagation, ..Options::default() };
-    let machine = view::Machine::new(system.clone(), options).expect("a small program");
+    let machine =
+        memory::rc11_views::Machine::new(system.clone(), options).expect("a small program");
     let nothing: Calls = vec![Vec::new(); system.program.threads.len()];
     let initial = (packed(&machine, &machine.initial().state), nothing);
     let mut seen = HashSet::from([initial.clone()]);
@@ -502,7 +505,8 @@ fn less_can_do_more() {
         for system in [random_calls(seed), random_flags(seed), random_system(seed)] {
             for (reduce, tidy) in [(false, false), (false, true), (true, true)] {
                 let options = Options { pending: 2, reduce, tidy, ..Options::default() };
-                let machine = view::Machine::new(system.clone(), options).expect("small");
+                let machine =
+                    memory::rc11_views::Machine::new(system.clone(), options).expect("small");
                 compared += compare_states(&machine, seed);
             }
         }
@@ -510,7 +514,7 @@ fn less_can_do_more() {
     assert!(compared > 1000, "only {compared} pairs of states");
 }
 
-fn compare_states(machine: &view::Machine, seed: u64) -> usize {
+fn compare_states(machine: &memory::rc11_views::Machine, seed: u64) -> usize {
     let mut ids = HashMap::new();
     let mut states = vec![packed(machine, &machine.initial().state)];
     ids.insert(states[0].clone(), 0);
@@ -542,7 +546,7 @@ fn compare_states(machine: &view::Machine, seed: u64) -> usize {
         }
         false
     };
-    let core = |state: &[u8]| state[..view::Machine::core_length(state)].to_vec();
+    let core = |state: &[u8]| state[..memory::rc11_views::Machine::core_length(state)].to_vec();
     let mut groups: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (id, state) in states.iter().enumerate() {
         groups.entry(core(state)).or_default().push(id);

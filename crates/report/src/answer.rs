@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::finding::Finding;
+use crate::input_report::Unchecked;
 use crate::seq_cst::{self, SHOWN_PLACES};
-use crate::sheet::Unchecked;
 use crate::text::Ink;
 use check::{Cost, Extent, Model, Outcome, Property, Settings, Verdict, Why, Witness};
 use ir::{Instr, LocationKind, Pc, Program, Tid};

@@ -3,7 +3,7 @@
 use crate::refinement::{Question, Refinement, place_in};
 use check::refinement::{Limit, Side, Stuck};
 use lang::diagnostic::Diagnostic;
-use memory::prc11::{Label, Status};
+use memory::rc11_views::{Label, Status};
 
 impl Refinement<'_> {
     /// What the verdict covers.

@@ -18,7 +18,7 @@
 //! `docs/finding.schema.json`.
 
 use crate::finding::Finding;
-use crate::sheet::{Attacks, Notice, Sheet, Unchecked};
+use crate::input_report::{Attacks, InputReport, Notice, Unchecked};
 use lang::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ pub struct Warning<'a> {
 }
 
 /// The lines for a sheet.
-pub fn lines(sheet: &Sheet) -> Vec<Line<'_>> {
+pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
     let blank = || Line {
         file: &sheet.file,
         model: sheet.model,
@@ -111,7 +111,7 @@ pub fn lines(sheet: &Sheet) -> Vec<Line<'_>> {
     lines
 }
 
-fn warnings(sheet: &Sheet) -> Vec<Warning<'_>> {
+fn warnings(sheet: &InputReport) -> Vec<Warning<'_>> {
     let own = sheet.warnings.len();
     let witness = |index: usize| {
         let told = sheet.extent == check::Extent::All;
@@ -123,6 +123,6 @@ fn warnings(sheet: &Sheet) -> Vec<Warning<'_>> {
 
 /// The object for a file that could not be looked at because of `why`; `text` is the file's text.
 pub fn error(file: &str, text: &str, model: &'static str, why: &[Diagnostic]) -> Value {
-    let sheet = Sheet::refused(file, text, model, why);
+    let sheet = InputReport::refused(file, text, model, why);
     lines(&sheet).first().map_or(Value::Null, |line| json!(line))
 }

@@ -6,12 +6,12 @@
 use crate::answer::Ruling;
 use crate::codes;
 use crate::escape::html;
-use crate::sheet::{Sheet, Unchecked};
+use crate::input_report::{InputReport, Unchecked};
 use crate::text::{Look, story};
 use std::fmt::Write;
 
 /// The document about these inputs.
-pub fn document(sheets: &[Sheet]) -> String {
+pub fn document(sheets: &[InputReport]) -> String {
     let mut suites = String::new();
     let mut sum = Count::default();
     for sheet in sheets {
@@ -49,7 +49,7 @@ impl Count {
     }
 }
 
-fn suite(out: &mut String, sheet: &Sheet) -> Count {
+fn suite(out: &mut String, sheet: &InputReport) -> Count {
     let mut count = Count::default();
     let mut cases = String::new();
     let seconds = sheet.cost.elapsed.as_secs_f64();

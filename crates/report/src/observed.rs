@@ -9,9 +9,9 @@ use crate::advice::Advice;
 use crate::answer::Ruling;
 use crate::codes;
 use crate::finding::{Finding, Kind};
+use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
 use crate::run::{Beginner, Start, Step};
-use crate::sheet::{Reply, Sheet};
 use ir::Tid;
 use lang::Span;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub fn sheets(
     program: &str,
     observations: &[Observation],
     read: &dyn Fn(&str) -> String,
-) -> Vec<Sheet> {
+) -> Vec<InputReport> {
     let mut files: BTreeMap<&str, Vec<&Observation>> = BTreeMap::new();
     for observation in observations {
         files.entry(&observation.access.file).or_default().push(observation);
@@ -69,8 +69,8 @@ pub fn sheets(
     files.into_iter().map(|(file, found)| sheet(file, &read(file), &found)).collect()
 }
 
-fn sheet(file: &str, text: &str, observations: &[&Observation]) -> Sheet {
-    let mut sheet = Sheet::new(file, text.into(), "rc20");
+fn sheet(file: &str, text: &str, observations: &[&Observation]) -> InputReport {
+    let mut sheet = InputReport::new(file, text.into(), "rc20");
     for (property, is_race) in [(ROBUSTNESS, false), (RACES, true)] {
         let found = observations.iter().filter(|one| (one.problem == Kind::Race) == is_race);
         let findings: Vec<Finding> = found.map(|one| finding(one, text)).collect();

@@ -1,9 +1,9 @@
 //! Final states: what registers and memory hold when everything has stopped.
 
 use crate::escape::{columns, pad, visible};
+use crate::input_report::Notice;
 use crate::run::{Assigned, Held};
 use crate::seq_cst;
-use crate::sheet::Notice;
 use crate::text::{Ink, Look, amount};
 use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};

@@ -8,13 +8,13 @@ use crate::advice::Advice;
 use crate::answer::Ruling;
 use crate::codes;
 use crate::finding::{Finding, Kind};
+use crate::input_report::{InputReport, Notice, Reply};
 use crate::place::Place;
 use crate::proof::{EdgeKind, Event, EventKind, Hop, Proof};
 use crate::run::{Beginner, Start, Step};
-use crate::sheet::{Notice, Reply, Sheet};
-use ::serial::choose::Report;
 use ::serial::event::{self, Names, Thread};
 use ::serial::execution::Question;
+use ::serial::judge::Report;
 use ::serial::witness::{self, Access, Unit, Violation};
 use ir::Tid;
 use lang::Span;
@@ -33,8 +33,8 @@ pub fn property(question: Question) -> &'static str {
 
 /// The sheet of a judged recording; `text` is the recording, or empty if it is too long to show. What is
 /// asked is whether it is TSO-serializable; the rest is worth a note.
-pub fn sheet(file: &str, text: &str, report: &Report) -> Sheet {
-    let mut sheet = Sheet::new(file, text.into(), "tso");
+pub fn sheet(file: &str, text: &str, report: &Report) -> InputReport {
+    let mut sheet = InputReport::new(file, text.into(), "tso");
     for answer in &report.answers {
         if answer.question == Question::TsoSerializable {
             let found = answer.violation.iter().map(|violation| {

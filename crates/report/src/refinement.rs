@@ -4,13 +4,13 @@
 //! where the marker of a call or return reaches another thread.
 
 use crate::codes;
-use crate::sheet::Sheet;
+use crate::input_report::InputReport;
 use check::refinement::{Answer, Difference, Event, Settings, Statistics, Stuck, Verdict};
 use ir::{Instr, Pc, Tid, Value};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
-use memory::prc11::view::Finding;
-use memory::prc11::{Label, Space};
+use memory::rc11_views::Finding;
+use memory::rc11_views::{Label, Space};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -418,7 +418,7 @@ impl Refinement<'_> {
     }
 
     /// The answer as a JSON object: the fields that every check has, and what is known of histories.
-    pub fn json(&self, sheet: &Sheet) -> serde_json::Value {
+    pub fn json(&self, sheet: &InputReport) -> serde_json::Value {
         let Statistics {
             implementation, specification, sets, largest_set, pairs, antichain, ..
         } = self.answer.statistics;

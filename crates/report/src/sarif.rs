@@ -6,8 +6,8 @@
 
 use crate::explain;
 use crate::finding::{Finding, Kind};
+use crate::input_report::{InputReport, Notice, Unchecked};
 use crate::place::Place;
-use crate::sheet::{Notice, Sheet, Unchecked};
 use crate::text::{last_step, reservations, sentence, step_effect};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// The document about these inputs.
-pub fn document(sheets: &[Sheet]) -> Value {
+pub fn document(sheets: &[InputReport]) -> Value {
     let mut results: Vec<Value> = Vec::new();
     let mut codes: Vec<&'static str> = Vec::new();
     let mut refused = Vec::new();
@@ -84,7 +84,7 @@ fn rule(code: &str) -> Value {
     rule
 }
 
-fn result(sheet: &Sheet, finding: &Finding) -> Value {
+fn result(sheet: &InputReport, finding: &Finding) -> Value {
     let level = if finding.problem == Kind::Stuck { "warning" } else { "error" };
     let mut text = finding.message.clone();
     if let Some(sentence) = sentence(finding) {
@@ -157,11 +157,11 @@ fn result(sheet: &Sheet, finding: &Finding) -> Value {
 }
 
 /// What stays the same when lines move: the kind of finding, the thread and the statement.
-fn fingerprint(sheet: &Sheet, finding: &Finding) -> String {
+fn fingerprint(sheet: &InputReport, finding: &Finding) -> String {
     format!("{}/{}/{}/{}", sheet.model, finding.code, finding.thread, finding.place.text)
 }
 
-fn remark(sheet: &Sheet, notice: &Notice, level: &str) -> Value {
+fn remark(sheet: &InputReport, notice: &Notice, level: &str) -> Value {
     let text = match &notice.help {
         Some(help) => format!("{}\n{help}", notice.message),
         None => notice.message.clone(),
@@ -183,7 +183,7 @@ fn remark(sheet: &Sheet, notice: &Notice, level: &str) -> Value {
 }
 
 /// The places that the terminal underlines besides the main one.
-fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
+fn related(sheet: &InputReport, finding: &Finding) -> Vec<Value> {
     let diagnostic = finding.diagnostic();
     let places = diagnostic.labels.iter().skip(1).enumerate();
     places
@@ -209,7 +209,7 @@ fn related(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
         .collect()
 }
 
-fn location(sheet: &Sheet, place: &Place, message: Option<&str>) -> Value {
+fn location(sheet: &InputReport, place: &Place, message: Option<&str>) -> Value {
     let Some((file, line)) = sheet.origin(place.whole_line) else {
         let message = message.unwrap_or(&place.text);
         return json!({ "message": { "text": message } });
@@ -231,7 +231,7 @@ fn location(sheet: &Sheet, place: &Place, message: Option<&str>) -> Value {
     location
 }
 
-fn thread_flows(sheet: &Sheet, finding: &Finding) -> Vec<Value> {
+fn thread_flows(sheet: &InputReport, finding: &Finding) -> Vec<Value> {
     let mut flows: Vec<(String, Vec<Value>)> = Vec::new();
     let mut order = 0;
     let mut add = |thread: &str, place: &Place, effect: &str, importance: &str| {

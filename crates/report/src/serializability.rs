@@ -6,8 +6,8 @@
 
 use crate::answer::{Ruling, has_assertions};
 use crate::escape::visible;
+use crate::input_report::{self, InputReport, Notice, Unchecked};
 use crate::recording;
-use crate::sheet::{self, Notice, Sheet, Unchecked};
 use crate::text::amount;
 use ::serial::event::{Event, Names, Place};
 use ::serial::execution;
@@ -132,9 +132,9 @@ impl<'a> Reply<'a> {
     }
 
     /// The answers as a sheet, which is what the other faces are drawn from.
-    pub fn sheet(&mut self) -> Sheet {
+    pub fn sheet(&mut self) -> InputReport {
         let source = self.source;
-        let mut sheet = Sheet::new(&source.name, source.text.clone(), "tso");
+        let mut sheet = InputReport::new(&source.name, source.text.clone(), "tso");
         sheet.warnings = source.warnings.iter().map(|w| Notice::new(w, &source.text)).collect();
         sheet.unchecked = self.unchecked();
         for answer in self.answers {
@@ -151,7 +151,7 @@ impl<'a> Reply<'a> {
             });
             let findings = found.into_iter().collect();
             let property = recording::property(answer.question);
-            sheet.replies.push(sheet::Reply { property, ruling, why, findings });
+            sheet.replies.push(input_report::Reply { property, ruling, why, findings });
         }
         sheet
     }

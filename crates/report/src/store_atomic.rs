@@ -9,14 +9,14 @@ use crate::answer::{self, Ruling};
 use crate::codes;
 use crate::escape::visible;
 use crate::finding::{Finding, Kind};
+use crate::input_report::{Attacks, InputReport, Notice, Reply, Unchecked};
 use crate::place::Place;
 use crate::proof::{self, EventKind, Hop, Proof};
 use crate::run::{Assigned, Replay, Step};
-use crate::sheet::{Attacks, Notice, Reply, Sheet, Unchecked};
 use crate::text::{Ink, Look, amount, story, table};
 use check::robustness::store_atomic::judge::{Event, Happening};
 use check::robustness::store_atomic::safety::{Checked, Robustness};
-use check::robustness::store_atomic::trf::{Freedom, Race};
+use check::robustness::store_atomic::triangular_race::{Freedom, Race};
 use check::robustness::store_atomic::{Faulty, Machine, Verdict, Why, Witness};
 use check::{Model, Property};
 use ir::{Loc, Pc, Program, Tid, Value};
@@ -24,9 +24,9 @@ use lang::{Diagnostic, Source};
 use memory::store_buffer::trace::Trace;
 
 /// The sheet of the answers about `source` on `machine`.
-pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> Sheet {
+pub fn sheet(source: &Source, machine: Machine, checked: &Checked) -> InputReport {
     let program = &source.program;
-    let mut sheet = Sheet::new(&source.name, source.text.clone(), machine.name());
+    let mut sheet = InputReport::new(&source.name, source.text.clone(), machine.name());
     let interleavings = &checked.interleavings;
     let noticed = language_warnings(source, checked);
     sheet.warnings = noticed.iter().map(|warning| Notice::new(warning, &source.text)).collect();
@@ -121,7 +121,7 @@ fn robustness(source: &Source, machine: Machine, robustness: &Robustness) -> Rep
 const TRIANGULAR_RACES: &str = "triangular-races";
 
 /// The sheet as text; the story of what is wrong only if `detailed`.
-pub fn text(sheet: &Sheet, source: &Source, detailed: bool, look: &Look) -> String {
+pub fn text(sheet: &InputReport, source: &Source, detailed: bool, look: &Look) -> String {
     let mut out = format!(
         "{}: {}, {}, {}\n",
         look.paint(Ink::Strong, &visible(&sheet.file)),
@@ -160,7 +160,7 @@ pub fn text(sheet: &Sheet, source: &Source, detailed: bool, look: &Look) -> Stri
 }
 
 /// What it means that everything holds.
-fn conclusion(sheet: &Sheet, source: &Source) -> String {
+fn conclusion(sheet: &InputReport, source: &Source) -> String {
     let model = sheet.model.to_uppercase();
     let robust = match sheet.attacks {
         Some(_) => "robust",

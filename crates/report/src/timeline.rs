@@ -9,18 +9,18 @@
 use crate::advice::Advice;
 use crate::answer::Ruling;
 use crate::finding::{Finding, Kind};
+use crate::input_report::{InputReport, Notice, Part, Reply};
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::refinement::{Question, Refinement};
 use crate::run::{Beginner, Start, Step, action_name};
-use crate::sheet::{Notice, Part, Reply, Sheet};
 use check::Cost;
 use check::refinement::{self, Verdict};
 use ir::{Instr, Tid};
 use lang::library::File;
 use lang::{Diagnostic, Span};
-use memory::prc11::view::Finding as Wrong;
-use memory::prc11::{Label, Space};
+use memory::rc11_views::Finding as Wrong;
+use memory::rc11_views::{Label, Space};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -47,10 +47,10 @@ fn name(files: &[File]) -> String {
 }
 
 /// The sheet of files that cannot be used because of `why`.
-pub fn refused(unusable: &lang::library::Unusable) -> Sheet {
+pub fn refused(unusable: &lang::library::Unusable) -> InputReport {
     let why: &[Diagnostic] = &unusable.diagnostics;
-    let sheet = Sheet::refused(&name(&unusable.files), &unusable.text, MODEL, why);
-    Sheet { parts: parts(&unusable.files, &unusable.text), ..sheet }
+    let sheet = InputReport::refused(&name(&unusable.files), &unusable.text, MODEL, why);
+    InputReport { parts: parts(&unusable.files, &unusable.text), ..sheet }
 }
 
 impl Refinement<'_> {
@@ -63,9 +63,9 @@ impl Refinement<'_> {
     }
 
     /// The answer as a sheet, which is what the other faces are drawn from.
-    pub fn sheet(&self, elapsed: Duration) -> Sheet {
+    pub fn sheet(&self, elapsed: Duration) -> InputReport {
         let text = &self.project.text;
-        let mut sheet = Sheet::new(&name(&self.project.files), text.as_str().into(), MODEL);
+        let mut sheet = InputReport::new(&name(&self.project.files), text.as_str().into(), MODEL);
         if self.project.pairs.len() > 1 {
             sheet.file = format!("{} ({})", sheet.file, self.pair.name);
         }

@@ -17,9 +17,10 @@ use check::robustness::store_atomic::{self, Machine, Method};
 use check::{Extent, Model, Reductions, serializability};
 use ir::random::Generator;
 use lang::Source;
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use report::{
-    By, FileReport, Sheet, html, json, junit, sarif, store_atomic as machines, text, unsupported,
+    By, FileReport, InputReport, html, json, junit, sarif, store_atomic as machines, text,
+    unsupported,
 };
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -200,7 +201,7 @@ fn settings(random: &mut Generator) -> check::Settings {
     settings
 }
 
-fn faces(sheet: Sheet) {
+fn faces(sheet: InputReport) {
     assert!(json::lines(&sheet).iter().all(|line| serde_json::to_string(line).is_ok()));
     let sheets = [sheet];
     let shown =
@@ -220,7 +221,7 @@ fn ask(source: &Source, random: &mut Generator) {
         let outcome = check::check(&source.program, &settings, &|_, _| {});
         let report = FileReport::new(source, &settings, &outcome);
         text::file(&report, source, text::Detail::Stories, &text::Look::PLAIN);
-        faces(Sheet::of(&report, source));
+        faces(InputReport::of(&report, source));
     }
     let machine = Machine::ALL[random.below(3)];
     let attacks = store_atomic::Settings {

@@ -1,11 +1,11 @@
 //! Atomic accesses: performed under the lock of their location, in the order in which its clocks move.
 
 use crate::findings::{self, Access, Finding, Kind, Operation};
+use crate::locked_location::{self, Held, Place};
 use crate::memory;
-use crate::place::{self, Held, Place};
+use crate::registry::{self, Guard, State};
 use crate::schedule;
 use crate::spin::{self, Frame, Question};
-use crate::state::{self, Guard, State};
 use crate::system;
 use crate::thread::{self, Thread};
 use crate::word::{Effect, Word, apply};
@@ -101,7 +101,8 @@ pub unsafe fn access<T: Word>(
         thread.busy = false;
         return found;
     }
-    let mut fences = (plan.order == Order::SeqCst || order == Order::SeqCst).then(place::fences);
+    let mut fences =
+        (plan.order == Order::SeqCst || order == Order::SeqCst).then(locked_location::fences);
     let stale = match watched {
         true => {
             let fences = fences.as_deref().filter(|_| plan.order == Order::SeqCst);
@@ -111,7 +112,7 @@ pub unsafe fn access<T: Word>(
     };
     let all = fences.as_deref_mut().filter(|_| order == Order::SeqCst);
     let acquired =
-        held.location.perform(&mut thread.clocks, all, order, done, site, state::settings());
+        held.location.perform(&mut thread.clocks, all, order, done, site, registry::settings());
     drop(fences);
     if writes {
         held.written();
@@ -153,7 +154,7 @@ pub unsafe fn access<T: Word>(
 /// if somebody writes the location behind our back.
 #[inline]
 fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Option<Guard>, Held) {
-    if !state::recording()
+    if !registry::recording()
         && let Some(place) = Place::find(address)
         && let Some(held) = place.hold(thread, address)
         && held.size == size
@@ -174,9 +175,9 @@ fn hold_all(
     size: u8,
     now: impl Fn() -> u64,
 ) -> (Option<Guard>, Held) {
-    let mut state = state::lock();
+    let mut state = registry::lock();
     let held = state.hold(thread, address, size, now);
-    if state::recording() || held.foreign { (Some(state), held) } else { (None, held) }
+    if registry::recording() || held.foreign { (Some(state), held) } else { (None, held) }
 }
 
 /// An access that may be stale: is it one that only makes the thread try again?
@@ -193,10 +194,10 @@ fn suspect<T: Word>(
 ) {
     let pair = (site, stale.missed.map_or(0, |missed| missed.site));
     let slot = (pair.0 as usize ^ (pair.1 as usize) << 2) % thread.told.len();
-    if thread.told[slot] == pair && !state::recording() {
+    if thread.told[slot] == pair && !registry::recording() {
         return;
     }
-    let mut state = state.unwrap_or_else(state::lock);
+    let mut state = state.unwrap_or_else(registry::lock);
     if state.recorder.is_none() && state.told.contains(&pair) {
         thread.told[slot] = pair;
         return;
@@ -248,8 +249,8 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
         };
         if let Some(done) = done {
             let site = thread.site(pc);
-            let mut fences = (order == Order::SeqCst).then(place::fences);
-            let (settings, all) = (state::settings(), fences.as_deref_mut());
+            let mut fences = (order == Order::SeqCst).then(locked_location::fences);
+            let (settings, all) = (registry::settings(), fences.as_deref_mut());
             held.location.perform(&mut thread.clocks, all, order, done, site, settings);
             drop(fences);
             held.written();
@@ -281,7 +282,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     thread.busy = true;
     let site = thread.site(pc);
     let (mut state, held) = hold(&thread, at, size, now);
-    let fences = (order == Order::SeqCst).then(place::fences);
+    let fences = (order == Order::SeqCst).then(locked_location::fences);
     let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
     drop(fences);
     let operation = match intent {
@@ -312,9 +313,9 @@ pub fn fence(order: Order, pc: usize) {
     }
     schedule::point(thread, pc);
     thread.busy = true;
-    let mut state = state::recording().then(state::lock);
-    place::alone(&mut thread, |thread| match order {
-        Order::SeqCst => thread.clocks.fence(order, Some(&mut place::fences())),
+    let mut state = registry::recording().then(registry::lock);
+    locked_location::alone(&mut thread, |thread| match order {
+        Order::SeqCst => thread.clocks.fence(order, Some(&mut locked_location::fences())),
         _ => thread.clocks.fence(order, None),
     });
     if let Some(state) = &mut state {
@@ -359,7 +360,7 @@ impl State {
         self.record(&Event::Location { value, address: address as u64, size });
         let first = memory::atomics(address);
         let next = first.load(Ordering::Relaxed);
-        memory::place(loc).occupy(address, size, value, next, state::settings());
+        memory::place(loc).occupy(address, size, value, next, registry::settings());
         first.store(loc, Ordering::Release);
     }
 
@@ -369,13 +370,13 @@ impl State {
         let loc = held.loc();
         if held.location.is_worn_out() {
             held.location.clear();
-            held.location.reset(value, state::settings());
+            held.location.reset(value, registry::settings());
             held.foreign = false;
             self.record(&Event::Remove { loc });
             self.record(&Event::Location { value, address: address as u64, size });
         } else if held.size != size || held.location.value() != value {
             held.foreign |= held.location.was_written();
-            held.location.reset(value, state::settings());
+            held.location.reset(value, registry::settings());
             self.record(&Event::Reset { loc, value });
         }
         held.size = size;
@@ -435,7 +436,7 @@ fn report(
     stale: &Stale,
     spins: &[u64],
 ) {
-    if thread.ignored > 0 || !state::options().robustness || stale.is_harmless(spins) {
+    if thread.ignored > 0 || !registry::options().robustness || stale.is_harmless(spins) {
         return;
     }
     let kind = operation.kind(stale.overtakes);
@@ -467,7 +468,7 @@ fn against_plain(
     is_write: bool,
 ) -> Option<shadow::Conflict> {
     let mask = (((1u32 << size.min(8)) - 1) << (address & 7)) as u8;
-    shadow::peek(memory::cell(address), &thread.me(), mask, is_write, state::sets())
+    shadow::peek(memory::cell(address), &thread.me(), mask, is_write, registry::sets())
 }
 
 #[cold]
@@ -480,7 +481,7 @@ fn report_race(
     site: u32,
     conflict: shadow::Conflict,
 ) {
-    if thread.ignored > 0 || !state::options().races {
+    if thread.ignored > 0 || !registry::options().races {
         return;
     }
     let sites = memory::sites(address);

@@ -5,7 +5,7 @@
 //! that a crash loses none. Otherwise they are kept until the program ends, and then given to
 //! `fencepost` to be printed.
 
-use crate::state;
+use crate::registry;
 use clocks::access::Doubt;
 use clocks::replay::Way;
 use clocks::trace::{self, Event};
@@ -171,7 +171,7 @@ static FENCEPOST_REPORTER: [u8; 1024] = *include_bytes!("reporter.path");
 
 /// Tells of a finding, unless the same two places were told of before. The caller is busy.
 pub fn report(finding: &Finding) {
-    let tree = state::tree();
+    let tree = registry::tree();
     let pcs = (tree.pc(finding.access.site), finding.other.map_or(0, |other| tree.pc(other.site)));
     {
         let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -186,10 +186,10 @@ pub fn report(finding: &Finding) {
     }
     COUNT.fetch_add(1, Ordering::Relaxed);
     emit(&format!("{}{}\n", maps(), finding.json()));
-    if state::options().halt_on_error {
+    if registry::options().halt_on_error {
         finish();
         // SAFETY: ends the process.
-        unsafe { libc::_exit(state::options().exitcode) };
+        unsafe { libc::_exit(registry::options().exitcode) };
     }
 }
 
@@ -224,7 +224,7 @@ impl Finding {
 }
 
 fn stack(site: Site) -> String {
-    format!("{:?}", state::tree().stack(site))
+    format!("{:?}", registry::tree().stack(site))
 }
 
 /// What is mapped where, as a line of JSON.
@@ -253,7 +253,7 @@ fn maps() -> String {
 }
 
 fn emit(text: &str) {
-    if let Some(path) = &state::options().raw {
+    if let Some(path) = &registry::options().raw {
         let file = OpenOptions::new().append(true).create(true).open(path);
         if file.and_then(|mut file| file.write_all(text.as_bytes())).is_ok() {
             return;
@@ -264,7 +264,7 @@ fn emit(text: &str) {
 
 /// Says to whoever runs the program that it is one of ours.
 pub fn hello() {
-    if state::options().raw.is_some() {
+    if registry::options().raw.is_some() {
         emit(&format!("{{\"hello\":{}}}\n", std::process::id()));
     }
 }
@@ -278,13 +278,13 @@ pub fn finish() {
     if !buffered.is_empty() {
         print(&buffered);
     }
-    if state::options().raw.is_some() && crate::schedule::steps() > 0 {
+    if registry::options().raw.is_some() && crate::schedule::steps() > 0 {
         emit(&format!("{{\"steps\":{}}}\n", crate::schedule::steps()));
     }
-    if state::options().record.is_some() {
+    if registry::options().record.is_some() {
         let trailer = maps();
-        let nodes = state::tree().all();
-        let mut state = state::lock();
+        let nodes = registry::tree().all();
+        let mut state = registry::lock();
         if let Some(recorder) = &mut state.recorder {
             recorder.end(&nodes, &trailer);
         }
@@ -306,7 +306,7 @@ pub fn forked() {
 }
 
 fn print(findings: &str) {
-    let options = state::options();
+    let options = registry::options();
     let reporter = std::env::var("FENCEPOST_REPORTER").ok().or_else(|| {
         // Read as volatile: the compiler must not assume that it knows what is there.
         // SAFETY: the array is there.

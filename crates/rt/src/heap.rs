@@ -2,7 +2,7 @@
 //! addresses would be blamed for what the last one did.
 
 use crate::memory;
-use crate::state;
+use crate::registry;
 use crate::thread;
 use clocks::trace::Event;
 use std::alloc::{GlobalAlloc, Layout};
@@ -80,8 +80,8 @@ pub fn fresh(address: usize, bytes: usize) {
     }
     thread.busy = true;
     memory::clear(address, bytes);
-    if state::recording() {
-        let mut state = state::lock();
+    if registry::recording() {
+        let mut state = registry::lock();
         if let Some(recorder) = &mut state.recorder {
             recorder.record(&Event::Clear { address: address as u64, bytes: bytes as u64 });
         }
@@ -99,7 +99,7 @@ pub fn gone(address: usize, bytes: usize) {
     while at < address + bytes {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
             thread.busy = true;
-            state::lock().remove_locations(at);
+            registry::lock().remove_locations(at);
             thread.busy = false;
         }
         at += 8;
@@ -187,7 +187,7 @@ pub fn gone_quietly(from: usize, to: usize) {
     let mut at = from & !7;
     while at < to {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 {
-            state::lock().remove_locations(at);
+            registry::lock().remove_locations(at);
         }
         at += 8;
     }

@@ -9,7 +9,7 @@
 //! * [`memory`]: where the shadow of an address is.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
 //! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
-//! * [`place`]: atomic locations and their locks; [`state`]: what else is shared.
+//! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
@@ -30,14 +30,14 @@ pub mod atomic;
 mod entry;
 pub mod findings;
 pub mod heap;
+pub mod locked_location;
 pub mod memory;
 pub mod options;
-pub mod place;
 pub mod plain;
+pub mod registry;
 pub mod rust_std;
 pub mod schedule;
 pub mod spin;
-pub mod state;
 pub mod sync;
 pub mod system;
 pub mod thread;

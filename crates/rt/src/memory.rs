@@ -6,7 +6,7 @@
 //! bytes, the sites of its last write and read, and the number of the first atomic location in it. A fourth
 //! has the locations themselves, by number.
 
-use crate::place::Place;
+use crate::locked_location::Place;
 use clocks::Loc;
 use clocks::shadow::Cell;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::findings::{self, Access, Kind, Operation};
 use crate::memory;
-use crate::state;
+use crate::registry;
 use crate::thread::{self, Thread};
 use clocks::shadow::Conflict;
 use clocks::trace::Event;
@@ -47,8 +47,8 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let recording = state::recording();
-    let mut guard = recording.then(state::lock);
+    let recording = registry::recording();
+    let mut guard = recording.then(registry::lock);
     if let Some(recorder) = guard.as_mut().and_then(|state| state.recorder.as_mut()) {
         recorder.record(&Event::Plain {
             tid: thread.tid,
@@ -64,14 +64,14 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     let relaxed = std::sync::atomic::Ordering::Relaxed;
     let (last_write, last_read) = (sites.write.load(relaxed), sites.read.load(relaxed));
     let conflict = if WRITE {
-        let conflict = cell.write(&me, mask, state::sets());
+        let conflict = cell.write(&me, mask, registry::sets());
         sites.write.store(site, relaxed);
         conflict
     } else {
-        let conflict = cell.read(&me, mask, state::sets());
+        let conflict = cell.read(&me, mask, registry::sets());
         sites.read.store(site, relaxed);
         let set = cell.reader_set();
-        if set != 0 && !recording && state::sets().contains(set, thread.epoch, mask) {
+        if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
         }
         conflict
@@ -121,7 +121,7 @@ fn against_atomics<const WRITE: bool>(thread: &mut Thread, address: usize, mask:
 }
 
 fn report(thread: &Thread, address: usize, mask: u8, is_write: bool, site: u32, other: Access) {
-    if thread.ignored > 0 || !state::options().races {
+    if thread.ignored > 0 || !registry::options().races {
         return;
     }
     let doubt = thread.clocks.doubt();

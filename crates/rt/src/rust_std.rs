@@ -15,9 +15,9 @@
 //!
 //! That never invents a race or a stale value. It may order more than the program does.
 
-use crate::place;
+use crate::locked_location;
+use crate::registry::{self, Edge, Role, State};
 use crate::schedule;
-use crate::state::{self, Edge, Role, State};
 use crate::thread::{self, Thread};
 use clocks::access::Done;
 use clocks::trace::Event;
@@ -64,7 +64,7 @@ pub fn announce(words: Words) {
             // What was published so far went to the location alone.
             let (order, done, site) = (Order::Acquire, Done::Read, 0);
             let clocks = &mut thread.clocks;
-            held.location.perform(clocks, None, order, done, site, state::settings());
+            held.location.perform(clocks, None, order, done, site, registry::settings());
             let (tid, loc, intent, done) = (thread.tid, held.loc(), None, Some(done));
             state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation: 0 });
             held.foreign = true;
@@ -107,7 +107,7 @@ pub fn end(address: usize) {
 pub fn woken() {
     watch(|state, thread| {
         let me: *mut Thread = thread;
-        place::exclusively(state, |state| {
+        locked_location::exclusively(state, |state| {
             for other in state.running.clone().into_iter().filter(|&other| other != me) {
                 // SAFETY: nobody moves clocks but the caller, and the thread is still in the list.
                 state.release(unsafe { &mut (*other).clocks }, 0);
@@ -128,7 +128,7 @@ fn watch(tell: impl FnOnce(&mut State, &mut Thread)) {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
+    let mut state = registry::lock();
     tell(&mut state, &mut thread);
     drop(state);
     thread.refresh();
@@ -162,7 +162,7 @@ impl State {
         if by == thread.tid() {
             return self.release(thread, address);
         }
-        place::exclusively(self, |state| {
+        locked_location::exclusively(self, |state| {
             // SAFETY: the thread is in the list, so it is still there.
             let other = state.running.iter().copied().find(|&other| unsafe { (*other).tid } == by);
             if let Some(other) = other {

@@ -14,7 +14,7 @@
 //! to the next. A thread that merely waits for a processor on a busy machine keeps its turn.
 
 use crate::options::Schedule;
-use crate::state;
+use crate::registry;
 use crate::system;
 use crate::thread::{self, Current};
 use clocks::Tid;
@@ -153,7 +153,7 @@ fn queue<R>(f: impl FnOnce(&mut Queue) -> R) -> Option<R> {
 
 /// Starts deciding, if the user wants.
 pub fn begin(main: Tid) {
-    let options = state::options();
+    let options = registry::options();
     if options.schedule == Schedule::Os {
         return;
     }

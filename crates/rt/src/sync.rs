@@ -7,8 +7,8 @@
 use crate::findings;
 use crate::heap;
 use crate::memory;
+use crate::registry::{self, Created, Edge, Role};
 use crate::schedule;
-use crate::state::{self, Created, Edge, Role};
 use crate::thread;
 use clocks::shadow::MOST_THREADS;
 use clocks::trace::Event;
@@ -58,7 +58,7 @@ fn edge(address: usize, role: Role, edge: Edge) {
         return;
     }
     thread.busy = true;
-    state::lock().edge(&mut thread.clocks, address, role, edge);
+    registry::lock().edge(&mut thread.clocks, address, role, edge);
     thread.refresh();
     thread.busy = false;
 }
@@ -70,7 +70,7 @@ pub fn destroy(address: usize) {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
+    let mut state = registry::lock();
     for role in [Role::Lock, Role::Readers, Role::Barrier(false), Role::Barrier(true)] {
         state.remove_object(address, role);
     }
@@ -218,7 +218,7 @@ fn fresh_barrier(address: usize, generation: bool) {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
+    let mut state = registry::lock();
     state.remove_object(address, Role::Barrier(generation));
     drop(state);
     thread.busy = false;
@@ -247,7 +247,7 @@ pub fn begin() {
         findings::die("there are too many thread-specific keys");
     }
     KEY.store(key, Ordering::Relaxed);
-    let mut state = state::lock();
+    let mut state = registry::lock();
     let clocks = state.population.start(None);
     state.record(&Event::Start { parent: None });
     let tid = clocks.tid();
@@ -277,7 +277,7 @@ pub unsafe fn create(
     point(start as usize);
     thread.busy = true;
     let clocks = {
-        let mut state = state::lock();
+        let mut state = registry::lock();
         let clocks = state.population.start(Some(&mut thread.clocks));
         state.record(&Event::Start { parent: Some(thread.tid) });
         clocks
@@ -292,7 +292,7 @@ pub unsafe fn create(
     schedule::started(tid);
     let (result, handle) = make(entry, task.cast());
     if result == 0 {
-        let mut state = state::lock();
+        let mut state = registry::lock();
         state.threads.insert(handle, Created { tid, ended: None, detached });
         drop(state);
         // SAFETY: the new thread waits for this before it frees the task.
@@ -301,7 +301,7 @@ pub unsafe fn create(
         schedule::ended(tid, 0);
         // SAFETY: no thread has it.
         let task = unsafe { Box::from_raw(task) };
-        state::lock().retire(task.clocks);
+        registry::lock().retire(task.clocks);
     }
     thread.busy = false;
     result
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
         *out = (task.start, task.argument);
         let tid = task.clocks.tid();
         let thread = thread::enter(task.clocks);
-        state::lock().running.push(thread);
+        registry::lock().running.push(thread);
         (*thread).busy = false;
         // The last rounds of destructors may still run code of the program.
         libc::pthread_setspecific(KEY.load(Ordering::Relaxed), 4 as *mut c_void);
@@ -349,7 +349,7 @@ fn thread_ends() {
     let me = unsafe { libc::pthread_self() };
     forget_stack();
     {
-        let mut state = state::lock();
+        let mut state = registry::lock();
         let me_running: *mut thread::Thread = &raw mut *thread;
         state.running.retain(|&running| running != me_running);
         let clocks = std::mem::take(&mut thread.clocks);
@@ -390,7 +390,7 @@ pub fn joined(handle: pthread_t) {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
+    let mut state = registry::lock();
     if let Some(created) = state.threads.remove(&handle)
         && let Some(ended) = created.ended
     {
@@ -407,7 +407,7 @@ pub fn joined(handle: pthread_t) {
 pub fn join(handle: pthread_t, block: impl FnOnce() -> c_int) -> c_int {
     if schedule::active() {
         point(handle as usize);
-        while state::lock().threads.get(&handle).is_some_and(|created| created.ended.is_none()) {
+        while registry::lock().threads.get(&handle).is_some_and(|created| created.ended.is_none()) {
             schedule::block(handle as usize, true);
         }
     }
@@ -425,7 +425,7 @@ pub fn detach(handle: pthread_t) {
         return;
     }
     thread.busy = true;
-    let mut state = state::lock();
+    let mut state = registry::lock();
     let ended = state.threads.get_mut(&handle).is_some_and(|created| {
         created.detached = true;
         created.ended.is_some()

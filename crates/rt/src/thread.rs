@@ -5,7 +5,7 @@
 //! [`Site`]. Frames left by `longjmp` or `pthread_exit` are recognised by their stack pointer and
 //! dropped at the next call.
 
-use crate::place::{Held, Place};
+use crate::locked_location::{Held, Place};
 use clocks::Order;
 use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
@@ -110,7 +110,7 @@ impl Deref for Current {
     fn deref(&self) -> &Thread {
         // SAFETY: made by `enter` and not yet given up by `leave`, which is the last that a thread
         // does in the runtime; other threads do not touch it but for its clocks, while it waits for
-        // them (`place::alone`).
+        // them (`locked_location::alone`).
         unsafe { self.0.as_ref() }
     }
 }
@@ -208,7 +208,7 @@ impl Thread {
         let epoch = self.clocks.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
-            self.quick = if crate::state::recording() { Epoch::NOBODY } else { epoch };
+            self.quick = if crate::registry::recording() { Epoch::NOBODY } else { epoch };
             self.reader_sets = [0; 16];
         }
     }
@@ -274,7 +274,7 @@ impl Thread {
 
     #[cold]
     fn new_child(&mut self, parent: Site, pc: usize) -> Site {
-        let node = crate::state::tree().child(parent, pc);
+        let node = crate::registry::tree().child(parent, pc);
         let slot = slot(parent, pc);
         self.cache[slot ^ 1] = self.cache[slot];
         self.cache[slot] = (parent, pc, node);

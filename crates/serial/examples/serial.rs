@@ -13,8 +13,8 @@ extern crate fencepost_serial as serial;
 use std::io::{BufReader, Write};
 use std::process::ExitCode;
 
-use serial::choose::{self, Reading};
 use serial::execution::Question;
+use serial::judge::{self, Reading};
 use serial::random::{Shape, Style};
 use serial::report;
 
@@ -52,10 +52,10 @@ fn judge(arguments: &[String]) -> Result<ExitCode, String> {
     };
     let file = arguments.first().ok_or("which recording? give a file, or - for the input")?;
     let report = if file == "-" {
-        choose::judge(std::io::stdin().lock(), reading)
+        judge::judge(std::io::stdin().lock(), reading)
     } else {
         let input = std::fs::File::open(file).map_err(|error| format!("{file}: {error}"))?;
-        choose::judge(BufReader::with_capacity(1 << 16, input), reading)
+        judge::judge(BufReader::with_capacity(1 << 16, input), reading)
     };
     let report = report.map_err(|bad| format!("{file}: {bad}"))?;
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);

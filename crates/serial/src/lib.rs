@@ -9,12 +9,12 @@
 //! * [`event`]: what a recording is made of; [`mod@read`] and [`mod@write`]: its text format.
 //! * [`execution`]: the streaming monitors of executions, on top of [`graph`].
 //! * [`trace`]: the monitor of traces, which do not show when writes commit.
-//! * [`choose`]: reads a recording, picks the monitor and says why; [`report`]: how it is told.
+//! * [`judge`]: reads a recording, picks the monitor and says why; [`report`]: how it is told.
 //! * [`witness`]: the cycle that shows a violation.
 //! * [`random`]: valid recordings to try all this on.
 //!
 //! ```
-//! use fencepost_serial::choose::{Reading, judge};
+//! use fencepost_serial::judge::{Reading, judge};
 //!
 //! let lost_update = "\
 //! T1 begin
@@ -31,11 +31,11 @@
 //! # Ok::<(), serial::read::BadInput>(())
 //! ```
 
-pub mod choose;
 pub mod event;
 pub mod execution;
 pub mod graph;
 mod hash;
+pub mod judge;
 pub mod random;
 pub mod read;
 pub mod report;

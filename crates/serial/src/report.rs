@@ -6,9 +6,9 @@
 
 use std::fmt::Write;
 
-use crate::choose::{Answer, Report};
 use crate::event::{Event, Names};
 use crate::execution::Question;
+use crate::judge::{Answer, Report};
 use crate::witness::{Access, Step, Violation};
 
 /// The report as text.

@@ -2,7 +2,7 @@
 
 extern crate fencepost_serial as serial;
 
-use serial::choose::{Reading, judge};
+use serial::judge::{Reading, judge};
 
 fn complaint(input: &[u8], reading: Reading) -> String {
     judge(input, reading).map(|_| ()).expect_err("must be refused").to_string()

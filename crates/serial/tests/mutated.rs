@@ -6,7 +6,7 @@
 extern crate fencepost_serial as serial;
 
 use budget::Budget;
-use serial::choose::{Reading, judge_within};
+use serial::judge::{Reading, judge_within};
 use serial::random::{Shape, Style};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,8 @@
 
 extern crate fencepost_serial as serial;
 
-use serial::choose::{Monitor, Reading, Report, judge};
 use serial::execution::Question;
+use serial::judge::{Monitor, Reading, Report, judge};
 use serial::{random, read, report, write};
 
 fn verdicts(report: &Report) -> [bool; 3] {

@@ -1,7 +1,7 @@
 //! Automorphisms, and what has to be true of one before it is used.
 
 use super::Facts;
-use crate::types::{Class, Types, operands};
+use crate::opaque_values::{Class, Types, operands};
 use ir::expr::{Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use ir::program::{Instr, Place, Program};

@@ -3,7 +3,7 @@
 //! What is found here is a candidate: [`Automorphism::is_of`] decides.
 
 use super::automorphism::{Automorphism, same_kind_of_place, same_shape};
-use crate::types::{Class, Types, operands};
+use crate::opaque_values::{Class, Types, operands};
 use ir::expr::Op;
 use ir::ids::{Loc, Pc, Reg, Tid, Value};
 use ir::program::{Instr, Place, Program};

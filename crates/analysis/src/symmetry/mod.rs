@@ -1,7 +1,7 @@
 //! Automorphisms of a program: ways to exchange threads that change nothing.
 //!
 //! Two threads are interchangeable if their code is the same up to the names of registers and
-//! locations, the order of `oneof` branches, and opaque constants ([`super::types`]), and if
+//! locations, the order of `oneof` branches, and opaque constants ([`super::opaque_values`]), and if
 //! exchanging all these consistently maps every other thread to itself. [`find`] looks for
 //! exchanges of two threads by matching their code in lockstep, and returns the group they
 //! generate. A search then keeps one state of each orbit.
@@ -35,7 +35,7 @@
 //!
 //! **Proof.** (a) By 2, a thread at a program counter and its image do the same up to renaming: an
 //! expression over renamed registers has the renamed value, because the operators that are applied
-//! to values of a renamed class are equality tests within the class ([`super::types`]), which a
+//! to values of a renamed class are equality tests within the class ([`super::opaque_values`]), which a
 //! permutation keeps, and all other values stay by 1. So a step from s to s' becomes a step from
 //! α(s) to α(s'), and the same finding is made. This is statement A. (b) By 5, α(init) = init, so the
 //! image of a run from the initial state is one. This is statement B. (c) Premises 1 to 5 hold for
@@ -47,7 +47,7 @@ mod exchange;
 pub use automorphism::Automorphism;
 
 use super::liveness::live_registers;
-use super::types::{Class, Types};
+use super::opaque_values::{Class, Types};
 use super::values::{PossibleValues, Values};
 use budget::Budget;
 use exchange::exchange;

@@ -11,7 +11,7 @@
 
 use super::{Answer, Failure, Repair, Violations, repair};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
-use crate::robustness::store_atomic::trf::race;
+use crate::robustness::store_atomic::triangular_race::race;
 use crate::robustness::store_atomic::{
     Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
 };

@@ -31,7 +31,7 @@ use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::Symmetries;
 use ir::{Instr, Loc, Pc, Program, Tid, Value};
 use memory::Memory;
-use memory::rc20::columns::Track;
+use memory::rc20::row_layout::Track;
 use memory::rc20::{Rc20, Robustness};
 use memory::sc::Sc;
 use search::{Limits, Model as _};
@@ -185,7 +185,7 @@ fn check_normal_form<M: Memory>(
 ) -> Result<(), Broken> {
     let simulates = reduced.lowers_counters();
     let (mut scratch, mut plain_scratch) = (reduced.scratch(), plain.scratch());
-    // Monitors have room for numbers within a window only, and in a program without its tallies, which
+    // Monitors have room for numbers within a window only, and in a program without its loop_counters, which
     // has more runs than the one that was asked about, numbers may come close to where they wrap.
     let in_range = |world: &World<M::State>| {
         let values = plain.memory.values(&world.memory);
@@ -506,7 +506,7 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
             5 => last,
             _ => plain,
         };
-        active.note("tallies", plan.more_runs);
+        active.note("loop_counters", plan.more_runs);
         active.note("windows", plan.counters.iter().any(|c| c.window.is_some()));
         let explorer = Explorer::new(&plan, &settings, observe);
         if explorer.unclear {
@@ -579,7 +579,7 @@ fn aimed_programs() {
     let counts = counts.into_inner().expect("all are done");
     println!("{counts:?} of {count} programs");
     for reduction in
-        ["symmetry", "counters", "windows", "tallies", "local", "choice", "por", "subsume"]
+        ["symmetry", "counters", "windows", "loop_counters", "local", "choice", "por", "subsume"]
     {
         let active = counts.get(reduction).copied().unwrap_or(0);
         assert!(10 * active >= count, "{reduction} was active in {active} of {count} programs");

@@ -24,7 +24,7 @@
 
 use super::{Product, World};
 use analysis::counters::Counters;
-use analysis::loaded::only;
+use analysis::last_load::only;
 use ir::{Expr, Instr, Loc, Program, Reg, Tid};
 use memory::Memory;
 

@@ -2,11 +2,11 @@
 
 use super::Event;
 use super::Settings;
-use super::early::Ahead;
+use super::early_propagation::Ahead;
 use super::inclusion::{Automaton, Run, SILENT, StateSink, StepSink, Symbol, Word};
 use ir::Tid;
-use memory::prc11::view::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
-use memory::prc11::{Label, Space, System};
+use memory::rc11_views::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
+use memory::rc11_views::{Label, Space, System};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(super) enum Manner {
     EveryStep { early: bool },
     /// Markers may propagate before the history shows it.
     Early,
-    /// Markers propagate on demand; see [`super::demand`].
+    /// Markers propagate on demand; see [`super::on_demand`].
     OnDemand,
     /// Follows a program whose markers propagate on demand; with or without owing some.
     Following { owing: bool },

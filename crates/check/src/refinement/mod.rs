@@ -6,7 +6,7 @@
 //! L# (Theorem 7.3): it will see nothing of L that L# could not have shown.
 //!
 //! Histories are calls and returns and the propagation of their markers from thread to thread, under
-//! [`memory::prc11`]. They are words of a finite automaton once the number of markers on their
+//! [`memory::rc11_views`]. They are words of a finite automaton once the number of markers on their
 //! way is bounded, and that is all that is bounded: histories may be of any length. The bound is a
 //! property of the history itself (the markers issued and the propagations so far), so both sides
 //! are cut off at the same histories, and the answer for the bound is exact.
@@ -37,11 +37,11 @@
 //! succeeds for most specifications that are written with locks. `total` checks that methods can return, which
 //! refinement alone does not say.
 
-mod demand;
 mod determinised;
-mod early;
+mod early_propagation;
 mod histories;
 pub mod inclusion;
+mod on_demand;
 mod states;
 mod total;
 mod worker;
@@ -49,8 +49,8 @@ mod worker;
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
-use memory::prc11::view::{Finding, MOST_WRITES};
-use memory::prc11::{Label, Space, System};
+use memory::rc11_views::{Finding, MOST_WRITES};
+use memory::rc11_views::{Label, Space, System};
 use std::sync::Arc;
 pub use total::Stuck;
 
@@ -61,7 +61,7 @@ pub struct Settings {
     pub pending: u8,
     /// Ignore propagation: compare calls and returns only.
     pub history_only: bool,
-    /// Leave out steps that make no difference; see [`memory::prc11::view::Options::reduce`].
+    /// Leave out steps that make no difference; see [`memory::rc11_views::Options::reduce`].
     pub reduce: bool,
     /// Let markers propagate on demand, where the specification is such that this is enough.
     pub on_demand: bool,
@@ -71,7 +71,7 @@ pub struct Settings {
     pub literal: bool,
     /// Check that methods can return, where the specification's can; see [`Stuck`].
     pub total: bool,
-    /// How many writes to a location are kept ([`memory::prc11::view::Options::writes`]); `None` for as
+    /// How many writes to a location are kept ([`memory::rc11_views::Options::writes`]); `None` for as
     /// many as a thread is likely to miss while its markers are on their way.
     pub writes: Option<u8>,
 }
@@ -210,7 +210,7 @@ fn refinement(
     settings: &Settings,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> Answer {
-    if let Some(answer) = demand::refines(first, second, settings, go_on) {
+    if let Some(answer) = on_demand::refines(first, second, settings, go_on) {
         return answer;
     }
     let answer = refines_as(first, second, settings, Manner::Letter, go_on);

@@ -29,7 +29,7 @@ use super::inclusion::{Asking, Automaton, Run, SILENT, Statistics, Word};
 use super::states::States;
 use super::{Event, Limit, Settings, Side};
 use ir::Tid;
-use memory::prc11::{Status, System};
+use memory::rc11_views::{Status, System};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@
 //! executions interleavings.
 
 use super::summary::{Cycle, MOST_RECEIVERS, Summary, put};
-use super::{Action, Event, Place, Question, Refusal, Thread, Var, marks};
+use super::{Action, Event, Place, Question, Refusal, Thread, Var, transactions};
 use ::analysis::liveness::live_registers;
 use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
-use ::memory::store_atomic::{Compiled, Machine, compile};
 use ::memory::store_buffer::{self, Entry, Move, Seen, State};
+use ::memory::store_buffer::{Compiled, Machine, compile};
 
 /// Something that happens in an execution, and the step of the program that does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,7 @@ impl<'a> Product<'a> {
         if let Some((tid, pc, _)) = blocks {
             return Err(Refusal::Unsupported(tid, pc));
         }
-        let inside = marks::inside(program).map_err(Refusal::Misplaced)?;
+        let inside = transactions::inside(program).map_err(Refusal::Misplaced)?;
         let compiled = compile(program, Machine::Tso).with_stores_in_order();
         let live = compiled.program.threads.iter().map(live_registers).collect();
         Ok(Product { program, compiled, inside, live })

@@ -20,14 +20,14 @@
 //! execution it is a fence, a read, a write with its commit and a fence, all in one unit.
 
 pub mod machine;
-pub mod marks;
 mod search;
 pub mod summary;
+pub mod transactions;
 
 pub use ::serial::event::{Action, Event, Place, Thread, Var};
 pub use ::serial::execution::Question;
 pub use machine::Happening;
-pub use marks::Misplaced;
+pub use transactions::Misplaced;
 
 use crate::robustness::store_atomic::{self, Machine};
 use crate::verdict::Cost;

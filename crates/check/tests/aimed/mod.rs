@@ -2,7 +2,7 @@
 //!
 //! A reduction goes wrong where one of its premises almost holds. So these programs are nearly
 //! symmetric (unequal initial values, exchanged locations, arrays that are too short, one thread
-//! that differs a little), count (with guards, clocks, constants such as 0 for "offline", tallies),
+//! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, wait, choose, and do several of these at once.
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
@@ -26,7 +26,7 @@ struct Shape {
     threads: usize,
     counts: bool,
     epochs: bool,
-    tallies: bool,
+    loop_counters: bool,
     turns: bool,
     /// Does `e[0]` hold what the clock showed, to be compared with later?
     publishes: bool,
@@ -45,15 +45,15 @@ pub fn program(seed: u64) -> String {
         threads,
         counts: !random.one_in(4),
         epochs: random.one_in(3),
-        tallies: !random.one_in(3),
+        loop_counters: !random.one_in(3),
         turns: random.one_in(3),
         publishes: random.one_in(4),
         na: random.one_in(8),
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
     };
-    let largest = match (shape.counts, shape.tallies) {
-        (true, true) => 31, // room for all that tallies let through
+    let largest = match (shape.counts, shape.loop_counters) {
+        (true, true) => 31, // room for all that loop_counters let through
         (true, false) => 7,
         _ => 3,
     };
@@ -292,7 +292,7 @@ fn counting(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
             ),
         };
     }
-    if shape.tallies && !random.one_in(3) {
+    if shape.loop_counters && !random.one_in(3) {
         return format!("if (n < 2) {{ n = n + 1; u = FADD({at}, {by}, {rm}, {wm});{fence} }}");
     }
     match random.below(if shape.epochs { 16 } else { 11 }) {

@@ -1,6 +1,6 @@
 //! The command line of the sanitizer.
 
-use crate::faces::FaceArgs;
+use crate::report_files::ReportFileArgs;
 use clap::{Args as Arguments, Subcommand};
 use rt::options::Schedule;
 use std::ffi::OsString;
@@ -70,7 +70,7 @@ pub struct Run {
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
-    pub faces: FaceArgs,
+    pub faces: ReportFileArgs,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -112,7 +112,7 @@ pub struct Replay {
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
-    pub faces: FaceArgs,
+    pub faces: ReportFileArgs,
 }
 
 /// Arguments of `report-raw`.

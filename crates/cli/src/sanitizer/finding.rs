@@ -4,7 +4,7 @@ use super::filter::Filter;
 use super::raw::{self, Raw};
 use super::symbols::{Frame, Mapping, Symbols};
 use crate::exit::Exit;
-use crate::faces::Faces;
+use crate::report_files::ReportFiles;
 use report::observed::{self, Observation};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -304,7 +304,7 @@ impl Collection {
     }
 
     /// Writes the reports that were asked for.
-    pub fn write(&self, program: &Path, mut faces: Faces) -> Exit {
+    pub fn write(&self, program: &Path, mut faces: ReportFiles) -> Exit {
         if faces.wanted() {
             let observations: Vec<Observation> =
                 self.findings.iter().map(Finding::observation).collect();

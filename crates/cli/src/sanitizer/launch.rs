@@ -6,7 +6,7 @@ use super::finding::Collection;
 use super::raw::Raw;
 use super::{FOUND, text};
 use crate::exit::Exit;
-use crate::faces::Faces;
+use crate::report_files::ReportFiles;
 use crate::terminal;
 use rt::options::Schedule;
 use std::io::{IsTerminal, Write};
@@ -67,7 +67,7 @@ struct Running {
 pub fn run(args: &Run) -> Result<ExitCode, String> {
     let filter = Filter::new(&args.output)?;
     let program = PathBuf::from(&args.program[0]);
-    let faces = Faces::new(&args.faces, std::slice::from_ref(&program), args.output.json);
+    let faces = ReportFiles::new(&args.faces, std::slice::from_ref(&program), args.output.json);
     let mut collection = Collection::new(filter);
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     if args.record.is_some() && (args.runs > 1 || args.jobs > 1) {

@@ -9,7 +9,7 @@ use super::symbols::Symbols;
 use super::transactions;
 use super::{FOUND, text};
 use crate::exit::Exit;
-use crate::faces::Faces;
+use crate::report_files::ReportFiles;
 use crate::{quantity, terminal};
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 pub fn run(args: &Replay) -> Result<ExitCode, String> {
     let name = args.recording.display();
     let inputs = std::slice::from_ref(&args.recording);
-    let faces = Faces::new(&args.faces, inputs, args.output.json);
+    let faces = ReportFiles::new(&args.faces, inputs, args.output.json);
     let filter = Filter::new(&args.output)?;
     let bytes = read(&args.recording).map_err(|why| format!("{name}: {why}"))?;
     let unreadable = |why: Unreadable| format!("{name}: {why}");

@@ -14,7 +14,7 @@ use crate::library::{Linked, Pair};
 use crate::source::Span;
 use crate::syntax::{Client, Component, ComponentKind, Name, Project, Variables};
 use ir::{Instr, Loc, Location, LocationKind, Program, canonical};
-use memory::prc11::{Space, System};
+use memory::rc11_views::{Space, System};
 use std::collections::BTreeMap;
 
 /// What the text means.

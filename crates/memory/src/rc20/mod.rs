@@ -15,7 +15,7 @@
 //! the violation (Theorem 4.18; sound, not complete).
 //!
 //! Deviations from the paper: plain robustness is a mode of its own, not an `assert` behind every
-//! load (Lemma 4.20); value sets hold critical values only ([`columns`]); non-atomic locations are
+//! load (Lemma 4.20); value sets hold critical values only ([`row_layout`]); non-atomic locations are
 //! followed directly instead of being split into one copy per thread (section 6), which gives the
 //! same answers in one step instead of one per thread.
 //!
@@ -23,18 +23,17 @@
 //! access is a violation changes only by accesses to its location, so SC's independence (different
 //! locations, or both reads) carries over and partial-order reduction stays sound.
 
-pub mod columns;
 pub mod precede;
+pub mod row_layout;
 pub mod views;
 
 use super::sc::{Store, StoreRenaming};
 use super::{Effect, Memory};
 use analysis::access::Future;
 use analysis::counters::{Counters, Lowering};
+use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
-use analysis::types::Types;
 use analysis::values::PossibleValues;
-use columns::{Columns, Purpose, Tag, Track};
 use ir::bits::{BitReader, BitWriter, fits, width_for};
 use ir::expr::{Expr, Fault, Notes};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
@@ -42,6 +41,7 @@ use ir::mode::FenceMode;
 use ir::program::{Instr, LocationKind, Program};
 use ir::thread::{self, Action};
 use precede::Precede;
+use row_layout::{Columns, Purpose, Tag, Track};
 use views::{Compared, Kind, Step, Views};
 
 /// Which question the monitors answer.
@@ -148,7 +148,7 @@ impl Rc20 {
         track: Track,
         focus: &[Loc],
     ) -> Self {
-        let tags = columns::tags(program, track, focus);
+        let tags = row_layout::tags(program, track, focus);
         let columns = |purpose| Columns::new(program, possible, purpose, track, focus, &tags);
         let reading = Views::new(program, columns(Purpose::Reading), true);
         let overwriting = Views::new(program, columns(Purpose::Overwriting), false);

@@ -11,7 +11,7 @@
 //! of a thread whose reads all acquire or that has no acquire fence, the release view of a thread
 //! whose writes all release, the view carried by a location from which nobody acquires.
 
-use super::columns::Columns;
+use super::row_layout::Columns;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
 use ir::ids::{Loc, Tid, Value};
@@ -195,7 +195,7 @@ impl Views {
         }
     }
 
-    /// The tag number `k` gets a new value, which is in no set that matters: see [`super::columns`].
+    /// The tag number `k` gets a new value, which is in no set that matters: see [`super::row_layout`].
     pub fn retag(&self, rows: &mut [u64], k: usize) {
         let Some(bit) = self.columns.tag_bit(k) else { return };
         let words = self.columns.words();

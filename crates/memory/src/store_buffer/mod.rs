@@ -11,14 +11,19 @@
 //! | full fence, locked update, `lock`, `unlock` | only when all buffers of the thread are empty |
 //! | fence on `x, y, …` | only when the buffers of `x, y, …` are empty; it enters the common buffer |
 //!
-//! Programs are [compiled](super::store_atomic::compile) first. `pso` and `pgas` run as they are;
-//! `tso` runs [with stores in order](super::store_atomic::Compiled::with_stores_in_order).
+//! Programs are [compiled](compile()) first. `pso` and `pgas` run as they are;
+//! `tso` runs [with stores in order](Compiled::with_stores_in_order).
 //!
 //! This is the meaning of the models, and the oracle for cleverer analyses: it is kept simple, shares
 //! nothing with them but the program, and is far too slow for anything but small programs. Between
 //! `lock` and `unlock` no other thread moves. A thread whose assertion or assumption fails stops.
 
+mod compile;
+mod machine;
 pub mod trace;
+
+pub use compile::{Compiled, compile};
+pub use machine::Machine;
 
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Pc, Tid, Value};

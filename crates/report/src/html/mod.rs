@@ -12,9 +12,9 @@ mod source;
 use crate::answer::Ruling;
 use crate::escape::html;
 use crate::finding::Finding;
+use crate::input_report::{InputReport, Notice, Unchecked};
 use crate::picture::{Picture, svg};
 use crate::proof::{EdgeKind, Event, Proof};
-use crate::sheet::{Notice, Sheet, Unchecked};
 use crate::text::{amount, reservations, sentence};
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       base-uri 'none'; form-action 'none'";
 
 /// The page about these inputs.
-pub fn page(sheets: &[Sheet]) -> String {
+pub fn page(sheets: &[InputReport]) -> String {
     let mut out = String::new();
     let title = match sheets {
         [only] => format!("{}: {}", only.file, only.verdict()),
@@ -63,7 +63,7 @@ pub fn page(sheets: &[Sheet]) -> String {
     out
 }
 
-fn header(out: &mut String, sheets: &[Sheet]) {
+fn header(out: &mut String, sheets: &[InputReport]) {
     out.push_str(
         "<header><div class=\"brand\"><svg class=\"logo\" viewBox=\"0 0 32 32\" aria-hidden=\"true\">\
          <path d=\"M5 29V9l4-5 4 5v20zM19 29V9l4-5 4 5v20zM2 13h28v4H2zM2 22h28v4H2z\"/></svg>\
@@ -87,7 +87,7 @@ fn header(out: &mut String, sheets: &[Sheet]) {
     );
 }
 
-fn has_details(sheet: &Sheet) -> bool {
+fn has_details(sheet: &InputReport) -> bool {
     sheet.findings().next().is_some()
         || !sheet.errors.is_empty()
         || !sheet.notices().is_empty()
@@ -96,7 +96,7 @@ fn has_details(sheet: &Sheet) -> bool {
         || sheet.scope.is_some()
 }
 
-fn summary(out: &mut String, sheets: &[Sheet]) {
+fn summary(out: &mut String, sheets: &[InputReport]) {
     out.push_str(
         "<section class=\"card summary\" aria-labelledby=\"summary\"><div class=\"row\">\
          <h2 id=\"summary\">Programs</h2><div class=\"filters\" role=\"group\" \
@@ -173,7 +173,7 @@ fn badge(verdict: &str) -> String {
     format!("<span class=\"badge v-{verdict}\">{verdict}</span>")
 }
 
-fn file(out: &mut String, index: usize, sheet: &Sheet, open: bool) {
+fn file(out: &mut String, index: usize, sheet: &InputReport, open: bool) {
     let _ = writeln!(
         out,
         "<details class=\"card file\" id=\"f{index}\"{}><summary><h2>{}</h2>{}<span class=\"model\">{}</span>\
@@ -226,7 +226,7 @@ fn notice(out: &mut String, severity: &str, notice: &Notice) {
     out.push_str("</p>\n");
 }
 
-fn finding(out: &mut String, id: &str, sheet: &Sheet, finding: &Finding) {
+fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     let picture = Picture::of(finding);
     let _ = writeln!(
         out,

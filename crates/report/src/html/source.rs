@@ -2,7 +2,7 @@
 
 use crate::escape::{html, visible};
 use crate::finding::Finding;
-use crate::sheet::Sheet;
+use crate::input_report::InputReport;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ struct Label {
     main: bool,
 }
 
-pub fn pane(out: &mut String, id: &str, sheet: &Sheet, finding: &Finding) {
+pub fn pane(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     let text = &*sheet.text;
     let lines: Vec<&str> = text.lines().collect();
     let labels = labels(text, finding);

@@ -15,7 +15,7 @@ pub use style::{Ink, Look};
 
 use crate::answer::{Answer, FileReport, Ruling};
 use crate::escape::{columns, pad, visible};
-use crate::sheet::Unchecked;
+use crate::input_report::Unchecked;
 use check::{Model, Property};
 use lang::Source;
 use std::time::Duration;

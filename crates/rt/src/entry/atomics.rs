@@ -2,9 +2,9 @@
 
 use crate::atomic::{self, Plan};
 use crate::findings::Operation;
+use crate::registry;
 use crate::schedule;
 use crate::spin::{Entry, Frame};
-use crate::state;
 use crate::thread;
 use crate::word::{Effect, Word};
 use clocks::Order;
@@ -341,11 +341,11 @@ extern "C" fn __fencepost_ignore(change: c_int) {
 #[unsafe(no_mangle)]
 extern "C" fn __fencepost_transaction(begins: c_int) {
     let Some(mut thread) = thread::current() else { return };
-    if thread.busy || state::options().record.is_none() {
+    if thread.busy || registry::options().record.is_none() {
         return;
     }
     schedule::point(thread, __fencepost_transaction as *const () as usize);
     thread.busy = true;
-    state::lock().record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
+    registry::lock().record(&Event::Transaction { tid: thread.tid, begins: begins != 0 });
     thread.busy = false;
 }

@@ -1,8 +1,8 @@
 //! Locks, conditions, semaphores, barriers, and what happens once.
 
 use crate::below;
+use crate::registry::Role;
 use crate::schedule;
-use crate::state::Role;
 use crate::sync;
 use crate::system;
 use crate::thread;

@@ -7,12 +7,12 @@
 
 use crate::findings;
 use crate::heap;
+use crate::locked_location;
 use crate::memory;
 use crate::options::Options;
-use crate::place;
+use crate::registry;
 use crate::schedule;
 use crate::spin::Entry;
-use crate::state;
 use crate::sync;
 use crate::system;
 use crate::thread;
@@ -119,10 +119,10 @@ fn begin(text: &str) {
     memory::reserve();
     let record = options.record.clone();
     let guarded = options.raw.is_none();
-    state::create(options);
+    registry::create(options);
     if let Some(path) = record {
         match findings::Recorder::new(&path) {
-            Ok(recorder) => state::lock().recorder = Some(recorder),
+            Ok(recorder) => registry::lock().recorder = Some(recorder),
             Err(error) => findings::die(&format!("cannot record to {path}: {error}")),
         }
     }
@@ -148,7 +148,7 @@ fn finish(flush: bool) {
     }
     schedule::stop();
     findings::finish();
-    let options = state::options();
+    let options = registry::options();
     let found = findings::COUNT.load(Ordering::Relaxed) > 0;
     if found && options.exitcode != 0 && options.raw.is_none() {
         // SAFETY: ends the process as the user asked.
@@ -205,13 +205,16 @@ extern "C" fn before_fork() {
     if let Some(mut thread) = thread::current() {
         thread.busy = true;
     }
-    let state = state::lock();
-    place::close(&state, thread::current().map_or(std::ptr::null(), |thread| &raw const *thread));
+    let state = registry::lock();
+    locked_location::close(
+        &state,
+        thread::current().map_or(std::ptr::null(), |thread| &raw const *thread),
+    );
     std::mem::forget(state);
     let guards: Vec<Box<dyn Anything>> = vec![
         Box::new(findings::hold()),
-        Box::new(state::tree().hold()),
-        Box::new(state::sets().hold()),
+        Box::new(registry::tree().hold()),
+        Box::new(registry::sets().hold()),
     ];
     // SAFETY: the lock of the state is held.
     unsafe { *HELD.0.get() = guards };
@@ -220,9 +223,9 @@ extern "C" fn before_fork() {
 fn forked() {
     // SAFETY: the lock of the state is held, since `before_fork`.
     unsafe { (*HELD.0.get()).clear() };
-    place::open();
+    locked_location::open();
     // SAFETY: as above.
-    unsafe { state::unlock() };
+    unsafe { registry::unlock() };
 }
 
 extern "C" fn after_fork() {
@@ -238,7 +241,7 @@ extern "C" fn in_child() {
     forked();
     schedule::stop();
     findings::forked();
-    let mut state = state::lock();
+    let mut state = registry::lock();
     state.location_numbers = Numbers::from(1);
     // The recording goes on in the parent, and so do the other threads.
     state.recorder = None;

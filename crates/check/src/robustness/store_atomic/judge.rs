@@ -9,9 +9,9 @@ use super::model::{Act, Label};
 use ir::expr::Notes;
 use ir::thread::{Action, next_action};
 use ir::{FenceMode, Loc, Pc, Tid, Value};
-use memory::store_atomic::{Compiled, Machine};
 use memory::store_buffer::trace::{Edge, Node, Trace};
 use memory::store_buffer::{self, Move, Seen, State};
+use memory::store_buffer::{Compiled, Machine};
 
 /// What happened on the machine, in order. Program counters are those of the program as given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,8 @@
 //!
 //! A program is robust if every computation of the machine with store buffers has the happens-before
 //! trace of some interleaving. Buffers are not explored: by locality, a violation shows in a search
-//! under SC with one attacker, see [`::memory::store_atomic::Attack`]. Each module has one part:
-//! [`hope`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
+//! under SC with one attacker, see [`::memory::attack::Attack`]. Each module has one part:
+//! [`attack_candidates`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
 //! [`check`] decides robustness and nothing else. A thread that has a run-time error, or whose
@@ -27,17 +27,17 @@
 //! assert_eq!(outcome.verdict.name(), "violated");
 //! ```
 
-pub mod hope;
+pub mod attack_candidates;
 pub mod judge;
 pub mod model;
 mod moves;
 pub mod safety;
 pub mod settle;
 pub mod state;
-pub mod trf;
+pub mod triangular_race;
 
 pub use self::judge::{Event, Happening, OnCycle};
-pub use ::memory::store_atomic::{Compiled, Machine, compile};
+pub use ::memory::store_buffer::{Compiled, Machine, compile};
 
 use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};

@@ -8,14 +8,15 @@
 //! do, only that thread moves (a persistent set). This includes the steps that start or end an attack:
 //! they are worthwhile only if somebody conflicts.
 
-use super::hope::Hope;
+use super::attack_candidates::Candidates;
 use super::moves::Mover;
 use super::settle::{Regs, Rest, is_local, settle};
 use super::state::{Layout, State};
 use ir::expr::Notes;
 use ir::thread::{destination, next_action};
 use ir::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
-use memory::store_atomic::{Attack, Machine, Mark, Phase};
+use memory::attack::{Attack, Mark, Phase};
+use memory::store_buffer::Machine;
 use search::{Model, Sink};
 use smallvec::SmallVec;
 
@@ -87,7 +88,7 @@ pub struct Label {
 pub enum Goal {
     /// Attacks that succeed.
     Cycle,
-    /// Triangular races, see [`super::trf`].
+    /// Triangular races, see [`super::triangular_race`].
     TriangularRace,
 }
 
@@ -108,7 +109,7 @@ pub struct AttackSearch<'a> {
     reduce: bool,
     pub(super) tell_apart: bool,
     /// What is known from the text.
-    pub hope: Hope,
+    pub hope: Candidates,
     pub(super) layout: Layout,
 }
 
@@ -126,7 +127,7 @@ impl<'a> AttackSearch<'a> {
         fences: &[Vec<bool>],
         tell_apart: bool,
     ) -> Self {
-        let hope = Hope::new(program, machine, fences);
+        let hope = Candidates::new(program, machine, fences);
         let layout = Layout::new(program, &hope, singular, tell_apart);
         AttackSearch {
             program,

@@ -1,12 +1,13 @@
 //! What one thread can do next, in each phase of an attack.
 
-use super::hope::needs_empty_buffers;
+use super::attack_candidates::needs_empty_buffers;
 use super::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use super::state::State;
 use ir::expr::Notes;
 use ir::thread::{Action, next_action};
 use ir::{FenceMode, Instr, Loc, Pc, Tid, Value};
-use memory::store_atomic::{Machine, Mark};
+use memory::attack::Mark;
+use memory::store_buffer::Machine;
 use smallvec::SmallVec;
 
 /// One thread's next access, in all the ways it can be made.

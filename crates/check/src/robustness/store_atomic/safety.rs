@@ -28,7 +28,7 @@
 //! machine, robust or not. Where a program is not robust, that no interleaving fails says nothing, and
 //! the answer is "undecided".
 
-use super::trf::{self, Freedom};
+use super::triangular_race::{self, Freedom};
 use super::{Faulty, Machine, Outcome, Refusal, Settings, Verdict, Why};
 use crate::verdict::{Cost, Property};
 use crate::{Model, verdict};
@@ -83,7 +83,7 @@ pub fn check(
             Robustness::Attacks(super::check(program, machine, settings, observe)?)
         }
         Question::TriangularRaceFree => {
-            let (freedom, cost) = trf::check(program, settings, observe);
+            let (freedom, cost) = triangular_race::check(program, settings, observe);
             Robustness::TriangularRaces(freedom, cost)
         }
     };

@@ -5,10 +5,10 @@
 //! share their bits. When the attacker pauses its registers no longer matter and are zeroed, so many
 //! attacks end up in the same state and are finished together.
 
-use super::hope::Hope;
+use super::attack_candidates::Candidates;
 use ir::bits::{BitReader, BitWriter, width_for};
 use ir::{Loc, Pc, Program, Reg, Tid, Value};
-use memory::store_atomic::{Attack, Mark, Phase};
+use memory::attack::{Attack, Mark, Phase};
 
 /// A state, unpacked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,7 +83,7 @@ pub struct Layout {
 impl Layout {
     /// The layout for `program`. If `singular`, only the target's value is ever delayed; if `tell_apart`,
     /// states remember their attack.
-    pub fn new(program: &Program, hope: &Hope, singular: bool, tell_apart: bool) -> Self {
+    pub fn new(program: &Program, hope: &Candidates, singular: bool, tell_apart: bool) -> Self {
         let domain = program.domain;
         let mut regs = Vec::new();
         let mut first_reg = Vec::new();

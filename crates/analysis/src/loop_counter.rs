@@ -1,11 +1,11 @@
-//! Registers that only keep a tally.
+//! Registers that only keep a loop_counter.
 //!
 //! `if (n < 3) { n = n + 1; … }` does something at most three times. A register that is only ever
 //! set to constants, counted up, and tested says how often something was done, and nothing else.
 //! Two things follow.
 //!
-//! * What comes round again only with counting up is done as often as the tally can grow, or once
-//!   more if it is done before ([`Tally::times`]). That bounds numbers that nothing else bounds.
+//! * What comes round again only with counting up is done as often as the loop_counter can grow, or once
+//!   more if it is done before ([`LoopCounter::times`]). That bounds numbers that nothing else bounds.
 //! * Without the tests a program can do what it did, and more ([`without`]). If nothing goes wrong
 //!   then, nothing goes wrong with them, and states need not tell how often things were done.
 //!   (Nor can a test itself be what goes wrong, by depending on a stale value: no value in it comes
@@ -16,9 +16,9 @@ use ir::expr::{Binary, Expr, Op};
 use ir::ids::{Pc, Reg, Tid, Value};
 use ir::program::{Instr, Program, Step, Thread};
 
-/// A register that only keeps a tally.
+/// A register that only keeps a loop_counter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Tally {
+pub struct LoopCounter {
     /// Whose.
     pub tid: Tid,
     /// Which.
@@ -29,17 +29,18 @@ pub struct Tally {
     pub most: u64,
 }
 
-/// The tallies of `program`.
-pub fn find(program: &Program, possible: &PossibleValues) -> Vec<Tally> {
-    let mut tallies = Vec::new();
+/// The loop_counters of `program`.
+pub fn find(program: &Program, possible: &PossibleValues) -> Vec<LoopCounter> {
+    let mut loop_counters = Vec::new();
     for tid in program.tids() {
         let registers = program.threads[tid.index()].registers.len();
-        tallies.extend((0..registers).filter_map(|reg| tally(program, possible, tid, reg.into())));
+        loop_counters
+            .extend((0..registers).filter_map(|reg| tally(program, possible, tid, reg.into())));
     }
-    tallies
+    loop_counters
 }
 
-fn tally(program: &Program, possible: &PossibleValues, tid: Tid, reg: Reg) -> Option<Tally> {
+fn tally(program: &Program, possible: &PossibleValues, tid: Tid, reg: Reg) -> Option<LoopCounter> {
     let thread = &program.threads[tid.index()];
     let (mut counts, mut largest_step, mut settings) = (Vec::new(), 0, 1);
     let mut tested = false;
@@ -70,7 +71,7 @@ fn tally(program: &Program, possible: &PossibleValues, tid: Tid, reg: Reg) -> Op
     let wraps = !program.domain.contains(i64::from(largest) + i64::from(largest_step));
     // It starts from a smaller number only where it is set, each time at most once.
     let most = settings * (i64::from(largest) - i64::from(least)) as u64;
-    (tested && !counts.is_empty() && !wraps).then_some(Tally { tid, reg, counts, most })
+    (tested && !counts.is_empty() && !wraps).then_some(LoopCounter { tid, reg, counts, most })
 }
 
 /// Is the register only ever set to constants?
@@ -104,8 +105,8 @@ fn reached(thread: &Thread, pc: Pc, without: &[Pc]) -> Vec<bool> {
     reached
 }
 
-impl Tally {
-    /// How often the step at `pc` of `tid` can be taken; `None` if the tally does not say.
+impl LoopCounter {
+    /// How often the step at `pc` of `tid` can be taken; `None` if the loop_counter does not say.
     pub fn times(&self, program: &Program, tid: Tid, pc: Pc) -> Option<u64> {
         if tid != self.tid || self.counts.contains(&pc) {
             return None;
@@ -117,10 +118,10 @@ impl Tally {
     }
 }
 
-/// The program without the tests of these tallies: control may go either way.
-pub fn without(program: &Program, tallies: &[Tally]) -> Program {
+/// The program without the tests of these loop_counters: control may go either way.
+pub fn without(program: &Program, loop_counters: &[LoopCounter]) -> Program {
     let mut program = program.clone();
-    for Tally { tid, reg, counts, .. } in tallies {
+    for LoopCounter { tid, reg, counts, .. } in loop_counters {
         let code = &mut program.threads[tid.index()].code;
         for pc in counts {
             code[pc.index()].instr = Instr::Skip;

@@ -6,8 +6,8 @@
 use super::histories::Histories;
 use super::inclusion::{SILENT, StepSink};
 use ir::Tid;
-use memory::prc11::view::{Finding, Reads, State, Step};
-use memory::prc11::{Label, Space};
+use memory::rc11_views::{Finding, Reads, State, Step};
+use memory::rc11_views::{Label, Space};
 
 impl Histories {
     /// Hands over a step that the history shows at once, or never.

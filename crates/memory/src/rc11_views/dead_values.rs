@@ -21,15 +21,15 @@
 //! have the same runs but for it. It is then replaced, by the value of the next write or the initial
 //! one. What a write carries is left as it is.
 
-use super::alone::{Does, Graph, Node};
+use super::local_states::{Does, Graph, Node};
 use super::{Local, Machine, Reach, State};
-use crate::prc11::System;
+use crate::rc11_views::System;
 use ir::ids::Value;
 use std::collections::{BTreeSet, HashMap};
 
 /// For every location whose values can be unused, who may use them.
 #[derive(Default)]
-pub(super) struct Unused {
+pub(super) struct DeadValues {
     guarded: Vec<Guarded>,
 }
 
@@ -114,7 +114,7 @@ impl Graph {
     }
 }
 
-impl Unused {
+impl DeadValues {
     pub(super) fn new(system: &System, graphs: &[Graph], writers: &[u32]) -> Self {
         let locs = (0..writers.len()).filter(|&loc| writers[loc].count_ones() == 1);
         let guarded = locs.filter_map(|loc| {
@@ -124,7 +124,7 @@ impl Unused {
                 users.collect::<Result<Vec<_>, ()>>().ok()?.into_iter().flatten().collect();
             Some(Guarded { loc, users })
         });
-        Unused { guarded: guarded.collect() }
+        DeadValues { guarded: guarded.collect() }
     }
 }
 

@@ -11,7 +11,7 @@ use clap::Args as Arguments;
 use report::escape::visible;
 use report::picture::{dot, svg};
 use report::text::amount;
-use report::{Finding, Sheet, html, junit, sarif};
+use report::{Finding, InputReport, html, junit, sarif};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Files to write reports to.
 #[derive(Arguments, Debug, Default)]
 #[command(next_help_heading = "Reports")]
-pub struct FaceArgs {
+pub struct ReportFileArgs {
     /// Write a page to this file: a table of all inputs, and for each finding the source, the execution
     /// drawn, and a player for the run; it needs no network
     #[arg(long, value_name = "FILE")]
@@ -60,8 +60,9 @@ impl Format {
         }
     }
 
-    fn render(self, sheets: &[Sheet]) -> String {
-        let findings = || -> Vec<&Finding> { sheets.iter().flat_map(Sheet::findings).collect() };
+    fn render(self, sheets: &[InputReport]) -> String {
+        let findings =
+            || -> Vec<&Finding> { sheets.iter().flat_map(InputReport::findings).collect() };
         match self {
             Format::Html => html::page(sheets),
             Format::Svg => svg::file(&findings()),
@@ -73,16 +74,16 @@ impl Format {
 }
 
 /// The reports to be written when everything is checked.
-pub struct Faces {
+pub struct ReportFiles {
     files: Vec<(Format, PathBuf)>,
-    sheets: Vec<Sheet>,
+    sheets: Vec<InputReport>,
     exit: Exit,
     quiet: bool,
 }
 
-impl Faces {
+impl ReportFiles {
     /// The reports that `args` ask for, about `inputs`. What cannot be written is said at once.
-    pub fn new(args: &FaceArgs, inputs: &[PathBuf], quiet: bool) -> Self {
+    pub fn new(args: &ReportFileArgs, inputs: &[PathBuf], quiet: bool) -> Self {
         let asked = [
             (Format::Html, &args.html),
             (Format::Svg, &args.svg),
@@ -90,7 +91,8 @@ impl Faces {
             (Format::Sarif, &args.sarif),
             (Format::Junit, &args.junit),
         ];
-        let mut faces = Faces { files: Vec::new(), sheets: Vec::new(), exit: Exit::Holds, quiet };
+        let mut faces =
+            ReportFiles { files: Vec::new(), sheets: Vec::new(), exit: Exit::Holds, quiet };
         for (format, path) in asked {
             let Some(path) = path else { continue };
             let name = visible(&path.display().to_string());
@@ -123,7 +125,7 @@ impl Faces {
     }
 
     /// Keeps what is known of an input.
-    pub fn add(&mut self, sheet: Sheet) {
+    pub fn add(&mut self, sheet: InputReport) {
         if self.wanted() {
             self.sheets.push(sheet);
         }

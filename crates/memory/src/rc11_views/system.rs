@@ -1,33 +1,7 @@
-//! RC11 with visible propagation of knowledge, for checking libraries (Singh and Lahav, POPL 2023).
-//!
-//! Variables live in *spaces*; a library has one of its own. Beside release and acquire there are
-//! *partial* modes `prel` and `pacq`, which synchronise the variables of the access's own space only:
-//! a library may keep its house in order without its clients being able to rely on it. What a client
-//! can tell about a library is its *history*: calls, returns, and when the markers of calls and
-//! returns *propagate* from thread to thread. Without the last, two libraries with the same calls and
-//! returns may still be told apart by what a client's own variables show (example 2.1 of the paper).
-//!
-//! The model has two forms here and a third in [`graph::drc11`]:
-//!
-//! * [`knowledge`] is the paper's machine to the letter (Fig. 4): an execution graph and, for every
-//!   thread and space, the set of events that have reached it. Slow, and the oracle for the next.
-//! * [`view`] remembers only what can still matter: for every location the writes that somebody can
-//!   still read, and for every thread how far it has come in each. It is finite once the number of
-//!   markers on their way is bounded, and it is what the search explores.
-//!
-//! The two agree on final states, races and histories; `tests/prc11.rs` compares them, and the
-//! declarative model with both, on thousands of random programs.
+//! A program whose variables are divided into spaces, and what a client sees of a library: its history.
 
-pub mod knowledge;
-mod local;
-mod polling;
-pub mod view;
-
-pub use local::{Local, Status};
-
-pub use ir::ids::Space;
-
-use ir::ids::{Loc, Pc, Tid, Value};
+use super::on_demand::inside;
+use ir::ids::{Loc, Pc, Space, Tid, Value};
 use ir::mode::{ReadMode, WriteMode};
 use ir::program::{Instr, Program};
 use smallvec::SmallVec;
@@ -138,7 +112,7 @@ impl System {
     /// Do threads access memory only inside methods, so that the client has none of its own?
     pub fn has_only_calls(&self) -> bool {
         self.program.threads.iter().all(|thread| {
-            let inside = view::inside(thread);
+            let inside = inside(thread);
             let mut steps = thread.code.iter().zip(inside);
             steps.all(|(step, inside)| inside || step.instr.place().is_none())
         })

@@ -1,4 +1,19 @@
-//! The machine that the search explores: pRC11 with views instead of sets of events.
+//! RC11 with visible propagation of knowledge, for checking libraries (Singh and Lahav, POPL 2023).
+//!
+//! Variables live in *spaces*; a library has one of its own. Beside release and acquire there are
+//! *partial* modes `prel` and `pacq`, which synchronise the variables of the access's own space only:
+//! a library may keep its house in order without its clients being able to rely on it. What a client
+//! can tell about a library is its *history*: calls, returns, and when the markers of calls and
+//! returns *propagate* from thread to thread. Without the last, two libraries with the same calls and
+//! returns may still be told apart by what a client's own variables show (example 2.1 of the paper).
+//!
+//! [`knowledge`] is the paper's machine to the letter (Fig. 4): an execution graph and, for every
+//! thread and space, the set of events that have reached it. It is slow, and the oracle for
+//! [`Machine`], which the search explores: the same with views instead of sets of events, finite once
+//! the number of markers on their way is bounded. `tests/prc11.rs` compares the two, and the
+//! declarative model (`graph::drc11`) with both, on thousands of random programs.
+//!
+//! # The machine with views
 //!
 //! What a thread knows of the memory only ever restricts it, except where an acquire read or the
 //! propagation of a marker demands knowledge. So memory events need not propagate on their own: they
@@ -29,40 +44,48 @@
 //! and every thread's last read. Up to the first race no more is needed.
 //!
 //! `normal` removes what can no longer matter, so that states with equal futures are equal, with the
-//! help of `alone`, which knows who accesses what, `future`, which knows where locations can still be
-//! accessed, and `unused`, which knows whose values nobody can use. `late` leaves out interleavings that make no difference. `order` knows of some states that they
-//! can do all that others can. `demand` is another way to explore, in which markers propagate only when
-//! something needs it.
+//! help of three modules: `local_states` knows which thread accesses what, `future` knows where
+//! locations can still be accessed, and `dead_values` knows whose values no thread can use.
+//! `late_reads` leaves out interleavings that make no difference. `simulation` knows of some states
+//! that they can do all that others can. `on_demand` is another way to explore, in which markers
+//! propagate only when something needs it.
 
 mod access;
-mod alone;
-mod demand;
+mod dead_values;
 mod future;
-mod late;
+pub mod knowledge;
+mod late_reads;
+mod local;
+mod local_states;
 mod markers;
 mod normal;
-mod order;
+mod on_demand;
 mod pack;
+mod polling;
+mod simulation;
 mod step;
-mod unused;
+mod system;
 
-use super::local::{Effect, Local, Want};
-use super::polling::Polling;
-use super::{Reach, Space, Status, System};
-use alone::{Graph, Usage};
+pub use ir::ids::Space;
+pub use local::{Local, Status};
+pub use on_demand::Propagation;
+pub use system::{Label, System};
+
 use analysis::liveness::live_registers;
-pub use demand::Propagation;
-pub(super) use demand::inside;
+use dead_values::DeadValues;
 use future::Future;
 use ir::expr::Notes;
 use ir::ids::{Loc, Pc, RegSet, Tid, Value};
 use ir::program::LocationKind;
+use local::{Effect, Want};
+use local_states::{Graph, Usage};
 pub use markers::{Arrival, Arrivals};
+use polling::Polling;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use step::Prelude;
 pub use step::{Finding, Reads, Step, Stores};
-use unused::Unused;
+use system::Reach;
 
 /// How far a set of events reaches: for every location a position among its live writes, then for
 /// every space and thread a number of markers.
@@ -191,7 +214,7 @@ pub struct Machine {
     all_bits: Awareness,
     live: Vec<Vec<RegSet>>,
     polling: Vec<Polling>,
-    unused: Unused,
+    unused: DeadValues,
     /// What threads may still do with locations; `None` if that is not known.
     future: Option<Future>,
     /// For every thread and program counter, is it inside a method?
@@ -255,11 +278,11 @@ impl Machine {
             None => Usage::of_program(program),
         };
         let is_synchronised =
-            graphs.as_ref().is_some_and(|graphs| demand::is_synchronised(&system, graphs));
-        let inside = program.threads.iter().map(demand::inside).collect();
+            graphs.as_ref().is_some_and(|graphs| on_demand::is_synchronised(&system, graphs));
+        let inside = program.threads.iter().map(on_demand::inside).collect();
         let unused = match graphs {
-            Some(graphs) if !options.keep_registers => Unused::new(&system, &graphs, &writers),
-            _ => Unused::default(),
+            Some(graphs) if !options.keep_registers => DeadValues::new(&system, &graphs, &writers),
+            _ => DeadValues::default(),
         };
         Some(Machine {
             options,

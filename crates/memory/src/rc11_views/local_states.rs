@@ -5,9 +5,9 @@
 //! which cells of an array a thread accesses, and what a value is good for.
 
 use super::{Local, Want};
-use crate::prc11::local::Effect;
-use crate::prc11::polling::Polling;
-use crate::prc11::{Status, System};
+use crate::rc11_views::local::Effect;
+use crate::rc11_views::polling::Polling;
+use crate::rc11_views::{Status, System};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
 use ir::mode::{ReadMode, WriteMode};
 use ir::program::{Instr, Program};

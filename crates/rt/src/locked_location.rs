@@ -4,7 +4,7 @@
 //! order of accesses to a location is the order in which its clocks move. A thread's clocks are moved by
 //! that thread alone, in program order. Nothing else is shared but what seq_cst fences update, which has a
 //! lock of its own, and locks and threads of the program, which are told under the lock of
-//! [`crate::state`]. Steps that have neither thread nor location in common commute ([`clocks::location`]), so
+//! [`crate::registry`]. Steps that have neither thread nor location in common commute ([`clocks::location`]), so
 //! what is found is what one analysis would find that was told everything in some order that agrees with
 //! these; the accesses themselves happen in this order too. Locks are taken in the order state, location,
 //! fences.
@@ -17,7 +17,7 @@
 //! flag; who raises the flag looks at the threads afterwards. One of the two sees the other.
 
 use crate::memory;
-use crate::state;
+use crate::registry;
 use crate::system;
 use crate::thread::Thread;
 use clocks::Loc;
@@ -147,7 +147,7 @@ fn step_aside(thread: &Thread) {
 }
 
 /// Nobody else is inside from now on, until [`open`]. The caller holds the lock of the state.
-pub fn close(state: &state::State, me: *const Thread) {
+pub fn close(state: &registry::State, me: *const Thread) {
     EXCLUSIVE.store(true, Ordering::SeqCst);
     fence(Ordering::SeqCst);
     for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
@@ -166,7 +166,7 @@ pub fn open() {
 
 /// Does something to the clocks of other threads. The caller holds the lock of the state.
 #[cold]
-pub fn exclusively<R>(state: &mut state::State, f: impl FnOnce(&mut state::State) -> R) -> R {
+pub fn exclusively<R>(state: &mut registry::State, f: impl FnOnce(&mut registry::State) -> R) -> R {
     let me = crate::thread::current().map_or(std::ptr::null(), |thread| &raw const *thread);
     close(state, me);
     let result = f(state);

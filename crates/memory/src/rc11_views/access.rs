@@ -2,8 +2,8 @@
 
 use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Write};
 use super::{ones, raise, stuck};
-use crate::prc11::local::{Effect, Local, Want};
-use crate::prc11::{Reach, Space, Status};
+use crate::rc11_views::local::{Effect, Local, Want};
+use crate::rc11_views::{Reach, Space, Status};
 use ir::expr::Notes;
 use ir::ids::{Loc, Tid, Value};
 use ir::mode::WriteMode;

@@ -10,7 +10,7 @@
 use analysis::liveness::live_registers;
 use analysis::values::{PossibleValues, Values};
 use ir::{FenceMode, Instr, Loc, Pc, Place, Program, RegSet, Tid};
-use memory::store_atomic::Machine;
+use memory::store_buffer::Machine;
 
 /// A set of locations. Locations 256 apart are confused with each other, which only ever makes an
 /// attack look less hopeless.
@@ -68,7 +68,7 @@ pub struct ThreadHope {
 
 /// What is known about a program's attacks.
 #[derive(Clone, Debug)]
-pub struct Hope {
+pub struct Candidates {
     /// Per thread.
     pub threads: Vec<ThreadHope>,
     /// Per location: is it touched by more than one thread, and stored by one?
@@ -95,7 +95,7 @@ pub fn needs_empty_buffers(instr: &Instr) -> bool {
     )
 }
 
-impl Hope {
+impl Candidates {
     /// Analyses a compiled program. `fences` are places in front of which a full fence is imagined.
     pub fn new(program: &Program, machine: Machine, fences: &[Vec<bool>]) -> Self {
         let possible = PossibleValues::of(program);
@@ -203,7 +203,7 @@ impl Hope {
             future.push(Future::default());
             threads.push(ThreadHope { live, future, start, last, reaches_last });
         }
-        Hope { threads, shared, possible, attacks, hopeful }
+        Candidates { threads, shared, possible, attacks, hopeful }
     }
 }
 

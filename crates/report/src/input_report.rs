@@ -2,7 +2,7 @@
 //!
 //! A check against RC20, a search for attacks on a machine with store buffers and a judgement of a
 //! recording have little in common, but their answers do: an input, questions, an answer to each, and
-//! findings. [`Sheet`] is that. Every face but the terminal's is drawn from sheets alone.
+//! findings. [`InputReport`] is that. Every face but the terminal's is drawn from sheets alone.
 
 use crate::answer::{FileReport, Ruling};
 use crate::finding::Finding;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What is known of one input.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct InputReport {
     /// What messages call the input.
     pub file: String,
     /// Its text, as far as there is any.
@@ -130,10 +130,10 @@ impl Notice {
     }
 }
 
-impl Sheet {
+impl InputReport {
     /// An empty sheet about an input.
     pub fn new(file: &str, text: Arc<str>, model: &'static str) -> Self {
-        Sheet {
+        InputReport {
             file: file.to_string(),
             text,
             parts: Vec::new(),
@@ -159,7 +159,7 @@ impl Sheet {
             why: answer.why.clone(),
             findings: answer.findings.clone(),
         });
-        Sheet {
+        InputReport {
             replies: replies.collect(),
             faults: report.faults.clone(),
             stuck: report.stuck.clone(),
@@ -168,7 +168,7 @@ impl Sheet {
             unchecked: report.unchecked.clone(),
             cost: report.cost,
             extent: report.extent,
-            ..Sheet::new(&report.file, source.text.clone(), report.model.name())
+            ..InputReport::new(&report.file, source.text.clone(), report.model.name())
         }
     }
 
@@ -176,7 +176,7 @@ impl Sheet {
     pub fn refused(file: &str, text: &str, model: &'static str, why: &[Diagnostic]) -> Self {
         let errors = why.iter().filter(|d| d.severity == Severity::Error);
         let errors = errors.map(|error| Notice::new(error, text)).collect();
-        Sheet { errors, ..Sheet::new(file, text.into(), model) }
+        InputReport { errors, ..InputReport::new(file, text.into(), model) }
     }
 
     /// `file:line:column: message`

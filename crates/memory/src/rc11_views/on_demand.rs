@@ -22,12 +22,12 @@
 //! arrivals that it needs, is part of the thread's next other step. If a marker has to arrive
 //! because of another thread's next marker, the thread may read first what it could not read after.
 
-use super::alone::Graph;
-use super::late::Ahead;
+use super::late_reads::Ahead;
+use super::local_states::Graph;
 use super::markers::Arrival;
 use super::{Machine, Prelude, State, Step};
-use crate::prc11::local::{Effect, Local, Want};
-use crate::prc11::{Reach, Space, Status, System};
+use crate::rc11_views::local::{Effect, Local, Want};
+use crate::rc11_views::{Reach, Space, Status, System};
 use ir::ids::{Tid, Value};
 use ir::program::{Instr, LocationKind, Mark, Thread};
 use smallvec::SmallVec;
@@ -181,7 +181,7 @@ struct Room<'a> {
 }
 
 /// For every program counter, is it between a call and its return?
-pub(in crate::prc11) fn inside(thread: &Thread) -> Vec<bool> {
+pub(super) fn inside(thread: &Thread) -> Vec<bool> {
     let mut inside = vec![None; thread.code.len()];
     let mut open = vec![(thread.entry.index(), false)];
     while let Some((pc, is)) = open.pop() {

@@ -9,8 +9,8 @@
 
 use super::markers::Arrival;
 use super::{Machine, Prelude, State, Step};
-use crate::prc11::Status;
-use crate::prc11::local::{Effect, Want};
+use crate::rc11_views::Status;
+use crate::rc11_views::local::{Effect, Want};
 use ir::ids::{Loc, Tid};
 
 /// A state after reads of one thread.

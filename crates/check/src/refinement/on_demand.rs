@@ -53,8 +53,8 @@ use super::histories::{Histories, Manner};
 use super::inclusion::{self, Outcome};
 use super::states::States;
 use super::{Answer, Limit, Settings, Statistics, Verdict};
-use memory::prc11::System;
-use memory::prc11::view::{Machine, Options, Propagation, Step};
+use memory::rc11_views::System;
+use memory::rc11_views::{Machine, Options, Propagation, Step};
 use std::sync::Arc;
 
 /// How many states of the specification, without markers, are looked at before giving up.

@@ -27,7 +27,7 @@ use super::model::{AttackSearch, Finding, Goal, Label};
 use super::{Machine, Settings, Why, between, compile, labels};
 use crate::verdict::Cost;
 use ::ir::{Loc, Pc, Program, Tid};
-use ::memory::store_atomic::Compiled;
+use ::memory::store_buffer::Compiled;
 use search::{Options, Progress, Stop};
 use std::time::Instant;
 
@@ -124,9 +124,9 @@ pub(crate) fn race(
     let Finding::Cycle { attacker, target, start, last } = finding else { return None };
     let steps = labels(search, path, finding)?;
     // The store is the last step of the thread made before the search began to watch it.
-    let calm = path.iter().rposition(|bytes| {
-        search.unpack(bytes).attack.phase == ::memory::store_atomic::Phase::Calm
-    })?;
+    let calm = path
+        .iter()
+        .rposition(|bytes| search.unpack(bytes).attack.phase == ::memory::attack::Phase::Calm)?;
     let own: Vec<&Label> = steps[calm..].iter().filter(|step| step.tid == attacker).collect();
     Some(Race {
         tid: attacker,

@@ -42,10 +42,10 @@
 //! Positions stand for writes: when a write is inserted, they move along. A position that the normal form has set to 0
 //! teaches nobody anything; taking 0 for it can only make c smaller.
 
-use super::alone::{Graph, Node};
+use super::local_states::{Graph, Node};
 use super::{Machine, State};
-use crate::prc11::local::Effect;
-use crate::prc11::{Reach, Status, System};
+use crate::rc11_views::local::Effect;
+use crate::rc11_views::{Reach, Status, System};
 use ir::ids::{Tid, Value};
 use ir::program::Program;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Steps of the machine: what histories show of them, who did them, and what is wrong with them.
 
 use super::{Arrivals, State};
-use crate::prc11::Label;
+use crate::rc11_views::Label;
 use ir::expr::Fault;
 use ir::ids::{Loc, Pc, Tid, Value};
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! What is shared and has no lock of its own: threads, mutexes and the like, and what is told to others.
 
+use crate::locked_location::Lock;
 use crate::options::Options;
-use crate::place::Lock;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;

@@ -17,9 +17,9 @@
 //! for this comparison, and all can go to the second class, in every set: sets from which the
 //! thread's own comes later by intersection have all that is written since.
 
-use analysis::loaded::Loaded;
+use analysis::last_load::LastLoads;
+use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
-use analysis::types::Types;
 use analysis::values::{PossibleValues, Values};
 use ir::ids::{Loc, Pc, Reg, Tid, Value};
 use ir::program::{Instr, LocationKind, Program};
@@ -102,7 +102,7 @@ pub fn tags(program: &Program, track: Track, focus: &[Loc]) -> Vec<Tag> {
     }
     for tid in program.tids() {
         let thread = &program.threads[tid.index()];
-        let loaded = Loaded::of(thread);
+        let loaded = LastLoads::of(thread);
         for (pc, step) in thread.code.iter().enumerate() {
             let Some(place) = step.instr.place() else { continue };
             for expected in step.instr.compared() {
@@ -133,7 +133,7 @@ impl Columns {
     ) -> Self {
         let mut needs = vec![Need::default(); program.locations.len()];
         for (t, thread) in program.threads.iter().enumerate() {
-            let loaded = Loaded::of(thread);
+            let loaded = LastLoads::of(thread);
             for (pc, step) in thread.code.iter().enumerate() {
                 let expected = |e: &ir::Expr| {
                     let pc = Pc::from(pc);

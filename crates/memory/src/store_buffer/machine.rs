@@ -1,17 +1,4 @@
-//! Store-atomic machines: TSO, PSO and PGAS (Derevenetc, Meyer and Schweizer, *Locality and
-//! Singularity for Store-Atomic Memory Models*).
-//!
-//! A thread's stores wait in buffers before they reach memory; once there, every thread sees them.
-//! What the machine does exactly is told by [`super::store_buffer`], which runs it literally. This
-//! module says which machine instructions a program stands for ([`compile`]), and holds the memory
-//! that decides robustness without any buffer ([`Attack`]): sequential consistency, one *attacker*
-//! who has put a store off, and marks for what happens after its last access.
-
-mod attack;
-mod compile;
-
-pub use attack::{Attack, Mark, Phase};
-pub use compile::{Compiled, compile};
+//! Which machine with store buffers a program runs on.
 
 use std::fmt;
 

@@ -6,8 +6,8 @@
 //! next.
 
 use super::{Machine, Prelude, State, Step, raise};
-use crate::prc11::local::Effect;
-use crate::prc11::{Label, Reach, Space};
+use crate::rc11_views::local::Effect;
+use crate::rc11_views::{Label, Reach, Space};
 use ir::ids::Tid;
 use smallvec::SmallVec;
 

@@ -2,7 +2,7 @@
 //!
 //! Lock-free code compares and swaps with what it has just read: `r = x.load(); … CAS(x, r, e)`.
 //! There a monitor need not tell all values of `x` apart, only the one in `r` from all others
-//! ([`memory::rc20::columns`]). This analysis finds such expected values: on every way to the
+//! (`memory::rc20::row_layout`). This analysis finds such expected values: on every way to the
 //! CAS, BCAS or wait, the register was last written by a load from the very location.
 
 use ir::expr::Expr;
@@ -32,11 +32,11 @@ impl Origin {
 
 /// Per program counter and register, the location it was last loaded from, if that is certain.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LastLoads {
     origins: Vec<Vec<Origin>>,
 }
 
-impl Loaded {
+impl LastLoads {
     /// Analyses `thread`.
     pub fn of(thread: &Thread) -> Self {
         let registers = thread.registers.len();
@@ -61,7 +61,7 @@ impl Loaded {
                 }
             }
         }
-        Loaded { origins }
+        LastLoads { origins }
     }
 
     /// The register that `expected` is, if it holds what was last loaded from `place`.
