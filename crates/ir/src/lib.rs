@@ -12,6 +12,7 @@ pub mod mode;
 pub mod print;
 pub mod program;
 pub mod random;
+pub mod run_local;
 pub mod thread;
 
 pub use expr::{Domain, Edge, Expr, Fault, Notes};

@@ -44,6 +44,7 @@ use analysis::values::PossibleValues;
 use counters::Watch;
 use follow::Searching;
 use ir::bits::width_for;
+use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use memory::{Effect, Memory, is_private_fence};
@@ -385,23 +386,10 @@ impl<'p, M: Memory> Product<'p, M> {
     ) -> bool {
         let pc = world.pcs[tid.index()];
         let step = self.program.step(tid, pc);
-        let domain = self.program.domain;
+        if step.instr.is_local() {
+            return self.step_locally(world, tid, choices, pool, follow);
+        }
         let mut notes = Notes::default();
-        let mut next = step.next;
-        let evaluated = match &step.instr {
-            Instr::Assign { value, .. } => value.eval(self.regs(world, tid), domain, &mut notes),
-            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
-                cond.eval(self.regs(world, tid), domain, &mut notes)
-            }
-            _ => Ok(0),
-        };
-        let value = match evaluated {
-            Ok(value) => value,
-            Err(fault) => {
-                follow.finding(Finding::Fault { tid, pc, fault });
-                return false;
-            }
-        };
         let effect = self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
         self.note(tid, pc, notes);
         let read = match effect {
@@ -416,27 +404,8 @@ impl<'p, M: Memory> Product<'p, M> {
                 return false;
             }
         };
-        if !matches!(&step.instr, Instr::Assert(_) | Instr::Assume(_) if value == 0) {
-            follow.took(tid, pc, action, read);
-        }
+        follow.took(tid, pc, action, read);
         match &step.instr {
-            Instr::Assign { dst, .. } => self.set(world, tid, *dst, value),
-            Instr::Jump { targets, .. } if value != 0 => {
-                let Some((&first, others)) = targets.split_first() else { return false };
-                for &target in others {
-                    let mut other = pool.pop().unwrap_or_else(|| world.clone());
-                    other.clone_from(world);
-                    other.pcs[tid.index()] = target;
-                    choices.push(other);
-                }
-                follow.forked(others.len());
-                next = first;
-            }
-            Instr::Assert(_) if value == 0 => {
-                follow.finding(Finding::Assertion { tid, pc });
-                return false;
-            }
-            Instr::Assume(_) if value == 0 => return false,
             Instr::BusLock => world.bus = Some(tid),
             Instr::BusUnlock => world.bus = None,
             instr => {
@@ -445,7 +414,53 @@ impl<'p, M: Memory> Product<'p, M> {
                 }
             }
         }
-        world.pcs[tid.index()] = next;
+        world.pcs[tid.index()] = step.next;
+        true
+    }
+
+    /// Takes one local step of `tid` in `world`, as [`Product::step`] does.
+    #[inline(always)]
+    fn step_locally(
+        &self,
+        world: &mut World<M::State>,
+        tid: Tid,
+        choices: &mut Vec<World<M::State>>,
+        pool: &mut Vec<World<M::State>>,
+        follow: &mut impl Follow<M>,
+    ) -> bool {
+        let at = world.pcs[tid.index()];
+        let mut pc = at;
+        let mut notes = Notes::default();
+        let thread = &self.program.threads[tid.index()];
+        let regs = &mut world.regs[self.first_reg[tid.index()]..self.first_reg[tid.index() + 1]];
+        let took = local_step(thread, self.program.domain, &mut pc, regs, &mut notes);
+        self.note(tid, at, notes);
+        match took {
+            Took::On => follow.took(tid, at, &Action::Local, None),
+            Took::Rests(Rest::Choice(targets)) => {
+                follow.took(tid, at, &Action::Local, None);
+                let Some((&first, others)) = targets.split_first() else { return false };
+                for &target in others {
+                    let mut other = pool.pop().unwrap_or_else(|| world.clone());
+                    other.clone_from(world);
+                    other.pcs[tid.index()] = target;
+                    choices.push(other);
+                }
+                follow.forked(others.len());
+                pc = first;
+            }
+            Took::Rests(rest) => {
+                match rest {
+                    Rest::Stop(Stop::Fault(fault)) => {
+                        follow.finding(Finding::Fault { tid, pc, fault });
+                    }
+                    Rest::Stop(Stop::Assertion) => follow.finding(Finding::Assertion { tid, pc }),
+                    _ => {}
+                }
+                return false;
+            }
+        }
+        world.pcs[tid.index()] = pc;
         true
     }
 }

@@ -3,15 +3,13 @@
 
 use super::Label;
 use super::polling::Polling;
-use ir::expr::{Expr, Fault, Notes};
+use ir::expr::{Fault, Notes};
 use ir::ids::{Pc, Tid, Value};
 use ir::mode::{ReadMode, WriteMode};
 use ir::program::{Instr, Mark, Program};
+use ir::run_local::{Rest, Stop, Watch, run_local};
 use ir::thread::{Action, destination, next_action};
 use smallvec::SmallVec;
-
-/// How many local steps a thread may take in a row, unless it comes back to where it was.
-const PATIENCE: usize = 1 << 18;
 
 /// Can a thread go on?
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -101,6 +99,26 @@ impl Effect {
 /// Told where a result did not fit and wrapped around.
 pub(super) type Noting<'a> = &'a mut dyn FnMut(Pc);
 
+/// Notes where results wrap around, and stops a thread that comes back to the head of a loop which only
+/// reads.
+struct Passing<'a> {
+    polling: &'a Polling,
+    wraps: Noting<'a>,
+    /// Where the last step was taken from.
+    last: Pc,
+}
+
+impl Watch for Passing<'_> {
+    #[inline(always)]
+    fn took(&mut self, from: Pc, to: Pc, notes: Notes) -> bool {
+        if notes.wrapped {
+            (self.wraps)(from);
+        }
+        self.last = from;
+        !self.polling.is_back(from, to)
+    }
+}
+
 /// What a running thread that is at no choice wants to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Want {
@@ -136,58 +154,25 @@ impl Local {
         polling: &Polling,
         wraps: Noting,
     ) {
-        // Where it was after 64, 128, 256, … steps: it comes back to one of these if it comes back at all.
-        let mut milestone = None;
-        for taken in 0..PATIENCE {
-            if taken >= 64 && taken.is_power_of_two() {
-                milestone = Some(self.clone());
-            } else if milestone.as_ref() == Some(self) {
-                self.status = Status::Spinning;
-            }
-            if self.status != Status::Running {
-                return;
-            }
-            let step = program.step(tid, self.pc);
-            let mut notes = Notes::default();
-            let mut eval = |e: &Expr| e.eval(&self.registers, program.domain, &mut notes);
-            let next = match &step.instr {
-                Instr::Skip => Ok(step.next),
-                Instr::Assign { dst, value } => match eval(value) {
-                    Ok(value) => {
-                        self.registers[dst.index()] = value;
-                        Ok(step.next)
-                    }
-                    Err(fault) => Err(fault),
-                },
-                Instr::Jump { cond, targets } => match (eval(cond), targets.as_slice()) {
-                    (Ok(0), _) => Ok(step.next),
-                    (Ok(_), [target]) => Ok(*target),
-                    (Ok(_), _) => return,
-                    (Err(fault), _) => Err(fault),
-                },
-                Instr::Assert(cond) => match eval(cond) {
-                    Ok(0) => return self.status = Status::Failed,
-                    other => other.map(|_| step.next),
-                },
-                Instr::Assume(cond) => match eval(cond) {
-                    Ok(0) => return self.status = Status::Ended,
-                    other => other.map(|_| step.next),
-                },
-                Instr::Halt => return self.status = Status::Halted,
-                _ => return,
-            };
-            if notes.wrapped {
-                wraps(self.pc);
-            }
-            match next {
-                Ok(pc) if polling.is_back(self.pc, pc) => {
-                    return self.status = Status::Fruitless;
-                }
-                Ok(pc) => self.pc = pc,
-                Err(fault) => return self.status = Status::Faulted(fault),
-            }
+        if self.status != Status::Running {
+            return;
         }
-        self.status = Status::Lost;
+        let thread = &program.threads[tid.index()];
+        let mut watch = Passing { polling, wraps, last: self.pc };
+        let rest = run_local(thread, program.domain, &mut self.pc, &mut self.registers, &mut watch);
+        self.status = match rest {
+            Rest::Access | Rest::Choice(_) | Rest::Call(_) => Status::Running,
+            Rest::Stop(Stop::Done) => Status::Halted,
+            Rest::Stop(Stop::Assumption) => Status::Ended,
+            Rest::Stop(Stop::Assertion) => Status::Failed,
+            Rest::Stop(Stop::Fault(fault)) => Status::Faulted(fault),
+            Rest::Stop(Stop::Forever) => Status::Spinning,
+            Rest::Stop(Stop::Patience) => Status::Lost,
+            Rest::Stop(Stop::Watched) => {
+                self.pc = watch.last;
+                Status::Fruitless
+            }
+        };
     }
 
     /// The states in which it has made its choices, each at an access or marker or stuck. A thread

@@ -28,7 +28,8 @@ pub use machine::Machine;
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Pc, Tid, Value};
 use ir::mode::FenceMode;
-use ir::program::{Instr, Program};
+use ir::program::Program;
+use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{Action, destination, next_action};
 use std::collections::VecDeque;
 
@@ -202,26 +203,17 @@ fn execute(
     let action = next_action(instr, &thread.regs, domain, &mut notes)?;
     let mut value_read = None;
     let seen = match action {
-        Action::Local => match instr {
-            Instr::Assign { dst, value } => {
-                thread.regs[dst.index()] = value.eval(&thread.regs, domain, &mut notes)?;
-                Seen::Nothing
+        Action::Local => {
+            let mut pc = thread.pc;
+            let code = &program.threads[tid.index()];
+            match local_step(code, domain, &mut pc, &mut thread.regs, &mut notes) {
+                Took::On if pc == next => Seen::Nothing,
+                Took::Rests(Rest::Choice(targets)) if targets.contains(&next) => Seen::Nothing,
+                Took::Rests(Rest::Call(_)) => Seen::Nothing,
+                Took::Rests(Rest::Stop(Stop::Fault(fault))) => return Err(fault),
+                Took::On | Took::Rests(_) => return Ok(None),
             }
-            Instr::Jump { cond, targets } => {
-                let taken = cond.eval(&thread.regs, domain, &mut notes)? != 0;
-                let allowed = if taken { targets.contains(&next) } else { next == step.next };
-                if !allowed {
-                    return Ok(None);
-                }
-                Seen::Nothing
-            }
-            Instr::Assert(cond) | Instr::Assume(cond)
-                if cond.eval(&thread.regs, domain, &mut notes)? == 0 =>
-            {
-                return Ok(None);
-            }
-            _ => Seen::Nothing,
-        },
+        }
         Action::Read { loc, .. } | Action::Wait { loc, .. } => {
             let (value, from) = match thread.buffers.newest(loc) {
                 Some((value, number)) => (value, Some((tid, number))),

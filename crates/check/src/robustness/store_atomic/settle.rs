@@ -1,10 +1,11 @@
-//! Local steps, made at once.
+//! Local steps of an attack search, taken at once.
 //!
-//! Nobody notices a thread's assignments and jumps, so after each access a thread runs on until it
-//! wants memory again. A choice on the way gives several places to end up; those where an assumption
+//! Other threads do not notice a thread's assignments and jumps, so after each access a thread runs on
+//! until it wants memory again. A choice on the way gives several places to end up; those where an assumption
 //! fails are dropped if any other is left, since waiting there is no better than not moving at all.
 
 use ir::expr::Notes;
+use ir::run_local::{self, Stop, Took, local_step};
 use ir::{Domain, Fault, Instr, Pc, Thread, Value};
 use smallvec::SmallVec;
 
@@ -29,15 +30,9 @@ pub struct Rest {
 #[inline(always)]
 pub fn is_local(instr: &Instr, attacking: bool) -> bool {
     match instr {
-        Instr::Assign { .. }
-        | Instr::Jump { .. }
-        | Instr::Skip
-        | Instr::Assert(_)
-        | Instr::Assume(_)
-        | Instr::Halt => true,
         // Without delayed stores, buffers are empty and fences are nothing.
         Instr::Fence(_) | Instr::LightFence(_) => !attacking,
-        _ => false,
+        other => other.is_local(),
     }
 }
 
@@ -71,74 +66,52 @@ pub fn settle(
             if attacking && blocked(pc) {
                 break;
             }
-            let step = &thread.code[pc.index()];
-            if !is_local(&step.instr, attacking) || at.path.len() >= PATIENCE {
+            if at.path.len() >= PATIENCE {
                 keep(out, at);
                 break;
             }
-            let mut stop = |at: Rest, error: Option<Fault>| {
-                if let Some(error) = error {
-                    fault(pc, error);
-                }
-                dead.get_or_insert(at);
-            };
-            match &step.instr {
-                Instr::Assign { dst, value } => match value.eval(&at.regs, domain, &mut notes) {
-                    Ok(value) => at.regs[dst.index()] = value,
-                    Err(error) => {
-                        stop(at, Some(error));
-                        break;
-                    }
-                },
-                Instr::Jump { cond, targets } => match cond.eval(&at.regs, domain, &mut notes) {
-                    Ok(0) => {}
-                    Ok(_) => {
-                        let Some((first, rest)) = targets.split_first() else {
-                            stop(at, None);
-                            break;
-                        };
-                        if !rest.is_empty() {
-                            // Choices in a loop lead back to where they were made.
-                            let here = (at.pc, at.regs.clone());
-                            if chosen.contains(&here) {
-                                stop(at, None);
-                                break;
-                            }
-                            chosen.push(here);
-                        }
-                        at.path.push(pc);
-                        for other in rest {
-                            work.push(Rest { pc: other.0, ..at.clone() });
-                        }
-                        at.pc = first.0;
-                        continue;
-                    }
-                    Err(error) => {
-                        stop(at, Some(error));
-                        break;
-                    }
-                },
-                Instr::Assert(cond) | Instr::Assume(cond) => {
-                    match cond.eval(&at.regs, domain, &mut notes) {
-                        Ok(0) => {
-                            stop(at, None);
-                            break;
-                        }
-                        Ok(_) => {}
-                        Err(error) => {
-                            stop(at, Some(error));
-                            break;
-                        }
-                    }
-                }
-                Instr::Halt => {
+            let mut next = pc;
+            match local_step(thread, domain, &mut next, &mut at.regs, &mut notes) {
+                Took::On => {}
+                Took::Rests(run_local::Rest::Stop(Stop::Done)) => {
                     at.pc = done;
                     continue;
                 }
-                _ => {}
+                Took::Rests(run_local::Rest::Choice(targets)) => {
+                    // Choices in a loop lead back to where they were made.
+                    let here = (at.pc, at.regs.clone());
+                    let Some((first, others)) =
+                        targets.split_first().filter(|_| !chosen.contains(&here))
+                    else {
+                        dead.get_or_insert(at);
+                        break;
+                    };
+                    chosen.push(here);
+                    at.path.push(pc);
+                    for other in others {
+                        work.push(Rest { pc: other.0, ..at.clone() });
+                    }
+                    at.pc = first.0;
+                    continue;
+                }
+                Took::Rests(run_local::Rest::Stop(stop)) => {
+                    if let Stop::Fault(error) = stop {
+                        fault(pc, error);
+                    }
+                    dead.get_or_insert(at);
+                    break;
+                }
+                Took::Rests(run_local::Rest::Access | run_local::Rest::Call(_)) => {
+                    let step = &thread.code[pc.index()];
+                    if !is_local(&step.instr, attacking) {
+                        keep(out, at);
+                        break;
+                    }
+                    next = step.next;
+                }
             }
             at.path.push(pc);
-            at.pc = step.next.0;
+            at.pc = next.0;
         }
     }
     if attacking {
