@@ -72,7 +72,14 @@ pub trait Memory: Sync {
         Self::OBJECTS
     }
 
-    /// Performs `action` of thread `tid` at `instr`.
+    /// Thread `tid` has taken the local step `instr`. Monitors that follow values through registers
+    /// want to know.
+    #[inline(always)]
+    fn local_step(&self, state: &mut Self::State, tid: Tid, instr: &Instr) {
+        let _ = (state, tid, instr);
+    }
+
+    /// Performs `action` of thread `tid` at `instr`, which is no local step.
     fn perform(
         &self,
         state: &mut Self::State,

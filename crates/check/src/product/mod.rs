@@ -436,7 +436,10 @@ impl<'p, M: Memory> Product<'p, M> {
         let took = local_step(thread, self.program.domain, &mut pc, regs, &mut notes);
         self.note(tid, at, notes);
         match took {
-            Took::On => follow.took(tid, at, &Action::Local, None),
+            Took::On => {
+                self.memory.local_step(&mut world.memory, tid, &thread.code[at.index()].instr);
+                follow.took(tid, at, &Action::Local, None);
+            }
             Took::Rests(Rest::Choice(targets)) => {
                 follow.took(tid, at, &Action::Local, None);
                 let Some((&first, others)) = targets.split_first() else { return false };

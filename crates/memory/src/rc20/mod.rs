@@ -355,6 +355,18 @@ impl Memory for Rc20 {
             })
     }
 
+    #[inline(always)]
+    fn local_step(&self, state: &mut State, tid: Tid, instr: &Instr) {
+        if let Instr::Assign { dst, value } = instr {
+            self.untag(state, tid, *dst);
+            let taint = &mut state.taint[tid.index()];
+            *taint = match value.registers().intersect(*taint).is_empty() {
+                true => taint.minus(RegSet::one(*dst)),
+                false => taint.union(RegSet::one(*dst)),
+            };
+        }
+    }
+
     fn perform(
         &self,
         state: &mut State,
@@ -364,17 +376,8 @@ impl Memory for Rc20 {
         notes: &mut Notes,
     ) -> Result<Effect<Violation>, Fault> {
         let Some(loc) = action.loc() else {
-            match (action, instr) {
-                (Action::Fence(mode), _) => self.fence(state, tid, *mode),
-                (_, Instr::Assign { dst, value }) => {
-                    self.untag(state, tid, *dst);
-                    let taint = &mut state.taint[tid.index()];
-                    *taint = match value.registers().intersect(*taint).is_empty() {
-                        true => taint.minus(RegSet::one(*dst)),
-                        false => taint.union(RegSet::one(*dst)),
-                    };
-                }
-                _ => {}
+            if let Action::Fence(mode) = action {
+                self.fence(state, tid, *mode);
             }
             return Ok(Effect::Done(None));
         };
