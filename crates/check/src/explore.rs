@@ -9,7 +9,7 @@ use analysis::counters::Counters;
 use analysis::symmetry::{self, Symmetries};
 use analysis::values::PossibleValues;
 use ir::{Loc, Pc, Program, Tid};
-use memory::Memory;
+use memory::Monitor;
 use memory::rc20::row_layout::Track;
 use memory::sc::Sc;
 use search::{Limits, Options, Stop};
@@ -143,7 +143,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// The product that is searched with `memory` and these locations watched.
-    pub fn product<M: Memory>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
+    pub fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
         let symmetries = match focus {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
@@ -153,7 +153,11 @@ impl<'a> Explorer<'a> {
     }
 
     /// Explores the program with `memory`.
-    pub fn explore<M: Memory + Clone>(&mut self, memory: M, task: &Task) -> Searched<M::Violation> {
+    pub fn explore<M: Monitor + Clone>(
+        &mut self,
+        memory: M,
+        task: &Task,
+    ) -> Searched<M::Violation> {
         match self.try_explore(memory.clone(), task) {
             Some(searched) => searched,
             None if self.has_windows() => {
@@ -175,7 +179,11 @@ impl<'a> Explorer<'a> {
 
     /// Explores the program with `memory`; `None` if lowering counters made something up, or what
     /// happens depends on numbers that are not told apart.
-    fn try_explore<M: Memory>(&mut self, memory: M, task: &Task) -> Option<Searched<M::Violation>> {
+    fn try_explore<M: Monitor>(
+        &mut self,
+        memory: M,
+        task: &Task,
+    ) -> Option<Searched<M::Violation>> {
         let product = self.product(memory, &task.focus);
         if self.has_windows() && !product.lowers(&self.counters) {
             return None; // states have no room for numbers that are not made small

@@ -10,7 +10,7 @@ use graph::outcome::ThreadEnd;
 use graph::{FinalState, Outcome, Status};
 use ir::{Fault, Instr, Loc, Program, Tid};
 use memory::store_buffer::{Compiled, Machine, compile};
-use memory::store_buffer::{Entry, Move, State, apply, candidates, initial};
+use memory::store_buffer::{Entry, Move, Own, State, apply, candidates, initial};
 use std::collections::{HashMap, HashSet};
 
 /// How far to go.
@@ -100,10 +100,10 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
         }
         let mut stuck = true;
         for step in candidates(program, &node.state) {
-            let tid = match step {
-                Move::Step(tid, _) if node.stopped[tid.index()].is_some() => continue,
-                Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid) => tid,
-            };
+            let tid = step.tid();
+            if matches!(step, Move::Step(..)) && node.stopped[tid.index()].is_some() {
+                continue;
+            }
             let mut next = node.clone();
             match apply(program, &mut next.state, step) {
                 Ok(Some(_)) => {}
@@ -114,7 +114,7 @@ fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalStat
             if sc {
                 drain(program, &mut next.state, tid);
             }
-            let buffers = &next.state.threads[tid.index()].buffers;
+            let buffers = &next.state.shared.buffers[tid.index()];
             let stores = buffers.all.iter().filter(|entry| matches!(entry, Entry::Store(..)));
             let waiting = stores.count() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
             if waiting > limits.buffer {
@@ -144,28 +144,28 @@ struct Node {
 }
 
 fn drain(program: &Program, state: &mut State, tid: Tid) {
-    let locations = state.memory.len();
+    let locations = state.shared.memory.len();
     let mut step = |step| matches!(apply(program, state, step), Ok(Some(_)));
     for loc in 0..locations {
-        while step(Move::Advance(tid, Loc::from(loc))) {}
+        while step(Move::Own(Own::Advance(tid, Loc::from(loc)))) {}
     }
-    while step(Move::Commit(tid)) {}
+    while step(Move::Own(Own::Commit(tid))) {}
 }
 
 /// Which store a value comes from does not matter here.
 fn forget_numbers(state: &mut State) {
-    for thread in &mut state.threads {
-        thread.issued = 0;
-        for (_, number) in thread.buffers.of.iter_mut().flatten() {
+    for buffers in &mut state.shared.buffers {
+        buffers.issued = 0;
+        for (_, number) in buffers.of.iter_mut().flatten() {
             *number = 0;
         }
-        for entry in &mut thread.buffers.all {
+        for entry in &mut buffers.all {
             if let Entry::Store(_, _, number) = entry {
                 *number = 0;
             }
         }
     }
-    for (_, from) in &mut state.memory {
+    for (_, from) in &mut state.shared.memory {
         *from = None;
     }
 }
@@ -192,7 +192,7 @@ fn end(compiled: &Compiled, Node { state, stopped }: &Node) -> FinalState {
                 status: status(tid),
             })
             .collect(),
-        memory: state.memory.iter().map(|(value, _)| *value).collect(),
+        memory: state.shared.memory.iter().map(|(value, _)| *value).collect(),
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `local`, `choice`, `dead` | states in the middle of private steps, behind choices, with registers that nobody reads | `product::follow`, `product::retire` |
 //! | `por` | orders of steps that commute | `product::persistent` |
 //! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`analysis::symmetry`], `product::orbit` |
-//! | `subsume` | states whose monitors remember less than those of another | [`Memory::monitor_bits`](memory::Memory::monitor_bits), [`memory::rc20`] |
+//! | `subsume` | states whose monitors remember less than those of another | [`Packed::monitor_bits`](memory::Packed::monitor_bits), [`memory::rc20`] |
 //! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`analysis::counters`], [`analysis::loop_counter`] |
 //!
 //! How they are combined is said once, in `product::normal_form`. `product::diagrams` tests each claim

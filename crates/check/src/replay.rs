@@ -8,7 +8,7 @@
 use crate::product::{Finding, Follow, Product, Scratch, World};
 use ir::thread::Action;
 use ir::{Pc, Tid, Value};
-use memory::Memory;
+use memory::Monitor;
 use search::Model;
 
 /// One step of a run.
@@ -37,7 +37,7 @@ pub struct Run<V> {
 }
 
 /// A way for a thread to move from one resting state to the next.
-pub(crate) struct Move<M: Memory> {
+pub(crate) struct Move<M: Monitor> {
     pub world: World<M::State>,
     pub packed: Vec<u8>,
     pub steps: Vec<RunStep>,
@@ -50,7 +50,7 @@ pub(crate) struct Noted<V> {
 }
 
 /// Follows a thread and keeps all the ways it went and all that was found on any of them.
-struct Recorder<M: Memory> {
+struct Recorder<M: Monitor> {
     moves: Vec<Move<M>>,
     findings: Vec<Noted<M::Violation>>,
     steps: Vec<RunStep>,
@@ -58,13 +58,13 @@ struct Recorder<M: Memory> {
     forks: Vec<Vec<RunStep>>,
 }
 
-impl<M: Memory> Recorder<M> {
+impl<M: Monitor> Recorder<M> {
     fn new(steps: Vec<RunStep>) -> Self {
         Recorder { moves: Vec::new(), findings: Vec::new(), steps, forks: Vec::new() }
     }
 }
 
-impl<M: Memory> Follow<M> for Recorder<M> {
+impl<M: Monitor> Follow<M> for Recorder<M> {
     fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
         self.steps.push(RunStep { tid, pc, action: action.clone(), read });
     }
@@ -94,7 +94,7 @@ impl<M: Memory> Follow<M> for Recorder<M> {
 
 /// The states in which all threads have come to rest for the first time, and what was found on the
 /// way there.
-pub(crate) fn beginnings<M: Memory>(
+pub(crate) fn beginnings<M: Monitor>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
@@ -115,7 +115,7 @@ pub(crate) fn beginnings<M: Memory>(
 }
 
 /// The run along `path` to `finding`; `None` if there is none, which would be a bug.
-pub fn replay<M: Memory>(
+pub fn replay<M: Monitor>(
     product: &Product<'_, M>,
     path: &[Box<[u8]>],
     finding: &Finding<M::Violation>,
@@ -154,7 +154,7 @@ pub fn replay<M: Memory>(
 
 /// All moves of all threads from `world`, and all that is found on the way.
 #[allow(clippy::type_complexity)]
-pub(crate) fn moves<M: Memory>(
+pub(crate) fn moves<M: Monitor>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
@@ -170,7 +170,7 @@ pub(crate) fn moves<M: Memory>(
 }
 
 /// Is `wanted` the image of `finding` under some automorphism?
-fn is_image<M: Memory>(
+fn is_image<M: Monitor>(
     product: &Product<'_, M>,
     finding: &Finding<M::Violation>,
     wanted: &Finding<M::Violation>,

@@ -16,7 +16,7 @@ use check::serializability::{
 };
 use ir::random::{Allow, Config, program};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};
-use memory::store_buffer::{self, Entry, Move, Seen, State};
+use memory::store_buffer::{self, Entry, Move, Own, Seen, State};
 use oracle::{Ask, Ev, Kind, by_graph};
 use serial::execution::Question;
 
@@ -73,7 +73,7 @@ impl Executions<'_> {
                 break;
             }
             children.extend(own);
-            if !thread.buffers.all.is_empty() {
+            if !run.state.shared.buffers[tid.index()].all.is_empty() {
                 let mut child = run.clone();
                 commit(program, &mut child, tid);
                 children.push(child);
@@ -151,18 +151,18 @@ impl Executions<'_> {
             assert!(matches!(done, Ok(Some(Seen::Nothing))));
             state.threads[tid.index()].pc
         };
-        let fence = apply(Move::Advance(tid, loc));
+        let fence = apply(Move::Own(Own::Advance(tid, loc)));
         apply(Move::Step(tid, program.step(tid, fence).next));
     }
 }
 
 /// The oldest store reaches memory, and the fence behind it is dropped.
 fn commit(program: &Program, run: &mut Run, tid: Tid) {
-    let seen = store_buffer::apply(program, &mut run.state, Move::Commit(tid));
+    let seen = store_buffer::apply(program, &mut run.state, Move::Own(Own::Commit(tid)));
     let Ok(Some(Seen::Committed(loc, _))) = seen else { panic!("a store waits: {seen:?}") };
     let unit = run.waiting[tid.index()].remove(0);
     run.note(tid, Kind::Wc, loc.0, unit);
-    let buffer = &mut run.state.threads[tid.index()].buffers.all;
+    let buffer = &mut run.state.shared.buffers[tid.index()].all;
     if buffer.front() == Some(&Entry::Fence) {
         buffer.pop_front();
     }

@@ -48,11 +48,8 @@ fn explore(program: &Program) -> Option<Shown> {
         let mut children = Vec::new();
         for step in store_buffer::candidates(program, &node.state) {
             let mut child = node.clone();
-            let (tid, pc) = match step {
-                Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid) => {
-                    (tid, node.state.threads[tid.index()].pc)
-                }
-            };
+            let tid = step.tid();
+            let pc = node.state.threads[tid.index()].pc;
             let applied = store_buffer::apply(program, &mut child.state, step);
             shown.faulty |= applied.is_err();
             let Ok(Some(event)) = applied else { continue };

@@ -1,9 +1,9 @@
 //! Memories: what lets a thread do what it wants, and what remembers that it did.
 //!
-//! A [`Memory`] is the other half of a concurrent system (Def. 2.7 of the RC20 paper). The memories
-//! here are deterministic: given the thread and its action there is at most one way to go on. The
-//! monitors that decide robustness are memories too: sequential consistency that remembers a little
-//! more, and may object when a thread *arrives* at an instruction.
+//! A [`Memory`] is the other half of a concurrent system (Def. 2.7 of the RC20 paper). The monitors that
+//! decide robustness are memories too: sequential consistency that remembers a little more, and may
+//! object when a thread *arrives* at an instruction. What reductions need of a memory (packing,
+//! renaming, making counters smaller) are traits of their own.
 
 pub mod attack;
 pub mod rc11_views;
@@ -26,31 +26,37 @@ use std::hash::Hash;
 
 /// What came of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect<V> {
+pub enum Effect<V, S = ()> {
     /// The memory does not allow it now.
     Blocked,
-    /// It was done; this was read, if it reads.
-    Done(Option<Value>),
+    /// It was done. This was read, if it reads, and this is what a trace would say of it.
+    Done(Option<Value>, S),
     /// It was done, and it is wrong.
-    Wrong(V, Option<Value>),
+    Wrong(V, Option<Value>, S),
 }
 
-/// A memory system.
-pub trait Memory: Sync {
+/// What came of an action of a thread on a memory.
+pub type EffectOn<M> = Effect<<M as Memory>::Violation, <M as Memory>::Seen>;
+
+/// A memory system: a thread *arrives* at an instruction, and the memory may object; the thread takes
+/// the *step*, in one of the *ways* that the memory allows; and in between the memory may take steps of
+/// its own, such as writing a buffered store.
+pub trait Memory: Send + Sync {
     /// What it remembers, in a form that is quick to work with.
     type State: Clone + Send + Debug;
     /// What it may object to.
     type Violation: Copy + Eq + Hash + Debug + Send;
-    /// An automorphism of the program in the form this memory needs to apply it.
-    type Renaming: Send + Sync;
+    /// A way to perform an action, if there are several: which write is read, say.
+    type Way: Copy + Debug;
+    /// A step that the memory takes by itself.
+    type Own: Copy + Debug;
+    /// What a trace says of a step.
+    type Seen: Copy + Debug;
     /// Does it ever object to a thread's arrival?
     const OBJECTS: bool;
 
     /// What it remembers at first.
     fn initial(&self) -> Self::State;
-
-    /// The value each location holds now, for reports.
-    fn values<'s>(&self, state: &'s Self::State) -> &'s [Value];
 
     /// Does it object to thread `tid` having come to `instr`, where it wants `action`?
     #[inline(always)]
@@ -79,50 +85,44 @@ pub trait Memory: Sync {
         let _ = (state, tid, instr);
     }
 
-    /// Performs `action` of thread `tid` at `instr`, which is no local step.
-    fn perform(
+    /// Hands to `each` the ways in which thread `tid` may perform `action`. [`Memory::step`] may still
+    /// find that one is blocked.
+    fn ways(&self, state: &Self::State, tid: Tid, action: &Action, each: impl FnMut(Self::Way));
+
+    /// Performs `action` of thread `tid` at `instr`, which is no local step, in this way.
+    fn step(
         &self,
         state: &mut Self::State,
         tid: Tid,
         instr: &Instr,
         action: &Action,
+        way: Self::Way,
         notes: &mut Notes,
-    ) -> Result<Effect<Self::Violation>, Fault>;
+    ) -> Result<EffectOn<Self>, Fault>;
+
+    /// Hands to `each` the steps that the memory may take by itself.
+    #[inline(always)]
+    fn own_steps(&self, state: &Self::State, each: impl FnMut(Self::Own)) {
+        let _ = (state, each);
+    }
+
+    /// Takes a step of the memory's own; says what a trace says of it, unless it is not possible.
+    fn own_step(&self, state: &mut Self::State, own: Self::Own) -> Option<Self::Seen>;
 
     /// The location, beyond the program's own, that updating fences access; none if fences touch
     /// nothing but their thread's own part of the state.
-    fn fence_location(&self) -> Option<Loc>;
-
-    /// Forgets what concerns registers outside `live`, which no longer matter.
-    fn forget_dead(&self, state: &mut Self::State, tid: Tid, live: ir::RegSet) {
-        let _ = (state, tid, live);
-    }
-
-    /// Forgets what concerns `tid` alone, which never moves again.
-    fn retire(&self, state: &mut Self::State, tid: Tid) {
-        self.forget_dead(state, tid, ir::RegSet::EMPTY);
-    }
-
-    /// Prepares to apply an automorphism of the program.
-    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Self::Renaming;
-
-    /// Writes the image of `state` to `image`.
-    fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
-
-    /// Values that an access which overwrites `loc` has compared with the value overwritten; any below
-    /// the domain is none.
     #[inline(always)]
-    fn remembered<'s>(&self, state: &'s Self::State, loc: Loc) -> &'s [Value] {
-        let _ = (state, loc);
-        &[]
+    fn fence_location(&self) -> Option<Loc> {
+        None
     }
+}
 
-    /// Can counters be made smaller without changing anything else?
-    fn can_lower(&self, counters: &Counters) -> bool;
+/// No step: of a memory that takes none by itself, or never objects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Never {}
 
-    /// Makes counters smaller.
-    fn lower(&self, state: &mut Self::State, counters: &Counters, lowering: Lowering);
-
+/// A memory whose states are packed into a fixed number of bits.
+pub trait Packed: Memory {
     /// Does the state fit the bits that it is packed in? A search that makes counters small may come to
     /// states which no analysis of the program foresaw.
     fn fits(&self, state: &Self::State) -> bool;
@@ -153,6 +153,55 @@ pub trait Memory: Sync {
         let _ = (state, from);
     }
 }
+
+/// A memory whose states can be renamed, and lose what no longer matters: for symmetry, and for
+/// registers and threads that are done.
+pub trait Renamed: Memory {
+    /// An automorphism of the program in the form this memory needs to apply it.
+    type Renaming: Send + Sync;
+
+    /// Prepares to apply an automorphism of the program.
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Self::Renaming;
+
+    /// Writes the image of `state` to `image`.
+    fn rename(&self, renaming: &Self::Renaming, state: &Self::State, image: &mut Self::State);
+
+    /// Forgets what concerns registers outside `live`, which no longer matter.
+    fn forget_dead(&self, state: &mut Self::State, tid: Tid, live: ir::RegSet) {
+        let _ = (state, tid, live);
+    }
+
+    /// Forgets what concerns `tid` alone, which never moves again.
+    fn retire(&self, state: &mut Self::State, tid: Tid) {
+        self.forget_dead(state, tid, ir::RegSet::EMPTY);
+    }
+}
+
+/// A memory in which counters can be made smaller; see [`analysis::counters`].
+pub trait Lowered: Memory {
+    /// The value each location holds now.
+    fn values<'s>(&self, state: &'s Self::State) -> &'s [Value];
+
+    /// Values that an access which overwrites `loc` has compared with the value overwritten; any below
+    /// the domain is none.
+    #[inline(always)]
+    fn remembered<'s>(&self, state: &'s Self::State, loc: Loc) -> &'s [Value] {
+        let _ = (state, loc);
+        &[]
+    }
+
+    /// Can counters be made smaller without changing anything else?
+    fn can_lower(&self, counters: &Counters) -> bool;
+
+    /// Makes counters smaller.
+    fn lower(&self, state: &mut Self::State, counters: &Counters, lowering: Lowering);
+}
+
+/// A memory over SC with or without monitors: one way to perform each action, no steps of its own, and
+/// all that reductions need.
+pub trait Monitor: Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered {}
+
+impl<M: Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered> Monitor for M {}
 
 /// Is the fence a step that only its own thread can notice, given the memory's fence location?
 pub fn is_private_fence(mode: FenceMode, fence_location: Option<Loc>) -> bool {

@@ -1,6 +1,6 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
-use super::{Effect, Memory};
+use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
@@ -166,10 +166,6 @@ pub struct Sc {
     written: Option<Arc<[Box<[AtomicBool]>]>>,
 }
 
-/// Sequential consistency objects to nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Never {}
-
 impl Sc {
     /// The SC memory for `program`.
     pub fn new(program: &Program, possible: &PossibleValues) -> Self {
@@ -203,28 +199,32 @@ impl Sc {
 impl Memory for Sc {
     type State = Vec<Value>;
     type Violation = Never;
-    type Renaming = StoreRenaming;
+    type Way = ();
+    type Own = Never;
+    type Seen = ();
     const OBJECTS: bool = false;
 
     fn initial(&self) -> Vec<Value> {
         self.store.initial.clone()
     }
 
-    fn values<'s>(&self, state: &'s Vec<Value>) -> &'s [Value] {
-        state
+    #[inline(always)]
+    fn ways(&self, _: &Vec<Value>, _: Tid, _: &Action, mut each: impl FnMut(())) {
+        each(());
     }
 
     #[inline(always)]
-    fn perform(
+    fn step(
         &self,
         state: &mut Vec<Value>,
         _: Tid,
         _: &Instr,
         action: &Action,
+        (): (),
         notes: &mut Notes,
     ) -> Result<Effect<Never>, Fault> {
         if action.loc().is_none() {
-            return Ok(Effect::Done(None));
+            return Ok(Effect::Done(None, ()));
         }
         Ok(match self.store.access(state, action, notes)? {
             None => Effect::Blocked,
@@ -235,33 +235,17 @@ impl Memory for Sc {
                     let value = state[loc.index()] - self.store.domain.min;
                     written[loc.index()][value as usize].store(true, Relaxed);
                 }
-                Effect::Done(Some(access.old))
+                Effect::Done(Some(access.old), ())
             }
         })
     }
 
-    fn fence_location(&self) -> Option<Loc> {
-        None
+    fn own_step(&self, _: &mut Vec<Value>, own: Never) -> Option<()> {
+        match own {}
     }
+}
 
-    fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
-        self.store.renaming(alpha, types)
-    }
-
-    fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
-        self.store.rename(renaming, state, image);
-    }
-
-    fn can_lower(&self, _: &Counters) -> bool {
-        true
-    }
-
-    fn lower(&self, state: &mut Vec<Value>, counters: &Counters, lowering: Lowering) {
-        for loc in &counters.locations {
-            state[loc.index()] = counters.lowered(state[loc.index()], lowering);
-        }
-    }
-
+impl Packed for Sc {
     fn fits(&self, state: &Vec<Value>) -> bool {
         self.store.fits(state)
     }
@@ -278,5 +262,33 @@ impl Memory for Sc {
     #[inline(always)]
     fn unpack(&self, state: &mut Vec<Value>, from: &mut BitReader<'_>) {
         self.store.unpack(state, from);
+    }
+}
+
+impl Renamed for Sc {
+    type Renaming = StoreRenaming;
+
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
+        self.store.renaming(alpha, types)
+    }
+
+    fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
+        self.store.rename(renaming, state, image);
+    }
+}
+
+impl Lowered for Sc {
+    fn values<'s>(&self, state: &'s Vec<Value>) -> &'s [Value] {
+        state
+    }
+
+    fn can_lower(&self, _: &Counters) -> bool {
+        true
+    }
+
+    fn lower(&self, state: &mut Vec<Value>, counters: &Counters, lowering: Lowering) {
+        for loc in &counters.locations {
+            state[loc.index()] = counters.lowered(state[loc.index()], lowering);
+        }
     }
 }

@@ -44,7 +44,7 @@ use analysis::counters::{Counters, Lowering, Window, is_upper_guard};
 use ir::expr::{Binary, Op};
 use ir::thread::Action;
 use ir::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Update, Value};
-use memory::Memory;
+use memory::Monitor;
 
 /// Where it has to be watched what is done with numbers of a class.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ struct Known {
     vague: bool,
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// What makes the counters in `world` as small as they get; none if they are. An error if one
     /// is too large for its window.
     pub(super) fn lowerings(
@@ -161,7 +161,7 @@ impl<M: Memory> Product<'_, M> {
 }
 
 /// One look at what a thread wants.
-struct Evaluation<'a, 'p, M: Memory> {
+struct Evaluation<'a, 'p, M: Monitor> {
     product: &'a Product<'p, M>,
     world: &'a World<M::State>,
     watch: &'a Watch,
@@ -169,7 +169,7 @@ struct Evaluation<'a, 'p, M: Memory> {
     pc: Pc,
 }
 
-impl<M: Memory> Evaluation<'_, '_, M> {
+impl<M: Monitor> Evaluation<'_, '_, M> {
     fn counters(&self) -> &Counters {
         &self.product.counters[self.watch.class]
     }

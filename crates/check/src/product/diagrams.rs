@@ -30,10 +30,10 @@ use crate::{Extent, Reductions};
 use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::Symmetries;
 use ir::{Instr, Loc, Pc, Program, Tid, Value};
-use memory::Memory;
 use memory::rc20::row_layout::Track;
 use memory::rc20::{Rc20, Robustness};
 use memory::sc::Sc;
+use memory::{Lowered, Memory, Monitor};
 use search::{Limits, Model as _};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -58,7 +58,7 @@ impl Active {
 /// A finding as it looks in every image of its place: its kind, and the smallest image of the place.
 type Place = (String, Tid, Pc);
 
-fn place<M: Memory>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
+fn place<M: Monitor>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
     let (kind, tid, pc) = exact::<M>(finding)?;
     let images = symmetries
         .elements
@@ -69,7 +69,7 @@ fn place<M: Memory>(symmetries: &Symmetries, finding: &Finding<M::Violation>) ->
 }
 
 /// A finding where it is made.
-fn exact<M: Memory>(finding: &Finding<M::Violation>) -> Option<Place> {
+fn exact<M: Monitor>(finding: &Finding<M::Violation>) -> Option<Place> {
     match finding {
         Finding::Violation { tid, pc, violation } => Some((format!("{violation:?}"), *tid, *pc)),
         Finding::Assertion { tid, pc } => Some(("assertion".into(), *tid, *pc)),
@@ -79,7 +79,7 @@ fn exact<M: Memory>(finding: &Finding<M::Violation>) -> Option<Place> {
 }
 
 /// The packed normal form of `world`; none if a number is too large for its window.
-fn normal_form<M: Memory>(
+fn normal_form<M: Monitor>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
@@ -96,7 +96,7 @@ fn normal_form<M: Memory>(
 /// What is the same for a packed state and those that differ from it by an automorphism, or by how large
 /// the counters of a class without a window are: such counters are made small but never larger, so
 /// states that can do the same may have two representatives.
-fn key<M: Memory>(product: &Product<'_, M>, packed: Vec<u8>) -> Key {
+fn key<M: Monitor>(product: &Product<'_, M>, packed: Vec<u8>) -> Key {
     if !product.lowers_counters() {
         return Key::Packed(packed); // the only one
     }
@@ -137,7 +137,7 @@ enum Key {
 
 /// All worlds that a plain search of `product` comes to, up to [`STATES`], with their packed forms.
 /// Worlds that `fits` refuses are left out, with all that is behind them.
-fn worlds<M: Memory>(
+fn worlds<M: Monitor>(
     product: &Product<'_, M>,
     fits: impl Fn(&World<M::State>) -> bool,
 ) -> Vec<World<M::State>> {
@@ -167,7 +167,7 @@ fn worlds<M: Memory>(
 }
 
 /// Has a guard of counters stopped a thread for good?
-fn is_stopped<M: Memory>(product: &Product<'_, M>, world: &World<M::State>) -> bool {
+fn is_stopped<M: Monitor>(product: &Product<'_, M>, world: &World<M::State>) -> bool {
     product.program.tids().any(|tid| {
         let instr = &product.program.step(tid, world.pcs[tid.index()]).instr;
         matches!(instr, Instr::Assume(cond) if is_upper_guard(cond))
@@ -178,7 +178,7 @@ fn is_stopped<M: Memory>(product: &Product<'_, M>, world: &World<M::State>) -> b
 type Broken = String;
 
 /// The diagram of the normal form. `exact` says that nothing may be made up.
-fn check_normal_form<M: Memory>(
+fn check_normal_form<M: Monitor>(
     reduced: &Product<'_, M>,
     plain: &Product<'_, M>,
     active: &mut Active,
@@ -243,7 +243,7 @@ fn check_normal_form<M: Memory>(
 }
 
 /// Private steps and late choices: the states in which all threads rest.
-fn check_resting<M: Memory>(
+fn check_resting<M: Monitor>(
     moving: &Product<'_, M>,
     stepping: &Product<'_, M>,
     active: &mut Active,
@@ -317,7 +317,7 @@ fn check_resting<M: Memory>(
 }
 
 /// What each of `of` can do from `world`, packed, and what is found there.
-fn does<M: Memory>(
+fn does<M: Monitor>(
     product: &Product<'_, M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
@@ -340,7 +340,7 @@ fn does<M: Memory>(
 }
 
 /// Partial order: threads outside the chosen set commute with those inside.
-fn check_persistent<M: Memory>(
+fn check_persistent<M: Monitor>(
     product: &Product<'_, M>,
     active: &mut Active,
 ) -> Result<(), Broken> {
@@ -398,7 +398,7 @@ fn check_persistent<M: Memory>(
 }
 
 /// Subsumption: monitors that remember more.
-fn check_subsumption<M: Memory>(
+fn check_subsumption<M: Monitor>(
     product: &Product<'_, M>,
     active: &mut Active,
 ) -> Result<(), Broken> {
@@ -440,7 +440,7 @@ fn check_subsumption<M: Memory>(
 
 /// The diagrams of `program` with one memory, for the plan that `explorer` carries out. Says whether the
 /// memory objects to anything, if that is known.
-fn check_memory<M: Memory + Clone>(
+fn check_memory<M: Monitor + Clone>(
     explorer: &Explorer<'_>,
     memory: M,
     focus: &[Loc],

@@ -35,7 +35,7 @@
 use super::{Finding, Pending, Product, Scratch, World};
 use ir::thread::Action;
 use ir::{Instr, Pc, Reg, Tid, Value};
-use memory::Memory;
+use memory::Monitor;
 use search::Sink;
 
 /// Local steps taken in one go. A thread that has not come to an access by then rests where it is,
@@ -43,7 +43,7 @@ use search::Sink;
 const LOCAL_STEPS: u32 = 1000;
 
 /// Who watches a thread being followed: a search, or [`crate::replay`].
-pub(crate) trait Follow<M: Memory> {
+pub(crate) trait Follow<M: Monitor> {
     /// The thread took a step, having read this.
     #[inline(always)]
     fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
@@ -76,7 +76,7 @@ pub(super) struct Searching<'a, K> {
     pub asks: bool,
 }
 
-impl<M: Memory, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
+impl<M: Monitor, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
     #[inline(always)]
     fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
         let Ok(state) = product.packed(scratch) else {
@@ -117,7 +117,7 @@ enum Came {
     Around,
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
     /// private steps to where it comes to rest.
     fn settle(

@@ -13,7 +13,7 @@
 //!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;
 //! * *subsumption*: monitors only remember more and object more; of two states that differ only in
-//!   them, the one whose monitors remember more stands for the other ([`Memory::monitor_bits`]);
+//!   them, the one whose monitors remember more stands for the other ([`memory::Packed::monitor_bits`]);
 //! * *dead registers* are zeroed, so that states differing only in them become one, and what
 //!   concerns only threads that never move again is forgotten;
 //! * *symmetry*: of states that differ by an automorphism of the program, one is kept
@@ -47,7 +47,7 @@ use ir::bits::width_for;
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
-use memory::{Effect, Memory, is_private_fence};
+use memory::{Effect, Monitor, is_private_fence};
 use orbit::Orbit;
 use pack::{Layout, ThreadLayout};
 use retire::End;
@@ -162,7 +162,7 @@ pub struct Scratch<S> {
 }
 
 /// The product of a program and a memory.
-pub struct Product<'p, M: Memory> {
+pub struct Product<'p, M: Monitor> {
     /// The program.
     pub program: &'p Program,
     /// The memory.
@@ -191,7 +191,7 @@ pub struct Product<'p, M: Memory> {
     wrapped: Vec<Vec<AtomicBool>>,
 }
 
-impl<'p, M: Memory> Product<'p, M> {
+impl<'p, M: Monitor> Product<'p, M> {
     /// The product of `program` and `memory`, which must have been made for it. `symmetries` are
     /// those to use, and `possible` must be closed under them and allow `counters` any value.
     pub fn new(
@@ -390,11 +390,11 @@ impl<'p, M: Memory> Product<'p, M> {
             return self.step_locally(world, tid, choices, pool, follow);
         }
         let mut notes = Notes::default();
-        let effect = self.memory.perform(&mut world.memory, tid, &step.instr, action, &mut notes);
+        let effect = self.memory.step(&mut world.memory, tid, &step.instr, action, (), &mut notes);
         self.note(tid, pc, notes);
         let read = match effect {
-            Ok(Effect::Done(read)) => read,
-            Ok(Effect::Wrong(violation, read)) => {
+            Ok(Effect::Done(read, ())) => read,
+            Ok(Effect::Wrong(violation, read, ())) => {
                 follow.finding(Finding::Violation { tid, pc, violation });
                 read
             }
@@ -488,7 +488,7 @@ fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
     })
 }
 
-impl<M: Memory> search::Model for Product<'_, M> {
+impl<M: Monitor> search::Model for Product<'_, M> {
     type Scratch = Scratch<M::State>;
     type Finding = Finding<M::Violation>;
 
@@ -585,7 +585,7 @@ impl<M: Memory> search::Model for Product<'_, M> {
     }
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// Nobody moved. Threads stopped by a failed assertion or assumption or a fault are not waiting.
     fn report_deadlock<K: Sink<Finding<M::Violation>>>(
         &self,

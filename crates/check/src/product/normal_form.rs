@@ -37,9 +37,9 @@
 
 use super::counters::TooLarge;
 use super::{Product, Scratch};
-use memory::Memory;
+use memory::Monitor;
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// The packed representative of `scratch.next`.
     pub(crate) fn packed<'s>(
         &self,

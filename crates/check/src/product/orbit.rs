@@ -9,7 +9,7 @@
 use super::{Product, Scratch, World};
 use analysis::symmetry::{Automorphism, Symmetries};
 use ir::{Pc, Program, Reg, Tid};
-use memory::Memory;
+use memory::Monitor;
 
 /// How a thread looks to the first thread it can be exchanged with.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Orbit {
     }
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// Packs the representative of `scratch.next`, whose counters are as small as they get.
     pub(super) fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
         if self.renamings.is_empty() {

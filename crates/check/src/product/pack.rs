@@ -3,7 +3,7 @@
 use super::{Product, World};
 use ir::bits::{BitReader, BitWriter, fits, overwrite};
 use ir::{Pc, Tid, Value};
-use memory::Memory;
+use memory::Monitor;
 
 /// How wide the packed fields are.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct ThreadLayout {
     pub regs: Vec<(Value, u32)>,
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// Does `world` fit the bits that it is packed in?
     pub(super) fn fits(&self, world: &World<M::State>) -> bool {
         let fields = self.layout.threads.iter().flat_map(|thread| &thread.regs);

@@ -43,9 +43,9 @@
 use super::{Pending, Product, Scratch, threads};
 use ir::Tid;
 use ir::thread::Action;
-use memory::Memory;
+use memory::Monitor;
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
     /// others may ever do. `movable` are the threads that are not done.
     pub(super) fn persistent_set(&self, scratch: &Scratch<M::State>, movable: u32) -> u32 {

@@ -26,7 +26,7 @@ use super::{Product, World};
 use analysis::counters::Counters;
 use analysis::last_load::only;
 use ir::{Expr, Instr, Loc, Program, Reg, Tid};
-use memory::Memory;
+use memory::Monitor;
 
 /// Why a thread may never leave an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +51,7 @@ pub(super) fn ends(program: &Program, counters: &[Counters]) -> Vec<Vec<Option<E
     threads.map(|thread| thread.code.iter().map(|step| end(&step.instr)).collect()).collect()
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Monitor> Product<'_, M> {
     /// Forgets what concerns only threads of `world` that never move again. Says whether registers
     /// changed.
     pub(super) fn retire(&self, world: &mut World<M::State>) -> bool {

@@ -9,7 +9,7 @@ use super::summary::{Cycle, MOST_RECEIVERS, Summary, put};
 use super::{Action, Event, Place, Question, Refusal, Thread, Var, transactions};
 use ::analysis::liveness::live_registers;
 use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
-use ::memory::store_buffer::{self, Entry, Move, Seen, State};
+use ::memory::store_buffer::{self, Entry, Move, Own, Seen, State};
 use ::memory::store_buffer::{Compiled, Machine, compile};
 
 /// Something that happens in an execution, and the step of the program that does it.
@@ -99,8 +99,8 @@ impl<'a> Product<'a> {
         let thread = &node.state.threads[tid.index()];
         let step = self.compiled.program.step(tid, thread.pc);
         out.extend(step.successors().map(|next| Move::Step(tid, next)));
-        if !thread.buffers.are_empty() {
-            out.push(Move::Commit(tid));
+        if !node.state.shared.buffers[tid.index()].are_empty() {
+            out.push(Move::Own(Own::Commit(tid)));
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Product<'a> {
         let thread = &node.state.threads[tid.index()];
         match &self.compiled.program.step(tid, thread.pc).instr {
             Instr::Halt => false,
-            Instr::Fence(FenceMode::Sc) => thread.buffers.are_empty(),
+            Instr::Fence(FenceMode::Sc) => node.state.shared.buffers[tid.index()].are_empty(),
             Instr::Fence(_) => true,
             instr => instr.is_local(),
         }
@@ -130,7 +130,7 @@ impl<'a> Product<'a> {
         happened: &mut Vec<Happening>,
     ) -> Result<Stepped, (Pc, Fault)> {
         let first = happened.len();
-        let (Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid)) = step;
+        let tid = step.tid();
         let at = node.state.threads[tid.index()].pc;
         let pc = self.compiled.source(tid, at);
         let mut note = |action| happened.push(Happening { tid, pc, action });
@@ -160,7 +160,7 @@ impl<'a> Product<'a> {
                 note(Action::Write(var(loc)));
                 self.settle(&mut node.state, tid, loc);
                 if memory == Memory::Immediate {
-                    let _ = self.apply(&mut node.state, Move::Commit(tid));
+                    let _ = self.apply(&mut node.state, Move::Own(Own::Commit(tid)));
                     note(Action::Commit(var(loc)));
                 }
             }
@@ -168,7 +168,7 @@ impl<'a> Product<'a> {
         }
         self.forget(&mut node.state, tid);
         if let Memory::Buffered(most) = memory
-            && (node.state.threads[tid.index()].buffers.all.len() > most
+            && (node.state.shared.buffers[tid.index()].all.len() > most
                 || node.summary.receivers() + 1 >= MOST_RECEIVERS)
         {
             return Ok(Stepped::Overflow);
@@ -206,11 +206,11 @@ impl<'a> Product<'a> {
     /// Moves a store just issued behind those that wait already. Nobody notices when that happens:
     /// the fence that keeps stores in order follows at once, and is dropped where it would arrive.
     fn settle(&self, state: &mut State, tid: Tid, loc: Loc) {
-        let _ = self.apply(state, Move::Advance(tid, loc));
+        let _ = self.apply(state, Move::Own(Own::Advance(tid, loc)));
         let fence = state.threads[tid.index()].pc;
         let next = self.compiled.program.step(tid, fence).next;
         let _ = self.apply(state, Move::Step(tid, next));
-        state.threads[tid.index()].buffers.all.retain(|entry| *entry != Entry::Fence);
+        state.shared.buffers[tid.index()].all.retain(|entry| *entry != Entry::Fence);
     }
 
     /// Forgets what cannot matter: dead registers, and which store a value comes from.
@@ -222,7 +222,7 @@ impl<'a> Product<'a> {
                 *value = 0;
             }
         }
-        thread.issued = 0;
+        state.shared.buffers[tid.index()].issued = 0;
     }
 
     /// Writes the node to `out` such that equal nodes, and no others, are written alike.
@@ -232,18 +232,19 @@ impl<'a> Product<'a> {
             put(((value << 1) ^ (value >> 63)) as u64 as u128, out);
         };
         out.clear();
-        for thread in &node.state.threads {
+        let State { threads, shared } = &node.state;
+        for (thread, buffers) in threads.iter().zip(&shared.buffers) {
             put(thread.pc.0.into(), out);
             thread.regs.iter().for_each(|&register| value(register, out));
-            put(thread.buffers.all.len() as u128, out);
-            for entry in &thread.buffers.all {
+            put(buffers.all.len() as u128, out);
+            for entry in &buffers.all {
                 if let Entry::Store(loc, stored, _) = entry {
                     put(loc.0.into(), out);
                     value(*stored, out);
                 }
             }
         }
-        node.state.memory.iter().for_each(|&(held, _)| value(held, out));
+        node.state.shared.memory.iter().for_each(|&(held, _)| value(held, out));
         node.summary.encode(out);
     }
 }

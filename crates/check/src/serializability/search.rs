@@ -10,7 +10,7 @@ use super::{Action, Question};
 use crate::robustness::store_atomic::Faulty;
 use crate::verdict::Cost;
 use ::ir::{Fault, Pc, Tid};
-use ::memory::store_buffer::Move;
+use ::memory::store_buffer::{Move, Own};
 use ::search::{Limit, Limits};
 use std::collections::{HashSet, VecDeque};
 
@@ -85,7 +85,7 @@ impl Search<'_, '_> {
     fn run(&mut self, question: Question, limits: &Limits) {
         let mut ticker = limits.budget.ticker();
         let node = self.product.start(question);
-        self.insert(node, 0, Move::Commit(Tid(0)), 0);
+        self.insert(node, 0, Move::Own(Own::Commit(Tid(0))), 0);
         let mut moves = Vec::new();
         while let Some(Waiting { node, number, depth }) = self.queue.pop_front() {
             self.found.depth = depth;
@@ -162,8 +162,7 @@ impl Search<'_, '_> {
     }
 
     fn note_fault(&mut self, step: Move, (pc, fault): (Pc, Fault)) {
-        let (Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid)) = step;
-        self.found.fault.get_or_insert(Faulty { tid, pc, fault });
+        self.found.fault.get_or_insert(Faulty { tid: step.tid(), pc, fault });
     }
 
     /// The execution along the steps that lead to a state, and one step more.

@@ -28,7 +28,7 @@ pub mod row_layout;
 pub mod views;
 
 use super::sc::{Store, StoreRenaming};
-use super::{Effect, Memory};
+use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
 use analysis::access::Future;
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
@@ -196,7 +196,7 @@ impl Rc20 {
         self.reading.columns.tracks(loc) || self.overwriting.columns.tracks(loc)
     }
 
-    fn step(&self, state: &mut State, step: Step) {
+    fn move_on(&self, state: &mut State, step: Step) {
         self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
         self.reading.step(&mut state.reading, step, &state.tags);
         self.overwriting.step(&mut state.overwriting, step, &state.tags);
@@ -252,7 +252,7 @@ impl Rc20 {
         }
         if mode.updates() {
             let (kind, loc) = (Kind::Update, self.fence);
-            self.step(state, Step { tid, loc, old: 0, kind, acquire: true, release: true });
+            self.move_on(state, Step { tid, loc, old: 0, kind, acquire: true, release: true });
         }
         if mode.releases() {
             self.reading.release_fence(&mut state.reading, tid);
@@ -287,7 +287,9 @@ impl Rc20 {
 impl Memory for Rc20 {
     type State = State;
     type Violation = Violation;
-    type Renaming = Renaming;
+    type Way = ();
+    type Own = Never;
+    type Seen = ();
     const OBJECTS: bool = true;
 
     fn initial(&self) -> State {
@@ -301,10 +303,6 @@ impl Memory for Rc20 {
             overwriting: vec![0; self.overwriting.words()],
             taint: vec![RegSet::EMPTY; self.registers.len()],
         }
-    }
-
-    fn values<'s>(&self, state: &'s State) -> &'s [Value] {
-        &state.values
     }
 
     fn arrive(&self, state: &State, tid: Tid, instr: &Instr, action: &Action) -> Option<Violation> {
@@ -367,19 +365,25 @@ impl Memory for Rc20 {
         }
     }
 
-    fn perform(
+    #[inline(always)]
+    fn ways(&self, _: &State, _: Tid, _: &Action, mut each: impl FnMut(())) {
+        each(());
+    }
+
+    fn step(
         &self,
         state: &mut State,
         tid: Tid,
         instr: &Instr,
         action: &Action,
+        (): (),
         notes: &mut Notes,
     ) -> Result<Effect<Violation>, Fault> {
         let Some(loc) = action.loc() else {
             if let Action::Fence(mode) = action {
                 self.fence(state, tid, *mode);
             }
-            return Ok(Effect::Done(None));
+            return Ok(Effect::Done(None, ()));
         };
         let Some(access) = self.store.access(&mut state.values, action, notes)? else {
             return Ok(Effect::Blocked);
@@ -393,8 +397,8 @@ impl Memory for Rc20 {
         state.taint[tid.index()] = taint.minus(dst);
         if !self.atomic[loc.index()] {
             return Ok(match self.non_atomic(state, tid, loc, access.wrote) {
-                true => Effect::Wrong(Violation::Race, Some(old)),
-                false => Effect::Done(Some(old)),
+                true => Effect::Wrong(Violation::Race, Some(old), ()),
+                false => Effect::Done(Some(old), ()),
             });
         }
         let (kind, acquire, release) = match action {
@@ -417,7 +421,7 @@ impl Memory for Rc20 {
             state.taint[tid.index()] = taint.union(dst);
             self.precede.step(&mut state.precede, tid, loc, Kind::Read);
         } else {
-            self.step(state, Step { tid, loc, old, kind, acquire, release });
+            self.move_on(state, Step { tid, loc, old, kind, acquire, release });
             if is_load
                 && let Some(dst) = thread::destination(instr)
                 && let Some(k) = self.tag(loc, tid, dst)
@@ -425,101 +429,19 @@ impl Memory for Rc20 {
                 self.retag(state, k, old);
             }
         }
-        Ok(Effect::Done(Some(old)))
+        Ok(Effect::Done(Some(old), ()))
     }
 
     fn fence_location(&self) -> Option<Loc> {
         self.has_sc_fences.then_some(self.fence)
     }
 
-    fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
-        let taint = &mut state.taint[tid.index()];
-        *taint = taint.intersect(live);
-        for (k, tag) in self.tags.iter().enumerate() {
-            if tag.tid == tid && !live.contains(tag.reg) && state.tags[k] != self.no_tag {
-                self.retag(state, k, self.no_tag);
-            }
-        }
+    fn own_step(&self, _: &mut State, own: Never) -> Option<()> {
+        match own {}
     }
+}
 
-    /// What it could still read, or pass on by writing, no longer matters.
-    fn retire(&self, state: &mut State, tid: Tid) {
-        self.forget_dead(state, tid, RegSet::EMPTY);
-        self.precede.retire(&mut state.precede, tid);
-        self.reading.retire(&mut state.reading, tid);
-        self.overwriting.retire(&mut state.overwriting, tid);
-    }
-
-    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
-        Renaming {
-            store: self.store.renaming(alpha, types),
-            tags: self
-                .tags
-                .iter()
-                .map(|tag| {
-                    let image = self.tags.binary_search(&tag.renamed(alpha));
-                    let values = self.store.renamed_values(alpha, types, tag.loc);
-                    (image.expect("tags are symmetric"), values)
-                })
-                .collect(),
-            precede: self.precede.renaming(alpha),
-            reading: self.reading.columns.renaming(alpha, types),
-            overwriting: self.overwriting.columns.renaming(alpha, types),
-            alpha: alpha.clone(),
-        }
-    }
-
-    fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
-        let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
-        self.store.rename(store, &state.values, &mut image.values);
-        for (tag, (to, values)) in state.tags.iter().zip(tags) {
-            image.tags[*to] = match values {
-                Some(values) if *tag != self.no_tag => values[(tag - self.no_tag - 1) as usize],
-                _ => *tag,
-            };
-        }
-        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
-        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
-        let bits = overwriting.as_deref();
-        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
-        for (t, taint) in state.taint.iter().enumerate() {
-            image.taint[alpha.threads[t].index()] =
-                taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
-        }
-    }
-
-    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
-        let first = self.tags.partition_point(|tag| tag.loc < loc);
-        let end = self.tags.partition_point(|tag| tag.loc <= loc);
-        &state.tags[first..end]
-    }
-
-    /// Counters move from bit to bit, so either each has one of its own or none has.
-    fn can_lower(&self, counters: &Counters) -> bool {
-        let columns = [&self.reading.columns, &self.overwriting.columns];
-        let told_apart = |columns: &Columns, loc| {
-            let critical = columns.critical(loc).map(|(value, _)| value);
-            let count = critical.filter(|value| !counters.is_constant(*value)).count();
-            count == 0 || counters.range().is_some_and(|range| range.count() == count)
-        };
-        counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
-    }
-
-    fn lower(&self, state: &mut State, counters: &Counters, lowering: Lowering) {
-        for loc in &counters.locations {
-            let value = &mut state.values[loc.index()];
-            *value = counters.lowered(*value, lowering);
-            let lowered = |value| counters.lowered(value, lowering);
-            self.reading.lower(&mut state.reading, *loc, lowered);
-            self.overwriting.lower(&mut state.overwriting, *loc, lowered);
-        }
-        for (tag, value) in self.tags.iter().zip(&mut state.tags) {
-            if *value != self.no_tag && counters.locations.contains(&tag.loc) {
-                *value = counters.lowered(*value, lowering);
-            }
-        }
-    }
-
+impl Packed for Rc20 {
     fn fits(&self, state: &State) -> bool {
         let tag = |tag: &Value| fits(*tag, self.no_tag, self.tag_bits);
         self.store.fits(&state.values) && state.tags.iter().all(tag)
@@ -575,5 +497,103 @@ impl Memory for Rc20 {
         self.precede.unpack(&mut state.precede, from);
         self.reading.unpack(&mut state.reading, from);
         self.overwriting.unpack(&mut state.overwriting, from);
+    }
+}
+
+impl Renamed for Rc20 {
+    type Renaming = Renaming;
+
+    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
+        Renaming {
+            store: self.store.renaming(alpha, types),
+            tags: self
+                .tags
+                .iter()
+                .map(|tag| {
+                    let image = self.tags.binary_search(&tag.renamed(alpha));
+                    let values = self.store.renamed_values(alpha, types, tag.loc);
+                    (image.expect("tags are symmetric"), values)
+                })
+                .collect(),
+            precede: self.precede.renaming(alpha),
+            reading: self.reading.columns.renaming(alpha, types),
+            overwriting: self.overwriting.columns.renaming(alpha, types),
+            alpha: alpha.clone(),
+        }
+    }
+
+    fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
+        let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
+        self.store.rename(store, &state.values, &mut image.values);
+        for (tag, (to, values)) in state.tags.iter().zip(tags) {
+            image.tags[*to] = match values {
+                Some(values) if *tag != self.no_tag => values[(tag - self.no_tag - 1) as usize],
+                _ => *tag,
+            };
+        }
+        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
+        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
+        let bits = overwriting.as_deref();
+        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
+        for (t, taint) in state.taint.iter().enumerate() {
+            image.taint[alpha.threads[t].index()] =
+                taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
+        }
+    }
+
+    fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
+        let taint = &mut state.taint[tid.index()];
+        *taint = taint.intersect(live);
+        for (k, tag) in self.tags.iter().enumerate() {
+            if tag.tid == tid && !live.contains(tag.reg) && state.tags[k] != self.no_tag {
+                self.retag(state, k, self.no_tag);
+            }
+        }
+    }
+
+    /// What it could still read, or pass on by writing, no longer matters.
+    fn retire(&self, state: &mut State, tid: Tid) {
+        self.forget_dead(state, tid, RegSet::EMPTY);
+        self.precede.retire(&mut state.precede, tid);
+        self.reading.retire(&mut state.reading, tid);
+        self.overwriting.retire(&mut state.overwriting, tid);
+    }
+}
+
+impl Lowered for Rc20 {
+    fn values<'s>(&self, state: &'s State) -> &'s [Value] {
+        &state.values
+    }
+
+    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
+        let first = self.tags.partition_point(|tag| tag.loc < loc);
+        let end = self.tags.partition_point(|tag| tag.loc <= loc);
+        &state.tags[first..end]
+    }
+
+    /// Counters move from bit to bit, so either each has one of its own or none has.
+    fn can_lower(&self, counters: &Counters) -> bool {
+        let columns = [&self.reading.columns, &self.overwriting.columns];
+        let told_apart = |columns: &Columns, loc| {
+            let critical = columns.critical(loc).map(|(value, _)| value);
+            let count = critical.filter(|value| !counters.is_constant(*value)).count();
+            count == 0 || counters.range().is_some_and(|range| range.count() == count)
+        };
+        counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
+    }
+
+    fn lower(&self, state: &mut State, counters: &Counters, lowering: Lowering) {
+        for loc in &counters.locations {
+            let value = &mut state.values[loc.index()];
+            *value = counters.lowered(*value, lowering);
+            let lowered = |value| counters.lowered(value, lowering);
+            self.reading.lower(&mut state.reading, *loc, lowered);
+            self.overwriting.lower(&mut state.overwriting, *loc, lowered);
+        }
+        for (tag, value) in self.tags.iter().zip(&mut state.tags) {
+            if *value != self.no_tag && counters.locations.contains(&tag.loc) {
+                *value = counters.lowered(*value, lowering);
+            }
+        }
     }
 }

@@ -25,10 +25,11 @@ pub mod trace;
 pub use compile::{Compiled, compile};
 pub use machine::Machine;
 
+use crate::{Effect, EffectOn, Memory, Never};
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Pc, Tid, Value};
 use ir::mode::FenceMode;
-use ir::program::Program;
+use ir::program::{Instr, Program, Thread};
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{Action, destination, next_action};
 use std::collections::VecDeque;
@@ -39,6 +40,8 @@ pub type StoreId = Option<(Tid, u32)>;
 /// A thread's buffers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Buffers {
+    /// How many stores the thread has issued, locked updates counted.
+    pub issued: u32,
     /// One per location.
     pub of: Vec<VecDeque<(Value, u32)>>,
     /// The one for all.
@@ -78,10 +81,17 @@ pub struct Local {
     pub pc: Pc,
     /// Its registers.
     pub regs: Vec<Value>,
-    /// How many stores it has issued, locked updates counted.
-    pub issued: u32,
-    /// Its buffers.
-    pub buffers: Buffers,
+}
+
+/// Memory and buffers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Shared {
+    /// The buffers of each thread.
+    pub buffers: Vec<Buffers>,
+    /// Each location's value and the store it comes from.
+    pub memory: Vec<(Value, StoreId)>,
+    /// The thread in an uninterrupted block.
+    pub owner: Option<Tid>,
 }
 
 /// The machine's state.
@@ -89,10 +99,8 @@ pub struct Local {
 pub struct State {
     /// The threads.
     pub threads: Vec<Local>,
-    /// Each location's value and the store it comes from.
-    pub memory: Vec<(Value, StoreId)>,
-    /// The thread in an uninterrupted block.
-    pub owner: Option<Tid>,
+    /// What they share.
+    pub shared: Shared,
 }
 
 /// What the machine can do.
@@ -100,10 +108,16 @@ pub struct State {
 pub enum Move {
     /// A thread executes its next instruction and comes to this place.
     Step(Tid, Pc),
-    /// A thread's oldest store to a location moves to its common buffer.
-    Advance(Tid, Loc),
-    /// The head of a thread's common buffer leaves it.
-    Commit(Tid),
+    /// A store moves on.
+    Own(Own),
+}
+
+impl Move {
+    /// The thread whose instruction or store it is.
+    pub fn tid(self) -> Tid {
+        let (Move::Step(tid, _) | Move::Own(Own::Advance(tid, _) | Own::Commit(tid))) = self;
+        tid
+    }
 }
 
 /// What a move did, for those who keep a trace.
@@ -121,23 +135,175 @@ pub enum Seen {
     Committed(Loc, u32),
 }
 
+/// The memory of the machine: stores wait in buffers, and reach memory by steps of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreBuffers<'p> {
+    program: &'p Program,
+}
+
+/// A step of the memory by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Own {
+    /// A thread's oldest store to a location moves to its common buffer.
+    Advance(Tid, Loc),
+    /// The head of a thread's common buffer leaves it.
+    Commit(Tid),
+}
+
+impl Memory for StoreBuffers<'_> {
+    type State = Shared;
+    type Violation = Never;
+    type Way = ();
+    type Own = Own;
+    type Seen = Seen;
+    const OBJECTS: bool = false;
+
+    fn initial(&self) -> Shared {
+        let locations = self.program.locations.len();
+        let buffers =
+            Buffers { issued: 0, of: vec![VecDeque::new(); locations], all: VecDeque::new() };
+        Shared {
+            buffers: vec![buffers; self.program.threads.len()],
+            memory: self.program.locations.iter().map(|loc| (loc.initial, None)).collect(),
+            owner: None,
+        }
+    }
+
+    fn ways(&self, state: &Shared, tid: Tid, _: &Action, mut each: impl FnMut(())) {
+        if state.owner.is_none_or(|owner| owner == tid) {
+            each(());
+        }
+    }
+
+    fn step(
+        &self,
+        state: &mut Shared,
+        tid: Tid,
+        _: &Instr,
+        action: &Action,
+        (): (),
+        notes: &mut Notes,
+    ) -> Result<EffectOn<Self>, Fault> {
+        let Shared { buffers, memory, owner } = state;
+        let own = &mut buffers[tid.index()];
+        let flushed = own.are_empty();
+        let mut nothing = true;
+        let done = match action {
+            Action::Read { loc, .. } | Action::Wait { loc, .. } => {
+                let (value, from) = match own.newest(*loc) {
+                    Some((value, number)) => (value, Some((tid, number))),
+                    None => memory[loc.index()],
+                };
+                if matches!(action, Action::Wait { values, .. } if !values.contains(&value)) {
+                    return Ok(Effect::Blocked);
+                }
+                return Ok(Effect::Done(Some(value), Seen::Read(*loc, value, from)));
+            }
+            Action::Write { loc, value, .. } => {
+                let number = own.issued;
+                own.issued += 1;
+                own.of[loc.index()].push_back((*value, number));
+                return Ok(Effect::Done(None, Seen::Issued(*loc, *value, number)));
+            }
+            Action::Update { loc, .. }
+            | Action::Cas { loc, .. }
+            | Action::BlockingCas { loc, .. } => {
+                if !flushed {
+                    return Ok(Effect::Blocked);
+                }
+                let (old, from) = memory[loc.index()];
+                let new = match action {
+                    Action::Update { change, .. } => {
+                        Some(change.apply(old, self.program.domain, notes)?)
+                    }
+                    Action::Cas { expected, desired, .. } => (old == *expected).then_some(*desired),
+                    Action::BlockingCas { expected, desired, .. } => {
+                        if old != *expected {
+                            return Ok(Effect::Blocked);
+                        }
+                        Some(*desired)
+                    }
+                    _ => None,
+                };
+                let Some(new) = new else {
+                    return Ok(Effect::Done(Some(old), Seen::Read(*loc, old, from)));
+                };
+                let number = own.issued;
+                own.issued += 1;
+                memory[loc.index()] = (new, Some((tid, number)));
+                return Ok(Effect::Done(Some(old), Seen::Updated(*loc, old, from, number)));
+            }
+            Action::Fence(FenceMode::Sc) => flushed,
+            Action::Fence(FenceMode::Rel) => {
+                nothing = false;
+                own.of.iter().all(VecDeque::is_empty)
+            }
+            Action::LightFence(locs) => {
+                nothing = false;
+                locs.iter().all(|loc| own.of[loc.index()].is_empty())
+            }
+            Action::Fence(_) | Action::Begin | Action::End | Action::Local => true,
+            Action::BusLock if flushed && owner.is_none() => {
+                *owner = Some(tid);
+                true
+            }
+            Action::BusUnlock if flushed && *owner == Some(tid) => {
+                *owner = None;
+                true
+            }
+            Action::BusLock | Action::BusUnlock | Action::Halt => false,
+        };
+        if !done {
+            return Ok(Effect::Blocked);
+        }
+        if !nothing {
+            own.all.push_back(Entry::Fence);
+        }
+        Ok(Effect::Done(None, Seen::Nothing))
+    }
+
+    fn own_steps(&self, state: &Shared, mut each: impl FnMut(Own)) {
+        for (tid, buffers) in self.program.tids().zip(&state.buffers) {
+            for (loc, buffer) in buffers.of.iter().enumerate() {
+                if !buffer.is_empty() {
+                    each(Own::Advance(tid, Loc::from(loc)));
+                }
+            }
+            if !buffers.all.is_empty() {
+                each(Own::Commit(tid));
+            }
+        }
+    }
+
+    fn own_step(&self, state: &mut Shared, own: Own) -> Option<Seen> {
+        let (Own::Advance(tid, _) | Own::Commit(tid)) = own;
+        if state.owner.is_some_and(|owner| owner != tid) {
+            return None;
+        }
+        let buffers = &mut state.buffers[tid.index()];
+        match own {
+            Own::Advance(_, loc) => {
+                let (value, number) = buffers.of[loc.index()].pop_front()?;
+                buffers.all.push_back(Entry::Store(loc, value, number));
+                Some(Seen::Nothing)
+            }
+            Own::Commit(_) => match buffers.all.pop_front()? {
+                Entry::Fence => Some(Seen::Nothing),
+                Entry::Store(loc, value, number) => {
+                    state.memory[loc.index()] = (value, Some((tid, number)));
+                    Some(Seen::Committed(loc, number))
+                }
+            },
+        }
+    }
+}
+
 /// The state in which `program` starts.
 pub fn initial(program: &Program) -> State {
-    let buffers =
-        Buffers { of: vec![VecDeque::new(); program.locations.len()], all: VecDeque::new() };
+    let local = |thread: &Thread| Local { pc: thread.entry, regs: vec![0; thread.registers.len()] };
     State {
-        threads: program
-            .threads
-            .iter()
-            .map(|thread| Local {
-                pc: thread.entry,
-                regs: vec![0; thread.registers.len()],
-                issued: 0,
-                buffers: buffers.clone(),
-            })
-            .collect(),
-        memory: program.locations.iter().map(|loc| (loc.initial, None)).collect(),
-        owner: None,
+        threads: program.threads.iter().map(local).collect(),
+        shared: StoreBuffers { program }.initial(),
     }
 }
 
@@ -146,151 +312,42 @@ pub fn candidates(program: &Program, state: &State) -> Vec<Move> {
     let mut moves = Vec::new();
     for (tid, thread) in program.tids().zip(&state.threads) {
         moves.extend(program.step(tid, thread.pc).successors().map(|next| Move::Step(tid, next)));
-        for (loc, buffer) in thread.buffers.of.iter().enumerate() {
-            if !buffer.is_empty() {
-                moves.push(Move::Advance(tid, Loc::from(loc)));
-            }
-        }
-        if !thread.buffers.all.is_empty() {
-            moves.push(Move::Commit(tid));
-        }
     }
+    StoreBuffers { program }.own_steps(&state.shared, |own| moves.push(Move::Own(own)));
     moves
 }
 
 /// Makes a move; `None` if it is not possible.
 pub fn apply(program: &Program, state: &mut State, step: Move) -> Result<Option<Seen>, Fault> {
-    let tid = match step {
-        Move::Step(tid, _) | Move::Advance(tid, _) | Move::Commit(tid) => tid,
+    let memory = StoreBuffers { program };
+    let (tid, next) = match step {
+        Move::Own(own) => return Ok(memory.own_step(&mut state.shared, own)),
+        Move::Step(tid, next) => (tid, next),
     };
-    if state.owner.is_some_and(|owner| owner != tid) {
+    if state.shared.owner.is_some_and(|owner| owner != tid) {
         return Ok(None);
     }
-    match step {
-        Move::Step(tid, next) => execute(program, state, tid, next),
-        Move::Advance(tid, loc) => {
-            let buffers = &mut state.threads[tid.index()].buffers;
-            let Some((value, number)) = buffers.of[loc.index()].pop_front() else {
-                return Ok(None);
-            };
-            buffers.all.push_back(Entry::Store(loc, value, number));
-            Ok(Some(Seen::Nothing))
-        }
-        Move::Commit(tid) => Ok(match state.threads[tid.index()].buffers.all.pop_front() {
-            None => None,
-            Some(Entry::Fence) => Some(Seen::Nothing),
-            Some(Entry::Store(loc, value, number)) => {
-                state.memory[loc.index()] = (value, Some((tid, number)));
-                Some(Seen::Committed(loc, number))
-            }
-        }),
-    }
-}
-
-fn execute(
-    program: &Program,
-    state: &mut State,
-    tid: Tid,
-    next: Pc,
-) -> Result<Option<Seen>, Fault> {
-    let domain = program.domain;
+    let thread = &mut state.threads[tid.index()];
+    let code = &program.threads[tid.index()];
+    let mut pc = thread.pc;
     let mut notes = Notes::default();
-    let State { threads, memory, owner } = state;
-    let thread = &mut threads[tid.index()];
-    let step = program.step(tid, thread.pc);
-    let instr = &step.instr;
-    let flushed = thread.buffers.are_empty();
-    let action = next_action(instr, &thread.regs, domain, &mut notes)?;
-    let mut value_read = None;
-    let seen = match action {
-        Action::Local => {
-            let mut pc = thread.pc;
-            let code = &program.threads[tid.index()];
-            match local_step(code, domain, &mut pc, &mut thread.regs, &mut notes) {
-                Took::On if pc == next => Seen::Nothing,
-                Took::Rests(Rest::Choice(targets)) if targets.contains(&next) => Seen::Nothing,
-                Took::Rests(Rest::Call(_)) => Seen::Nothing,
-                Took::Rests(Rest::Stop(Stop::Fault(fault))) => return Err(fault),
-                Took::On | Took::Rests(_) => return Ok(None),
+    let seen = match local_step(code, program.domain, &mut pc, &mut thread.regs, &mut notes) {
+        Took::On if pc == next => Seen::Nothing,
+        Took::Rests(Rest::Choice(targets)) if targets.contains(&next) => Seen::Nothing,
+        Took::Rests(Rest::Call(_)) => Seen::Nothing,
+        Took::Rests(Rest::Stop(Stop::Fault(fault))) => return Err(fault),
+        Took::On | Took::Rests(Rest::Choice(_) | Rest::Stop(_)) => return Ok(None),
+        Took::Rests(Rest::Access) => {
+            let instr = &code.code[pc.index()].instr;
+            let action = next_action(instr, &thread.regs, program.domain, &mut notes)?;
+            let effect = memory.step(&mut state.shared, tid, instr, &action, (), &mut notes)?;
+            let Effect::Done(read, seen) = effect else { return Ok(None) };
+            if let (Some(dst), Some(value)) = (destination(instr), read) {
+                thread.regs[dst.index()] = value;
             }
+            seen
         }
-        Action::Read { loc, .. } | Action::Wait { loc, .. } => {
-            let (value, from) = match thread.buffers.newest(loc) {
-                Some((value, number)) => (value, Some((tid, number))),
-                None => memory[loc.index()],
-            };
-            if let Action::Wait { values, .. } = &action
-                && !values.contains(&value)
-            {
-                return Ok(None);
-            }
-            value_read = Some(value);
-            Seen::Read(loc, value, from)
-        }
-        Action::Write { loc, value, .. } => {
-            let number = thread.issued;
-            thread.issued += 1;
-            thread.buffers.of[loc.index()].push_back((value, number));
-            Seen::Issued(loc, value, number)
-        }
-        Action::Update { loc, .. } | Action::Cas { loc, .. } | Action::BlockingCas { loc, .. } => {
-            if !flushed {
-                return Ok(None);
-            }
-            let (old, from) = memory[loc.index()];
-            let new = match action {
-                Action::Update { change, .. } => Some(change.apply(old, domain, &mut notes)?),
-                Action::Cas { expected, desired, .. } => (old == expected).then_some(desired),
-                Action::BlockingCas { expected, .. } if old != expected => return Ok(None),
-                Action::BlockingCas { desired, .. } => Some(desired),
-                _ => None,
-            };
-            value_read = Some(old);
-            match new {
-                None => Seen::Read(loc, old, from),
-                Some(new) => {
-                    let number = thread.issued;
-                    thread.issued += 1;
-                    memory[loc.index()] = (new, Some((tid, number)));
-                    Seen::Updated(loc, old, from, number)
-                }
-            }
-        }
-        Action::Fence(FenceMode::Sc) if !flushed => return Ok(None),
-        Action::Fence(FenceMode::Rel) => {
-            if thread.buffers.of.iter().any(|buffer| !buffer.is_empty()) {
-                return Ok(None);
-            }
-            thread.buffers.all.push_back(Entry::Fence);
-            Seen::Nothing
-        }
-        Action::LightFence(locs) => {
-            if locs.iter().any(|loc| !thread.buffers.of[loc.index()].is_empty()) {
-                return Ok(None);
-            }
-            thread.buffers.all.push_back(Entry::Fence);
-            Seen::Nothing
-        }
-        Action::Fence(_) | Action::Begin | Action::End => Seen::Nothing,
-        Action::BusLock => {
-            if !flushed || owner.is_some() {
-                return Ok(None);
-            }
-            *owner = Some(tid);
-            Seen::Nothing
-        }
-        Action::BusUnlock => {
-            if !flushed || *owner != Some(tid) {
-                return Ok(None);
-            }
-            *owner = None;
-            Seen::Nothing
-        }
-        Action::Halt => return Ok(None),
     };
-    if let (Some(dst), Some(value)) = (destination(instr), value_read) {
-        thread.regs[dst.index()] = value;
-    }
     thread.pc = next;
     Ok(Some(seen))
 }

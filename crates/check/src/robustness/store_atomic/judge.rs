@@ -10,7 +10,7 @@ use ir::expr::Notes;
 use ir::thread::{Action, next_action};
 use ir::{FenceMode, Loc, Pc, Tid, Value};
 use memory::store_buffer::trace::{Edge, Node, Trace};
-use memory::store_buffer::{self, Move, Seen, State};
+use memory::store_buffer::{self, Move, Own, Seen, State};
 use memory::store_buffer::{Compiled, Machine};
 
 /// What happened on the machine, in order. Program counters are those of the program as given.
@@ -154,12 +154,12 @@ impl Run<'_> {
     }
 
     fn advance(&mut self, tid: Tid, loc: Loc) {
-        while self.apply(tid, Move::Advance(tid, loc)).is_some() {}
+        while self.apply(tid, Move::Own(Own::Advance(tid, loc))).is_some() {}
     }
 
     /// Commits what is in the common buffer, quietly for stores that are written at once.
     fn commit(&mut self, tid: Tid, at_once: Option<u32>) {
-        while let Some(seen) = self.apply(tid, Move::Commit(tid)) {
+        while let Some(seen) = self.apply(tid, Move::Own(Own::Commit(tid))) {
             let Seen::Committed(loc, number) = seen else { continue };
             let known = self.issued.iter().find(|(t, n, ..)| (*t, *n) == (tid, number)).copied();
             if let (Some((_, _, pc, value)), true) = (known, at_once != Some(number)) {
@@ -171,7 +171,7 @@ impl Run<'_> {
     /// Empties all buffers of `tid`.
     fn drain(&mut self, tid: Tid) {
         self.commit(tid, None);
-        for loc in 0..self.state.memory.len() {
+        for loc in 0..self.state.shared.memory.len() {
             self.advance(tid, Loc::from(loc));
             self.commit(tid, None);
         }
@@ -203,7 +203,7 @@ impl Run<'_> {
         if let Act::LightFence(_) = act {
             self.advance_for_fence(tid, pc);
         }
-        let clear = self.state.threads[tid.index()].buffers.all.is_empty();
+        let clear = self.state.shared.buffers[tid.index()].all.is_empty();
         let seen = self.execute(tid)?;
         let event = match (act, seen) {
             (Act::Read(loc, value), Seen::Read(l, v, from)) if (loc, value) == (l, v) => {
@@ -216,7 +216,7 @@ impl Run<'_> {
                 Event::ReadOwn(loc, value)
             }
             (Act::Update(loc, old, new), Seen::Updated(l, v, _, _)) if (loc, old) == (l, v) => {
-                if self.state.memory[loc.index()].0 != new {
+                if self.state.shared.memory[loc.index()].0 != new {
                     return None;
                 }
                 Event::Update(loc, old, new)
@@ -259,7 +259,7 @@ impl Run<'_> {
     }
 
     fn is_waiting(&self, tid: Tid, loc: Loc, number: u32) -> bool {
-        self.state.memory[loc.index()].1 != Some((tid, number))
+        self.state.shared.memory[loc.index()].1 != Some((tid, number))
     }
 
     /// Under TSO each store is followed by a fence on all addresses, which it has to pass.
@@ -280,7 +280,8 @@ impl Run<'_> {
         match action {
             Ok(Action::LightFence(locs)) => locs.into_iter().for_each(|loc| self.advance(tid, loc)),
             Ok(Action::Fence(FenceMode::Rel)) => {
-                (0..self.state.memory.len()).for_each(|loc| self.advance(tid, Loc::from(loc)));
+                (0..self.state.shared.memory.len())
+                    .for_each(|loc| self.advance(tid, Loc::from(loc)));
             }
             _ => {}
         }
