@@ -1,6 +1,6 @@
 //! What an access does to a state, and how a thread goes on after it.
 
-use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Write};
+use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Views, Write};
 use super::{ones, raise, stuck};
 use crate::rc11_views::local::{Effect, Local, Want};
 use crate::rc11_views::{Reach, Space, Status};
@@ -16,45 +16,45 @@ impl Machine {
         self.spaces().filter(move |&space| reach.covers(own, space))
     }
 
-    /// Does the access of `tid` that reads from, or is placed behind, the write at `position`.
+    /// Does the access of `tid` that reads from, or is placed behind, the write at `position`. Is it a
+    /// race?
     pub(super) fn access(
         &self,
-        state: &mut State,
+        views: &mut Views,
         tid: Tid,
         loc: usize,
         position: usize,
         effect: Effect,
-    ) -> Option<Finding> {
+    ) -> bool {
         let t = tid.index();
-        let pc = state.locals[t].pc;
-        state.known[t][loc] = position as u8;
-        state.before[t][loc] = position as u8;
+        views.known[t][loc] = position as u8;
+        views.before[t][loc] = position as u8;
         if let Some(mode) = effect.read {
-            let Write { carried, aware, .. } = state.writes[loc][position].clone();
+            let Write { carried, aware, .. } = views.writes[loc][position].clone();
             for space in self.covered(Reach::of_read(mode), loc) {
                 for &entry in &self.entries[space.0 as usize] {
-                    raise(&mut state.before[t][entry], carried[entry]);
+                    raise(&mut views.before[t][entry], carried[entry]);
                     // Markers propagate by steps of their own, before this or, if owed, later.
                     if entry < self.locations {
-                        raise(&mut state.known[t][entry], carried[entry]);
+                        raise(&mut views.known[t][entry], carried[entry]);
                     }
                 }
-                state.aware[t] |= aware & self.bits_of_space[space.0 as usize];
+                views.aware[t] |= aware & self.bits_of_space[space.0 as usize];
             }
         }
         let race = match self.bit_of[loc] {
-            Some(bit) => self.watch(state, t, bit, effect.write.is_some()),
+            Some(bit) => self.watch(views, t, bit, effect.write.is_some()),
             None => false,
         };
         if let Some((value, mode)) = effect.write {
-            self.write(state, t, loc, position, (value, mode), effect.read.is_some());
+            self.write(views, t, loc, position, (value, mode), effect.read.is_some());
         }
-        race.then_some(Finding::Race { tid, pc, loc: Loc::from(loc) })
+        race
     }
 
     fn write(
         &self,
-        state: &mut State,
+        views: &mut Views,
         t: usize,
         loc: usize,
         position: usize,
@@ -62,16 +62,16 @@ impl Machine {
         updates: bool,
     ) {
         let place = position + 1;
-        if place < state.writes[loc].len() {
-            for frontier in state.frontiers() {
+        if place < views.writes[loc].len() {
+            for frontier in views.frontiers() {
                 if frontier[loc] as usize >= place {
                     frontier[loc] += 1;
                 }
             }
         }
-        state.known[t][loc] = place as u8;
-        state.before[t][loc] = place as u8;
-        let before = &mut state.writes[loc][position];
+        views.known[t][loc] = place as u8;
+        views.before[t][loc] = place as u8;
+        let before = &mut views.writes[loc][position];
         let (mut carried, mut aware) = match updates {
             true => {
                 before.taken = true;
@@ -81,30 +81,30 @@ impl Machine {
         };
         for space in self.covered(Reach::of_write(mode), loc) {
             for &entry in &self.entries[space.0 as usize] {
-                raise(&mut carried[entry], state.before[t][entry]);
+                raise(&mut carried[entry], views.before[t][entry]);
             }
-            raise(&mut carried[self.count(space, t)], state.markers[t].len() as u8);
-            aware |= state.aware[t] & self.bits_of_space[space.0 as usize];
+            raise(&mut carried[self.count(space, t)], views.markers[t].len() as u8);
+            aware |= views.aware[t] & self.bits_of_space[space.0 as usize];
         }
         carried[loc] = 0; // whoever reads the write knows where it is
-        state.writes[loc].insert(place, Write { value, taken: false, carried, aware });
+        views.writes[loc].insert(place, Write { value, taken: false, carried, aware });
     }
 
     /// Notes a non-atomic access; is it a race?
-    fn watch(&self, state: &mut State, t: usize, bit: u32, writes: bool) -> bool {
+    fn watch(&self, views: &mut Views, t: usize, bit: u32, writes: bool) -> bool {
         let reads = ones(self.threads as u32) << (bit + 1);
         let mine: Awareness = 1 << (bit + 1 + t as u32);
         let last_write: Awareness = 1 << bit;
         let needed = if writes { last_write | reads } else { last_write };
-        let race = state.aware[t] & needed != needed;
-        let everywhere = state
+        let race = views.aware[t] & needed != needed;
+        let everywhere = views
             .aware
             .iter_mut()
-            .chain(state.writes.iter_mut().flatten().map(|write| &mut write.aware));
+            .chain(views.writes.iter_mut().flatten().map(|write| &mut write.aware));
         for aware in everywhere {
             *aware = if writes { *aware & !last_write | reads } else { *aware & !mine };
         }
-        state.aware[t] |= if writes { last_write } else { mine };
+        views.aware[t] |= if writes { last_write } else { mine };
         race
     }
 
@@ -121,13 +121,17 @@ impl Machine {
                 break;
             };
             // A loop that only stores never ends; what is left over is a step of its own.
-            if stores == EAGER_STORES || state.writes[loc].len() > self.options.writes as usize {
+            if stores == EAGER_STORES
+                || state.views.writes[loc].len() > self.options.writes as usize
+            {
                 break;
             }
-            let last = state.writes[loc].len() - 1;
+            let last = state.views.writes[loc].len() - 1;
             done.push(state.locals[tid.index()].pc);
-            let race = self.access(state, tid, loc, last, effect);
-            finding = finding.or(race);
+            if self.access(&mut state.views, tid, loc, last, effect) {
+                let pc = state.locals[tid.index()].pc;
+                finding = finding.or(Some(Finding::Race { tid, pc, loc: Loc::from(loc) }));
+            }
             state.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
         }
         finding

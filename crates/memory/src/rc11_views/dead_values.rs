@@ -175,17 +175,18 @@ impl User {
     }
 
     fn may_use(&self, state: &State, loc: usize, position: usize) -> bool {
-        let known = &state.known[self.tid];
+        let known = &state.views.known[self.tid];
         if known[loc] as usize > position {
             return false;
         }
         self.there.contains(&state.locals[self.tid])
             || self.gates.iter().any(|gate| {
-                let open = &state.writes[gate.loc][known[gate.loc] as usize..];
+                let open = &state.views.writes[gate.loc][known[gate.loc] as usize..];
                 open.iter().any(|write| {
                     write.carried[loc] as usize <= position && gate.values.contains(&write.value)
                 }) || gate.writers.iter().any(|(u, pcs)| {
-                    state.before[*u][loc] as usize <= position && pcs[state.locals[*u].pc.index()]
+                    state.views.before[*u][loc] as usize <= position
+                        && pcs[state.locals[*u].pc.index()]
                 })
             })
     }
@@ -195,11 +196,11 @@ impl Machine {
     /// Replaces values that nobody can use.
     pub(super) fn forget_values(&self, state: &mut State) {
         for Guarded { loc, users } in &self.unused.guarded {
-            for position in (0..state.writes[*loc].len()).rev() {
+            for position in (0..state.views.writes[*loc].len()).rev() {
                 if !users.iter().any(|user| user.may_use(state, *loc, position)) {
-                    let next = state.writes[*loc].get(position + 1).map(|write| write.value);
+                    let next = state.views.writes[*loc].get(position + 1).map(|write| write.value);
                     let initial = self.system.program.locations[*loc].initial;
-                    state.writes[*loc][position].value = next.unwrap_or(initial);
+                    state.views.writes[*loc][position].value = next.unwrap_or(initial);
                 }
             }
         }

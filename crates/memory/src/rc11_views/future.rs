@@ -254,9 +254,9 @@ impl Machine {
     /// The least position at which a location can still be accessed; the last one if it is never
     /// accessed again.
     pub(super) fn least_accessible(&self, state: &State, loc: usize) -> usize {
-        let writes = &state.writes[loc];
+        let writes = &state.views.writes[loc];
         let last = writes.len() - 1;
-        let known = |t: usize| state.known[t][loc] as usize;
+        let known = |t: usize| state.views.known[t][loc] as usize;
         let Some(future) = &self.future else {
             let accessors = (0..self.threads).filter(|t| self.accessors[loc] >> t & 1 == 1);
             return accessors.map(known).min().unwrap_or(last);
@@ -282,7 +282,7 @@ impl Machine {
 
     /// What everybody who passes the gate will know of the location.
     fn carried_through(&self, state: &State, future: &Future, gate: &Gate, loc: usize) -> usize {
-        let open = state.writes[gate.loc]
+        let open = state.views.writes[gate.loc]
             .iter()
             .filter(|write| future.bit(gate.loc, write.value) & gate.values != 0)
             .map(|write| write.carried[loc]);
@@ -290,7 +290,7 @@ impl Machine {
             let local = &state.locals[t];
             local.status == Status::Running && gate.careless[t][local.pc.index()]
         });
-        let least = open.chain(careless.map(|t| state.before[t][loc])).min();
-        least.map_or(state.writes[loc].len() - 1, usize::from)
+        let least = open.chain(careless.map(|t| state.views.before[t][loc])).min();
+        least.map_or(state.views.writes[loc].len() - 1, usize::from)
     }
 }

@@ -70,10 +70,11 @@ impl Machine {
                 return false;
             };
             let Some(loc) = action.loc().map(Loc::index) else { return false };
-            let writes = state.known[t][loc] as usize..state.writes[loc].len();
+            let writes = state.views.known[t][loc] as usize..state.views.writes[loc].len();
             !action.may_write()
                 || writes.into_iter().any(|position| {
-                    let effect = Effect::of(&action, state.writes[loc][position].value, program);
+                    let effect =
+                        Effect::of(&action, state.views.writes[loc][position].value, program);
                     effect.is_some_and(|effect| !self.may_acquire(state, t, loc, position, effect))
                 })
         })
@@ -96,8 +97,8 @@ impl Machine {
                 let same = |other: &Ahead| {
                     other.loc == loc
                         && other.state.locals[t] == next.locals[t]
-                        && other.state.known[t] == next.known[t]
-                        && other.state.before[t] == next.before[t]
+                        && other.state.views.known[t] == next.views.known[t]
+                        && other.state.views.before[t] == next.views.before[t]
                 };
                 if !open.iter().any(same) {
                     open.push(Ahead { state: next, prelude, loc });
@@ -112,10 +113,10 @@ impl Machine {
     fn stale_propagations(&self, ahead: &Ahead, to: Tid, sink: &mut impl FnMut(Step)) {
         let Ahead { state, prelude, loc } = ahead;
         let space = self.system.space_of[*loc];
-        let known = &state.known[to.index()];
+        let known = &state.views.known[to.index()];
         for from in self.system.program.tids().filter(|&from| from != to) {
             let reached = known[self.count(space, from.index())] as usize;
-            let marker = state.markers[from.index()].get(reached);
+            let marker = state.views.markers[from.index()].get(reached);
             if marker.is_some_and(|marker| marker[*loc] > known[*loc]) {
                 self.propagate(state, Arrival { from, to, space }, prelude, sink);
             }

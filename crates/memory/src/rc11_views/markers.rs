@@ -5,7 +5,8 @@
 //! reads wait for arrivals, and a thread with too many markers on their way waits before it leaves the
 //! next.
 
-use super::{Machine, Prelude, State, Step, raise};
+use super::{Machine, Prelude, State, Step, Views, raise};
+use crate::Memory;
 use crate::rc11_views::local::Effect;
 use crate::rc11_views::{Label, Reach, Space};
 use ir::ids::Tid;
@@ -44,9 +45,9 @@ impl Machine {
         prelude: &Prelude,
         sink: &mut impl FnMut(Step),
     ) {
-        if self.may_arrive(state, arrival) {
+        if self.may_arrive(&state.views, arrival) {
             let mut next = state.clone();
-            self.arrive(&mut next, arrival);
+            self.arrive_at(&mut next.views, arrival);
             self.normalise(&mut next);
             let Arrival { from, to, space } = arrival;
             let label = Some(Label::Propagate { from, to, space });
@@ -58,29 +59,26 @@ impl Machine {
     pub fn after_arrivals(&self, state: &State, arrivals: &[Arrival]) -> Option<State> {
         let mut next = state.clone();
         for &arrival in arrivals {
-            if !self.may_arrive(&next, arrival) {
-                return None;
-            }
-            self.arrive(&mut next, arrival);
+            self.own_step(&mut next.views, arrival)?;
         }
         self.normalise(&mut next);
         Some(next)
     }
 
     /// Is there a marker, and has all that it carries reached the thread?
-    fn may_arrive(&self, state: &State, Arrival { from, to, space }: Arrival) -> bool {
-        let known = &state.known[to.index()];
+    pub(super) fn may_arrive(&self, views: &Views, Arrival { from, to, space }: Arrival) -> bool {
+        let known = &views.known[to.index()];
         let reached = known[self.count(space, from.index())] as usize;
-        state.markers[from.index()].get(reached).is_some_and(|marker| {
+        views.markers[from.index()].get(reached).is_some_and(|marker| {
             let others = self.system.program.tids().filter(|&t| t != to && t != from);
             others.map(|t| self.count(space, t.index())).all(|entry| marker[entry] <= known[entry])
         })
     }
 
-    fn arrive(&self, state: &mut State, Arrival { from, to, space }: Arrival) {
+    pub(super) fn arrive_at(&self, views: &mut Views, Arrival { from, to, space }: Arrival) {
         let count = self.count(space, from.index());
-        let known = &mut state.known[to.index()];
-        let marker = &state.markers[from.index()][known[count] as usize];
+        let known = &mut views.known[to.index()];
+        let marker = &views.markers[from.index()][known[count] as usize];
         for &entry in self.entries[space.0 as usize].iter() {
             if entry < self.locations {
                 raise(&mut known[entry], marker[entry]);
@@ -92,11 +90,11 @@ impl Machine {
     /// Lets the next marker of a thread arrive, and before it all that it carries. There must be one.
     pub(super) fn let_arrive(&self, state: &mut State, arrival: Arrival, arrived: &mut Arrivals) {
         let Arrival { from, to, space } = arrival;
-        let reached = state.known[to.index()][self.count(space, from.index())] as usize;
-        let marker = state.markers[from.index()][reached].clone();
+        let reached = state.views.known[to.index()][self.count(space, from.index())] as usize;
+        let marker = state.views.markers[from.index()][reached].clone();
         let spaces = std::iter::once(space);
         self.let_all_arrive(state, to, spaces, &marker, Some(from), arrived);
-        self.arrive(state, arrival);
+        self.arrive_at(&mut state.views, arrival);
         arrived.push(arrival);
     }
 
@@ -113,7 +111,7 @@ impl Machine {
         for space in spaces {
             for from in self.system.program.tids().filter(|&t| t != to && Some(t) != except) {
                 let entry = self.count(space, from.index());
-                while state.known[to.index()][entry] < needed[entry] {
+                while state.views.known[to.index()][entry] < needed[entry] {
                     self.let_arrive(state, Arrival { from, to, space }, arrived);
                 }
             }
@@ -133,15 +131,15 @@ impl Machine {
     ) -> bool {
         let reach = effect.read.map(Reach::of_read);
         let (true, Some(reach)) = (self.on_demand(), reach) else { return false };
-        let carried = state.writes[loc][position].carried.clone();
+        let carried = state.views.writes[loc][position].carried.clone();
         self.let_all_arrive(state, tid, self.covered(reach, loc), &carried, None, arrived);
-        state.known[tid.index()][loc] as usize <= position
+        state.views.known[tid.index()][loc] as usize <= position
     }
 
     /// How many markers of one thread have not yet propagated to another for this space.
     pub fn on_their_way(&self, state: &State, from: Tid, to: Tid, space: Space) -> usize {
         let (from, to) = (from.index(), to.index());
-        state.markers[from].len() - state.known[to][self.count(space, from)] as usize
+        state.views.markers[from].len() - state.views.known[to][self.count(space, from)] as usize
     }
 
     /// May no further marker go from one thread to the other for this space?
@@ -154,7 +152,7 @@ impl Machine {
     pub(super) fn may_mark(&self, state: &State, tid: usize) -> bool {
         let from = Tid::from(tid);
         let mut others = self.system.program.tids().filter(|&to| to != from);
-        let (before, known) = (&state.before[tid], &state.known[tid]);
+        let (before, known) = (&state.views.before[tid], &state.views.known[tid]);
         others.all(|other| {
             self.spaces().all(|space| {
                 let count = self.count(space, other.index());
@@ -177,8 +175,8 @@ impl Machine {
         if self.may_owe(state, tid) {
             return true;
         }
-        let carried = &state.writes[loc][position].carried;
-        let known = &state.known[tid];
+        let carried = &state.views.writes[loc][position].carried;
+        let known = &state.views.known[tid];
         self.covered(reach, loc).all(|space| {
             let others = (0..self.threads).filter(|&t| t != tid);
             others.map(|t| self.count(space, t)).all(|entry| known[entry] >= carried[entry])
@@ -188,7 +186,7 @@ impl Machine {
     /// The counts that the newest marker of a thread carries, as far as somebody may have to wait for
     /// them.
     pub fn carried_by_newest(&self, state: &State, tid: Tid) -> SmallVec<[u8; 8]> {
-        match state.markers[tid.index()].last() {
+        match state.views.markers[tid.index()].last() {
             Some(marker) => SmallVec::from_slice(&marker[self.locations..]),
             None => SmallVec::from_elem(0, self.width() - self.locations),
         }

@@ -58,6 +58,7 @@ mod late_reads;
 mod local;
 mod local_states;
 mod markers;
+mod memory;
 mod normal;
 mod on_demand;
 mod pack;
@@ -68,9 +69,11 @@ mod system;
 
 pub use ir::ids::Space;
 pub use local::{Local, Status};
+pub use memory::Race;
 pub use on_demand::Propagation;
 pub use system::{Label, System};
 
+use crate::Memory;
 use analysis::liveness::live_registers;
 use dead_values::DeadValues;
 use future::Future;
@@ -181,6 +184,13 @@ struct Write {
 pub struct State {
     /// The threads' local states.
     pub locals: Vec<Local>,
+    /// The memory.
+    pub views: Views,
+}
+
+/// What the memory remembers: writes that can still be read, and how far each thread has come in them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Views {
     known: Vec<Frontier>,
     before: Vec<Frontier>,
     aware: Vec<Awareness>,
@@ -358,25 +368,13 @@ impl Machine {
     }
 
     fn start(&self) -> (Step, Vec<(Tid, Pc)>) {
-        let nothing = Frontier::nothing(self.width());
         let program = &self.system.program;
         let mut state = State {
             locals: program
                 .tids()
                 .map(|tid| Local::start_noting(program, tid, &mut |pc| self.note(tid, pc)))
                 .collect(),
-            known: vec![nothing.clone(); self.threads],
-            before: vec![nothing.clone(); self.threads],
-            aware: vec![self.all_bits; self.threads],
-            writes: program
-                .locations
-                .iter()
-                .map(|location| {
-                    let value = location.initial;
-                    vec![Write { value, taken: false, carried: nothing.clone(), aware: 0 }]
-                })
-                .collect(),
-            markers: vec![Vec::new(); self.threads],
+            views: Memory::initial(self),
         };
         let mut finding = None;
         let mut done = Vec::new();
@@ -441,7 +439,8 @@ impl Machine {
                 if self.may_mark(state, tid.index()) {
                     let mut next = state.clone();
                     if !self.only_newest() {
-                        next.markers[tid.index()].push(state.before[tid.index()].clone());
+                        next.views.markers[tid.index()]
+                            .push(state.views.before[tid.index()].clone());
                     }
                     next.locals[tid.index()] = local;
                     next.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
@@ -456,26 +455,21 @@ impl Machine {
             Ok(Want::Access(action)) => action,
         };
         let Some(loc) = action.loc().map(Loc::index) else { return };
-        if action.may_write() && state.writes[loc].len() > self.options.writes as usize {
+        if action.may_write() && state.views.writes[loc].len() > self.options.writes as usize {
             let finding = Finding::TooManyWrites { tid, pc: local.pc, loc: Loc::from(loc) };
             return sink(stop(state.locals[tid.index()].clone(), Some(finding)));
         }
-        let known = state.known[tid.index()][loc] as usize;
-        for position in known..state.writes[loc].len() {
-            let write = &state.writes[loc][position];
-            let Some(effect) = Effect::of(&action, write.value, program) else { continue };
-            if effect.write.is_some() && write.taken
-                || self.options.reduce
-                    && effect.write.is_none()
-                    && self.has_older(state, loc, known..position)
-            {
+        let known = state.views.known[tid.index()][loc] as usize;
+        let instr = &program.step(tid, local.pc).instr;
+        let mut ways: SmallVec<[usize; 8]> = SmallVec::new();
+        self.ways(&state.views, tid, &action, |position| ways.push(position));
+        for position in ways {
+            let value = state.views.writes[loc][position].value;
+            let Some(effect) = Effect::of(&action, value, program) else { continue };
+            let only_reads = effect.write.is_none();
+            if self.options.reduce && only_reads && self.has_older(state, loc, known..position) {
                 continue;
             }
-            if Effect::wraps(&action, write.value, program) {
-                self.note(tid, local.pc);
-            }
-            let read = effect.read.map(|_| write.value);
-            let newer = (state.writes[loc].len() - 1 - position) as u8;
             let mut next = state.clone();
             let mut prelude = prelude.clone();
             if !self.may_acquire(state, tid.index(), loc, position, effect)
@@ -485,13 +479,24 @@ impl Machine {
             }
             next.locals[tid.index()] = local.clone();
             let mut stores = Stores::new();
-            let race = self.access(&mut next, tid, loc, position, effect);
-            let found = match effect.fault {
-                Some(fault) => {
+            let mut notes = Notes::default();
+            let done = self.step(&mut next.views, tid, instr, &action, position, &mut notes);
+            if notes.wrapped {
+                self.note(tid, local.pc);
+            }
+            let race = Finding::Race { tid, pc: local.pc, loc: Loc::from(loc) };
+            let (race, read, newer) = match done {
+                Ok(crate::Effect::Done(read, newer)) => (None, read, newer),
+                Ok(crate::Effect::Wrong(Race, read, newer)) => (Some(race), read, newer),
+                Ok(crate::Effect::Blocked) => continue,
+                Err(fault) => {
                     next.locals[tid.index()].status = Status::Faulted(fault);
-                    stuck(&next.locals[tid.index()], tid)
+                    (stuck(&next.locals[tid.index()], tid), None, 0)
                 }
-                None => {
+            };
+            let found = match next.locals[tid.index()].status {
+                Status::Faulted(_) => None,
+                _ => {
                     next.locals[tid.index()].pass(program, tid, read, &self.polling[tid.index()]);
                     self.settle(&mut next, tid, &mut stores)
                 }
@@ -502,7 +507,7 @@ impl Machine {
                 continue;
             }
             if self.reads_late()
-                && effect.write.is_none()
+                && only_reads
                 && self.bit_of[loc].is_none()
                 && stores.is_empty()
                 && finding.is_none()
@@ -522,9 +527,9 @@ impl Machine {
     /// Is there an older write with the same value that releases no more? Reading that one leads to
     /// the same state with less known, which can do all that this one can.
     fn has_older(&self, state: &State, loc: usize, older: std::ops::Range<usize>) -> bool {
-        let write = &state.writes[loc][older.end];
+        let write = &state.views.writes[loc][older.end];
         older.into_iter().any(|position| {
-            let other = &state.writes[loc][position];
+            let other = &state.views.writes[loc][position];
             other.value == write.value
                 && other.aware & !write.aware == 0
                 && other.carried.iter().zip(write.carried.iter()).all(|(a, b)| a <= b)
@@ -534,11 +539,11 @@ impl Machine {
     /// The value of the last write to every location.
     pub fn memory(&self, state: &State) -> Vec<Value> {
         let last = |writes: &Vec<Write>| writes.last().map_or(0, |write| write.value);
-        state.writes.iter().map(last).collect()
+        state.views.writes.iter().map(last).collect()
     }
 }
 
-impl State {
+impl Views {
     /// Everything that speaks of positions in modification order.
     fn frontiers(&mut self) -> impl Iterator<Item = &mut Frontier> {
         let carried = self.writes.iter_mut().flatten().map(|write| &mut write.carried);

@@ -34,18 +34,18 @@ impl Machine {
 
     fn drop_markers(&self, state: &mut State) {
         for from in 0..self.threads {
-            let issued = state.markers[from].len() as u8;
+            let issued = state.views.markers[from].len() as u8;
             let everywhere = (0..self.threads)
                 .filter(|&to| to != from)
                 .flat_map(|to| self.spaces().map(move |space| (to, space)))
-                .map(|(to, space)| state.known[to][self.count(space, from)])
+                .map(|(to, space)| state.views.known[to][self.count(space, from)])
                 .min()
                 .unwrap_or(issued);
             if everywhere > 0 {
-                state.markers[from].drain(..everywhere as usize);
+                state.views.markers[from].drain(..everywhere as usize);
                 for space in self.spaces() {
                     let entry = self.count(space, from);
-                    for frontier in state.frontiers() {
+                    for frontier in state.views.frontiers() {
                         frontier[entry] = frontier[entry].saturating_sub(everywhere);
                     }
                 }
@@ -61,22 +61,22 @@ impl Machine {
             let (mut least, mut who, mut second) = (u8::MAX, usize::MAX, u8::MAX);
             for t in 0..self.threads {
                 if !accesses(t) {
-                    state.known[t][loc] = 0;
+                    state.views.known[t][loc] = 0;
                     continue;
                 }
-                let known = state.known[t][loc];
+                let known = state.views.known[t][loc];
                 if known < least {
                     (second, least, who) = (least, known, t);
                 } else {
                     second = second.min(known);
                 }
             }
-            for (t, before) in state.before.iter_mut().enumerate() {
+            for (t, before) in state.views.before.iter_mut().enumerate() {
                 if before[loc] <= if t == who { second } else { least } {
                     before[loc] = 0;
                 }
             }
-            for write in state.writes.iter_mut().flatten() {
+            for write in state.views.writes.iter_mut().flatten() {
                 if write.carried[loc] <= least {
                     write.carried[loc] = 0;
                 }
@@ -84,10 +84,10 @@ impl Machine {
             let space = self.system.space_of[loc];
             for from in 0..self.threads {
                 let count = self.count(space, from);
-                for (index, marker) in state.markers[from].iter_mut().enumerate() {
+                for (index, marker) in state.views.markers[from].iter_mut().enumerate() {
                     let matters = marker[loc] > 0
                         && (0..self.threads).any(|to| {
-                            let known = &state.known[to];
+                            let known = &state.views.known[to];
                             to != from
                                 && accesses(to)
                                 && known[count] as usize <= index
@@ -106,32 +106,32 @@ impl Machine {
         for space in self.spaces() {
             for from in 0..self.threads {
                 let entry = self.count(space, from);
-                state.known[from][entry] = 0;
+                state.views.known[from][entry] = 0;
                 let waits = |known: &[super::Frontier], t: usize, needed: u8| {
                     needed > 0 && t != from && known[t][entry] < needed
                 };
                 for t in 0..self.threads {
-                    let needed = state.before[t][entry];
+                    let needed = state.views.before[t][entry];
                     let mut all = 0..self.threads;
-                    if t == from || !all.any(|waiting| waits(&state.known, waiting, needed)) {
-                        state.before[t][entry] = 0;
+                    if t == from || !all.any(|waiting| waits(&state.views.known, waiting, needed)) {
+                        state.views.before[t][entry] = 0;
                     }
                 }
-                for write in state.writes.iter_mut().flatten() {
+                for write in state.views.writes.iter_mut().flatten() {
                     let needed = write.carried[entry];
-                    if !(0..self.threads).any(|t| waits(&state.known, t, needed)) {
+                    if !(0..self.threads).any(|t| waits(&state.views.known, t, needed)) {
                         write.carried[entry] = 0;
                     }
                 }
                 for owner in 0..self.threads {
                     let count = self.count(space, owner);
-                    for (index, marker) in state.markers[owner].iter_mut().enumerate() {
+                    for (index, marker) in state.views.markers[owner].iter_mut().enumerate() {
                         let needed = marker[entry];
                         let matters = owner != from
                             && (0..self.threads).any(|to| {
                                 to != owner
-                                    && state.known[to][count] as usize <= index
-                                    && waits(&state.known, to, needed)
+                                    && state.views.known[to][count] as usize <= index
+                                    && waits(&state.views.known, to, needed)
                             });
                         if !matters {
                             marker[entry] = 0;
@@ -143,19 +143,19 @@ impl Machine {
     }
 
     fn drop_writes(&self, state: &mut State, loc: usize) {
-        let count = state.writes[loc].len();
+        let count = state.views.writes[loc].len();
         if count == 1 {
             return;
         }
         if self.only_newest() {
-            for write in &mut state.writes[loc][..count - 1] {
+            for write in &mut state.views.writes[loc][..count - 1] {
                 write.carried.fill(0);
                 write.aware = 0;
             }
         }
         let least = self.least_accessible(state, loc);
         let alone = self.writers[loc].count_ones() <= 1 && !self.updated[loc];
-        let writes = &state.writes[loc];
+        let writes = &state.views.writes[loc];
         let dead = |position: usize| {
             let write = &writes[position];
             let same = |other: &Write| other.value == write.value && other.taken == write.taken;
@@ -177,11 +177,11 @@ impl Machine {
             kept += u8::from(!dead);
         }
         let mut position = 0;
-        state.writes[loc].retain(|_| {
+        state.views.writes[loc].retain(|_| {
             position += 1;
             !dead[position - 1]
         });
-        for frontier in state.frontiers() {
+        for frontier in state.views.frontiers() {
             frontier[loc] = moved[frontier[loc] as usize];
         }
     }

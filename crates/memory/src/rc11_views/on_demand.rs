@@ -155,13 +155,13 @@ impl Machine {
         for Ahead { state: ahead, prelude: first, loc } in &room.ahead[to] {
             let (mut next, mut prelude) = (state.clone(), prelude.clone());
             next.locals[to] = ahead.locals[to].clone();
-            next.known[to] = ahead.known[to].clone();
-            next.before[to] = ahead.before[to].clone();
-            next.aware[to] = ahead.aware[to];
+            next.views.known[to] = ahead.views.known[to].clone();
+            next.views.before[to] = ahead.views.before[to].clone();
+            next.views.aware[to] = ahead.views.aware[to];
             prelude.arrived.extend_from_slice(&first.arrived);
             arrive(&mut next, &mut prelude);
             // What it can also read afterwards, it need not read first.
-            if next.known[to][*loc] > ahead.known[to][*loc] {
+            if next.views.known[to][*loc] > ahead.views.known[to][*loc] {
                 self.make_room(room, to + 1, next, prelude, sink);
             }
         }

@@ -5,7 +5,7 @@
 //! positions, counts and writes. Nearly all numbers are below 255 and take a byte; a frontier that is
 //! all 0 takes one byte as well.
 
-use super::{Awareness, Frontier, Local, Machine, State, Status, Write};
+use super::{Awareness, Frontier, Local, Machine, State, Status, Views, Write};
 use ir::expr::Fault;
 use ir::ids::{Pc, Value};
 use smallvec::SmallVec;
@@ -149,28 +149,28 @@ impl Machine {
         bytes.extend_from_slice(&[0; 2]);
         for (t, local) in state.locals.iter().enumerate() {
             put_local(bytes, local);
-            bytes.push(state.markers[t].len() as u8);
-            bytes.extend_from_slice(&state.known[t][self.locations..]);
+            bytes.push(state.views.markers[t].len() as u8);
+            bytes.extend_from_slice(&state.views.known[t][self.locations..]);
         }
         let core = u16::try_from(bytes.len() - start).expect("32 threads of 64 registers");
         bytes[start..start + 2].copy_from_slice(&core.to_le_bytes());
-        bytes.extend(state.writes.iter().map(|writes| writes.len() as u8));
+        bytes.extend(state.views.writes.iter().map(|writes| writes.len() as u8));
         for t in 0..self.threads {
-            bytes.extend_from_slice(&state.known[t][..self.locations]);
-            put_frontier(bytes, &state.before[t]);
-            bytes.push(state.markers[t].len() as u8);
-            for marker in &state.markers[t] {
+            bytes.extend_from_slice(&state.views.known[t][..self.locations]);
+            put_frontier(bytes, &state.views.before[t]);
+            bytes.push(state.views.markers[t].len() as u8);
+            for marker in &state.views.markers[t] {
                 put_frontier(bytes, marker);
             }
         }
-        for write in state.writes.iter().flatten() {
+        for write in state.views.writes.iter().flatten() {
             bytes.push(u8::from(write.taken));
             put(bytes, zigzag(write.value));
             put_frontier(bytes, &write.carried);
         }
         if self.all_bits != 0 {
-            let writes = state.writes.iter().flatten().map(|write| write.aware);
-            for aware in state.aware.iter().copied().chain(writes) {
+            let writes = state.views.writes.iter().flatten().map(|write| write.aware);
+            for aware in state.views.aware.iter().copied().chain(writes) {
                 bytes.extend_from_slice(&aware.to_le_bytes());
             }
         }
@@ -187,18 +187,20 @@ impl Machine {
         let width = self.width();
         let mut state = State {
             locals: Vec::with_capacity(self.threads),
-            known: Vec::with_capacity(self.threads),
-            before: Vec::with_capacity(self.threads),
-            aware: vec![0; self.threads],
-            writes: Vec::with_capacity(self.locations),
-            markers: Vec::with_capacity(self.threads),
+            views: Views {
+                known: Vec::with_capacity(self.threads),
+                before: Vec::with_capacity(self.threads),
+                aware: vec![0; self.threads],
+                writes: Vec::with_capacity(self.locations),
+                markers: Vec::with_capacity(self.threads),
+            },
         };
         for thread in &self.system.program.threads {
             state.locals.push(from.local(thread.registers.len()));
             from.byte();
             let mut known = Frontier::nothing(width);
             known[self.locations..].copy_from_slice(from.take(width - self.locations));
-            state.known.push(known);
+            state.views.known.push(known);
         }
         let whole = |entries: Option<&[u8]>| -> Frontier {
             entries.map_or_else(
@@ -208,10 +210,10 @@ impl Machine {
         };
         let counts = from.take(self.locations);
         for t in 0..self.threads {
-            state.known[t][..self.locations].copy_from_slice(from.take(self.locations));
-            state.before.push(whole(from.frontier(width)));
+            state.views.known[t][..self.locations].copy_from_slice(from.take(self.locations));
+            state.views.before.push(whole(from.frontier(width)));
             let markers = from.byte();
-            state.markers.push((0..markers).map(|_| whole(from.frontier(width))).collect());
+            state.views.markers.push((0..markers).map(|_| whole(from.frontier(width))).collect());
         }
         for &count in counts {
             let write = |_| {
@@ -219,13 +221,13 @@ impl Machine {
                 let value = unzigzag(from.number());
                 Write { value, taken, carried: whole(from.frontier(width)), aware: 0 }
             };
-            state.writes.push((0..count).map(write).collect());
+            state.views.writes.push((0..count).map(write).collect());
         }
         if self.all_bits != 0 {
-            let writes = state.writes.iter_mut().flatten().map(|write| &mut write.aware);
-            state.aware.iter_mut().chain(writes).for_each(|aware| *aware = from.awareness());
+            let writes = state.views.writes.iter_mut().flatten().map(|write| &mut write.aware);
+            state.views.aware.iter_mut().chain(writes).for_each(|aware| *aware = from.awareness());
         } else {
-            state.aware.fill(self.all_bits);
+            state.views.aware.fill(self.all_bits);
         }
         state
     }
