@@ -24,7 +24,14 @@
 //! node of the trace. A helper may start such a block before it has joined; when it joins inside,
 //! what it did earlier in the block happens after the origin as well ([`Attack::noted`]).
 
+use crate::sc::{Access, access};
+use crate::store_buffer::Machine;
+use crate::{Effect, EffectOn, Memory, Never};
+use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
+use ir::mode::FenceMode;
+use ir::program::{Instr, Program};
+use ir::thread::Action;
 
 /// How far an attack has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -145,6 +152,12 @@ impl Attack {
         self.marks[loc.index()] = kind;
     }
 
+    /// Is `tid` the attacker, with stores delayed?
+    #[inline(always)]
+    pub fn is_delaying(&self, tid: Tid) -> bool {
+        self.phase == Phase::Delaying && self.attacker == tid
+    }
+
     /// Has this helper joined?
     #[inline(always)]
     pub fn has_joined(&self, tid: Tid) -> bool {
@@ -175,4 +188,318 @@ impl Attack {
         *mark = kind.max(*mark);
         self.marks[self.target.index()] != Mark::None
     }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// Attacks that succeed.
+    Cycle,
+    /// Triangular races: a store, then a load with no full fence in between. The store is made at once;
+    /// delayed values only tell which locations were stored.
+    TriangularRace,
+}
+
+/// How a thread performs an action.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// At once.
+    Now,
+    /// At once, and it is the attacker's last access.
+    Close,
+    /// Later: the store is delayed, which starts the attack if there is none yet.
+    Delay,
+}
+
+/// What a step did to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Local steps only.
+    Local,
+    /// Read this value from memory.
+    Read(Loc, Value),
+    /// Read this value from the thread's own delayed stores.
+    ReadDelayed(Loc, Value),
+    /// Wrote this value to memory at once.
+    Write(Loc, Value),
+    /// Put off writing this value.
+    Delay(Loc, Value),
+    /// Read and wrote these values.
+    Update(Loc, Value, Value),
+    /// A lightweight fence, put off or not.
+    LightFence(bool),
+    /// Started an uninterrupted block.
+    Lock,
+    /// Ended it.
+    Unlock,
+}
+
+/// A helper has touched the target: the attack succeeds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Succeeds;
+
+/// The memory on which attacks are made.
+#[derive(Clone, Debug)]
+pub struct Attacks {
+    machine: Machine,
+    goal: Goal,
+    /// Is one store delayed and no other?
+    singular: bool,
+    domain: Domain,
+    initial: Vec<Value>,
+    /// Per location: does more than one thread touch it, and one store it? Others are never delayed.
+    shared: Vec<bool>,
+}
+
+impl Attacks {
+    /// The memory of a compiled program, in which threads share these locations.
+    pub fn new(
+        program: &Program,
+        machine: Machine,
+        goal: Goal,
+        singular: bool,
+        shared: Vec<bool>,
+    ) -> Self {
+        let initial = program.locations.iter().map(|loc| loc.initial).collect();
+        Attacks { machine, goal, singular, domain: program.domain, initial, shared }
+    }
+
+    /// Which machine.
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// What is looked for.
+    pub fn goal(&self) -> Goal {
+        self.goal
+    }
+
+    /// Looks for something else.
+    pub fn look_for(&mut self, goal: Goal) {
+        self.goal = goal;
+    }
+
+    /// Does the action under SC; `None` if it blocks.
+    #[inline(always)]
+    fn under_sc(
+        &self,
+        attack: &mut Attack,
+        tid: Tid,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Option<(Option<Value>, Act)>, Fault> {
+        let Some(loc) = action.loc() else {
+            let (free, own) = (attack.owner.is_none(), attack.owner == Some(tid));
+            return Ok(match action {
+                Action::BusLock if free => {
+                    attack.owner = Some(tid);
+                    Some((None, Act::Lock))
+                }
+                Action::BusUnlock if own => {
+                    attack.owner = None;
+                    Some((None, Act::Unlock))
+                }
+                _ => None,
+            });
+        };
+        let done = access(&mut attack.memory, action, self.domain, notes)?;
+        let Some(Access { old, wrote }) = done else { return Ok(None) };
+        let new = attack.memory[loc.index()];
+        Ok(Some(match action {
+            Action::Write { .. } => (None, Act::Write(loc, new)),
+            _ if wrote => (Some(old), Act::Update(loc, old, new)),
+            _ => (Some(old), Act::Read(loc, old)),
+        }))
+    }
+
+    /// A step of the attacker, made at once.
+    fn attack(
+        &self,
+        attack: &mut Attack,
+        tid: Tid,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<Option<(Option<Value>, Act)>, Fault> {
+        let delayed = |loc: &Loc| attack.delayed[loc.index()];
+        Ok(match action {
+            Action::Read { loc, .. } | Action::Wait { loc, .. } if self.goal == Goal::Cycle => {
+                match delayed(loc) {
+                    None => self.under_sc(attack, tid, action, notes)?,
+                    Some(value) => {
+                        let waits = matches!(action, Action::Wait { values, .. } if !values.contains(&value));
+                        (!waits).then_some((Some(value), Act::ReadDelayed(*loc, value)))
+                    }
+                }
+            }
+            Action::Read { .. } | Action::Wait { .. } => {
+                self.under_sc(attack, tid, action, notes)?
+            }
+            Action::Write { loc, .. } => {
+                let done = self.under_sc(attack, tid, action, notes)?;
+                if self.goal == Goal::TriangularRace && self.shared[loc.index()] {
+                    attack.delayed[loc.index()] = Some(0);
+                }
+                done
+            }
+            // Lightweight fences do not empty buffers.
+            _ if self.goal == Goal::TriangularRace => Some((None, Act::LightFence(true))),
+            Action::LightFence(locs) => {
+                let waits = attack.fence_delayed || locs.iter().any(|loc| delayed(loc).is_some());
+                attack.fence_delayed = waits;
+                Some((None, Act::LightFence(waits)))
+            }
+            Action::Fence(FenceMode::Rel) => {
+                attack.fence_delayed = true;
+                Some((None, Act::LightFence(true)))
+            }
+            _ => None,
+        })
+    }
+
+    /// A step of a helper in phase 3.
+    fn help(
+        &self,
+        attack: &mut Attack,
+        tid: Tid,
+        action: &Action,
+        notes: &mut Notes,
+    ) -> Result<EffectOn<Self>, Fault> {
+        let joined = attack.has_joined(tid);
+        // A block in which the helper does not join is of no use.
+        if matches!(action, Action::BusUnlock) && !joined {
+            return Ok(Effect::Blocked);
+        }
+        let in_block = attack.owner == Some(tid);
+        let Some((read, act)) = self.under_sc(attack, tid, action, notes)? else {
+            return Ok(Effect::Blocked);
+        };
+        let (loc, kind) = match act {
+            Act::Read(loc, _) => (loc, Mark::Load),
+            Act::Write(loc, _) | Act::Update(loc, ..) => (loc, Mark::Store),
+            _ => return Ok(Effect::Done(read, act)),
+        };
+        if !self.shared[loc.index()] {
+            return Ok(match joined || in_block {
+                true => Effect::Done(read, act),
+                false => Effect::Blocked,
+            });
+        }
+        if !attack.may_help(tid, loc, kind) {
+            return Ok(Effect::Blocked);
+        }
+        Ok(match attack.help(tid, loc, kind) {
+            true => Effect::Wrong(Succeeds, read, act),
+            false => Effect::Done(read, act),
+        })
+    }
+}
+
+impl Memory for Attacks {
+    type State = Attack;
+    type Violation = Succeeds;
+    type Way = Way;
+    type Own = Never;
+    type Seen = Act;
+    const OBJECTS: bool = false;
+
+    fn initial(&self) -> Attack {
+        Attack::new(self.initial.clone())
+    }
+
+    fn ways(&self, attack: &Attack, tid: Tid, action: &Action, mut each: impl FnMut(Way)) {
+        if !attack.is_delaying(tid) {
+            each(Way::Now);
+            let starts = attack.phase == Phase::Calm && attack.owner.is_none();
+            if let (Action::Write { loc, .. }, true) = (action, starts)
+                && (self.shared[loc.index()] || self.goal == Goal::TriangularRace)
+            {
+                each(Way::Delay);
+            }
+            return;
+        }
+        if needs_empty_buffers(action) {
+            return;
+        }
+        match action {
+            _ if self.goal == Goal::TriangularRace => each(Way::Now),
+            Action::Read { loc, .. } | Action::Wait { loc, .. } => {
+                each(Way::Now);
+                if attack.delayed[loc.index()].is_none() {
+                    each(Way::Close);
+                }
+            }
+            Action::Write { loc, .. } => {
+                let private = !self.shared[loc.index()];
+                let must_wait = attack.fence_delayed
+                    || attack.delayed[loc.index()].is_some()
+                    || self.machine == Machine::Tso;
+                if private || !must_wait {
+                    each(Way::Now);
+                    if !private {
+                        each(Way::Close);
+                    }
+                }
+                if !private && !self.singular {
+                    each(Way::Delay);
+                }
+            }
+            _ => each(Way::Now),
+        }
+    }
+
+    #[inline]
+    fn step(
+        &self,
+        attack: &mut Attack,
+        tid: Tid,
+        _: &Instr,
+        action: &Action,
+        way: Way,
+        notes: &mut Notes,
+    ) -> Result<EffectOn<Self>, Fault> {
+        let delaying = attack.is_delaying(tid);
+        let done = match (way, action) {
+            (Way::Delay, Action::Write { loc, value, .. }) => {
+                let act = match self.goal {
+                    Goal::Cycle => Some((None, Act::Delay(*loc, *value))),
+                    Goal::TriangularRace => self.under_sc(attack, tid, action, notes)?,
+                };
+                match (delaying, self.goal) {
+                    (true, _) => attack.delayed[loc.index()] = Some(*value),
+                    (false, Goal::Cycle) => attack.start(tid, *loc, *value),
+                    (false, Goal::TriangularRace) => attack.start(tid, *loc, 0),
+                }
+                act
+            }
+            _ if delaying => self.attack(attack, tid, action, notes)?,
+            _ if attack.phase == Phase::Closing => return self.help(attack, tid, action, notes),
+            _ => self.under_sc(attack, tid, action, notes)?,
+        };
+        let Some((read, act)) = done else { return Ok(Effect::Blocked) };
+        if way == Way::Close {
+            match act {
+                Act::Read(loc, _) => attack.close(loc, Mark::Load),
+                Act::Write(loc, _) => attack.close(loc, Mark::Store),
+                _ => return Ok(Effect::Blocked),
+            }
+        }
+        Ok(Effect::Done(read, act))
+    }
+
+    fn own_step(&self, _: &mut Attack, own: Never) -> Option<Act> {
+        match own {}
+    }
+}
+
+/// Is it possible only when nothing is delayed?
+fn needs_empty_buffers(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Fence(FenceMode::Sc)
+            | Action::Update { .. }
+            | Action::Cas { .. }
+            | Action::BlockingCas { .. }
+            | Action::BusLock
+            | Action::BusUnlock
+    )
 }

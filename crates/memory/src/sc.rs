@@ -39,6 +39,45 @@ pub struct Access {
     pub wrote: bool,
 }
 
+/// Does the access in `values`; `None` if it must wait.
+#[inline(always)]
+pub fn access(
+    values: &mut [Value],
+    action: &Action,
+    domain: Domain,
+    notes: &mut Notes,
+) -> Result<Option<Access>, Fault> {
+    let (loc, new) = match action {
+        Action::Read { loc, .. } => (loc, None),
+        Action::Write { loc, value, .. } => (loc, Some(*value)),
+        Action::Update { loc, change, .. } => {
+            (loc, Some(change.apply(values[loc.index()], domain, notes)?))
+        }
+        Action::Cas { loc, expected, desired, .. } => {
+            (loc, (values[loc.index()] == *expected).then_some(*desired))
+        }
+        Action::BlockingCas { loc, expected, desired, .. } => {
+            if values[loc.index()] != *expected {
+                return Ok(None);
+            }
+            (loc, Some(*desired))
+        }
+        Action::Wait { loc, values: waited, .. } => {
+            if !waited.contains(&values[loc.index()]) {
+                return Ok(None);
+            }
+            (loc, None)
+        }
+        _ => unreachable!("not an access"),
+    };
+    let cell = &mut values[loc.index()];
+    let old = *cell;
+    if let Some(new) = new {
+        *cell = new;
+    }
+    Ok(Some(Access { old, wrote: new.is_some() }))
+}
+
 impl Store {
     /// The locations of `program`.
     pub fn new(program: &Program, possible: &PossibleValues) -> Self {
@@ -68,35 +107,7 @@ impl Store {
         action: &Action,
         notes: &mut Notes,
     ) -> Result<Option<Access>, Fault> {
-        let (loc, new) = match action {
-            Action::Read { loc, .. } => (loc, None),
-            Action::Write { loc, value, .. } => (loc, Some(*value)),
-            Action::Update { loc, change, .. } => {
-                (loc, Some(change.apply(values[loc.index()], self.domain, notes)?))
-            }
-            Action::Cas { loc, expected, desired, .. } => {
-                (loc, (values[loc.index()] == *expected).then_some(*desired))
-            }
-            Action::BlockingCas { loc, expected, desired, .. } => {
-                if values[loc.index()] != *expected {
-                    return Ok(None);
-                }
-                (loc, Some(*desired))
-            }
-            Action::Wait { loc, values: waited, .. } => {
-                if !waited.contains(&values[loc.index()]) {
-                    return Ok(None);
-                }
-                (loc, None)
-            }
-            _ => unreachable!("not an access"),
-        };
-        let cell = &mut values[loc.index()];
-        let old = *cell;
-        if let Some(new) = new {
-            *cell = new;
-        }
-        Ok(Some(Access { old, wrote: new.is_some() }))
+        access(values, action, self.domain, notes)
     }
 
     /// The image of each value of a location, if they are renamed.

@@ -275,7 +275,7 @@ impl Violations for Asked<'_> {
                 search = search.without_reduction();
             }
             match aim {
-                Aim::Robust(_) if search.hope.hopeful == 0 => continue,
+                Aim::Robust(_) if search.candidates.hopeful == 0 => continue,
                 Aim::Robust(_) => {}
                 Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
             }

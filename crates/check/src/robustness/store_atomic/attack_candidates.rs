@@ -53,7 +53,7 @@ pub struct Future {
 /// What is known about one thread, per program counter; `live` and `future` have one entry more, for
 /// threads that are done.
 #[derive(Clone, Debug)]
-pub struct ThreadHope {
+pub struct ThreadCandidates {
     /// Registers that still matter.
     pub live: Vec<RegSet>,
     /// What may still be touched.
@@ -70,7 +70,7 @@ pub struct ThreadHope {
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// Per thread.
-    pub threads: Vec<ThreadHope>,
+    pub threads: Vec<ThreadCandidates>,
     /// Per location: is it touched by more than one thread, and stored by one?
     pub shared: Vec<bool>,
     /// The values of registers and locations.
@@ -201,7 +201,7 @@ impl Candidates {
             live.push(RegSet::EMPTY);
             let mut future = futures[t].clone();
             future.push(Future::default());
-            threads.push(ThreadHope { live, future, start, last, reaches_last });
+            threads.push(ThreadCandidates { live, future, start, last, reaches_last });
         }
         Candidates { threads, shared, possible, attacks, hopeful }
     }

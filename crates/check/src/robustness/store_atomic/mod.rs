@@ -232,12 +232,12 @@ pub fn check(
     if !settings.reduce {
         search = search.without_reduction();
     }
-    if search.hope.hopeful == 0 {
+    if search.candidates.hopeful == 0 {
         // The text alone says that nothing can go wrong.
         return Ok(Outcome {
             verdict: Verdict::Holds,
             method,
-            attacks: search.hope.attacks,
+            attacks: search.candidates.attacks,
             attacks_examined: 0,
             faults: vec![],
             cost: Cost { elapsed: begun.elapsed(), ..Cost::default() },
@@ -279,8 +279,8 @@ pub fn check(
     Ok(Outcome {
         verdict,
         method,
-        attacks: search.hope.attacks,
-        attacks_examined: search.hope.hopeful,
+        attacks: search.candidates.attacks,
+        attacks_examined: search.candidates.hopeful,
         faults,
         cost,
     })

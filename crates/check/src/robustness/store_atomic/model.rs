@@ -15,7 +15,9 @@ use super::state::{Layout, State};
 use ir::expr::Notes;
 use ir::thread::{destination, next_action};
 use ir::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
-use memory::attack::{Attack, Mark, Phase};
+use memory::Memory;
+pub use memory::attack::{Act, Goal};
+use memory::attack::{Attacks, Mark, Phase};
 use memory::store_buffer::Machine;
 use search::{Model, Sink};
 use smallvec::SmallVec;
@@ -45,29 +47,6 @@ pub enum Finding {
     },
 }
 
-/// What a step did to memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Act {
-    /// Local steps only.
-    Local,
-    /// Read this value from memory.
-    Read(Loc, Value),
-    /// Read this value from the thread's own delayed stores.
-    ReadDelayed(Loc, Value),
-    /// Wrote this value to memory at once.
-    Write(Loc, Value),
-    /// Put off writing this value.
-    Delay(Loc, Value),
-    /// Read and wrote these values.
-    Update(Loc, Value, Value),
-    /// A lightweight fence, put off or not.
-    LightFence(bool),
-    /// Started an uninterrupted block.
-    Lock,
-    /// Ended it.
-    Unlock,
-}
-
 /// A step: who did what where, which local steps followed, and what it meant for the attack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
@@ -83,15 +62,6 @@ pub struct Label {
     pub rest: Option<Pc>,
 }
 
-/// What is looked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Goal {
-    /// Attacks that succeed.
-    Cycle,
-    /// Triangular races, see [`super::triangular_race`].
-    TriangularRace,
-}
-
 /// Where successors go.
 pub trait Receiver {
     /// A successor; says whether it is new.
@@ -103,13 +73,11 @@ pub trait Receiver {
 /// The search.
 pub struct AttackSearch<'a> {
     pub(super) program: &'a Program,
-    pub(super) machine: Machine,
-    pub(super) goal: Goal,
-    pub(super) singular: bool,
+    pub(super) memory: Attacks,
     reduce: bool,
     pub(super) tell_apart: bool,
     /// What is known from the text.
-    pub hope: Candidates,
+    pub candidates: Candidates,
     pub(super) layout: Layout,
 }
 
@@ -127,18 +95,11 @@ impl<'a> AttackSearch<'a> {
         fences: &[Vec<bool>],
         tell_apart: bool,
     ) -> Self {
-        let hope = Candidates::new(program, machine, fences);
-        let layout = Layout::new(program, &hope, singular, tell_apart);
-        AttackSearch {
-            program,
-            machine,
-            goal: Goal::Cycle,
-            singular,
-            reduce: true,
-            tell_apart,
-            hope,
-            layout,
-        }
+        let candidates = Candidates::new(program, machine, fences);
+        let layout = Layout::new(program, &candidates, singular, tell_apart);
+        let shared = candidates.shared.clone();
+        let memory = Attacks::new(program, machine, Goal::Cycle, singular, shared);
+        AttackSearch { program, memory, reduce: true, tell_apart, candidates, layout }
     }
 
     /// The same without partial-order reduction.
@@ -149,7 +110,7 @@ impl<'a> AttackSearch<'a> {
 
     /// The same, looking for something else. Triangular races are a matter of locality.
     pub fn looking_for(mut self, goal: Goal) -> Self {
-        self.goal = goal;
+        self.memory.look_for(goal);
         self
     }
 
@@ -158,7 +119,7 @@ impl<'a> AttackSearch<'a> {
         State {
             pcs: self.program.threads.iter().map(|thread| thread.entry.0).collect(),
             regs: self.program.threads.iter().flat_map(|t| t.registers.iter().map(|_| 0)).collect(),
-            attack: Attack::new(self.program.locations.iter().map(|loc| loc.initial).collect()),
+            attack: self.memory.initial(),
             start: Pc(0),
             last: Pc(0),
         }
@@ -185,11 +146,6 @@ impl<'a> AttackSearch<'a> {
 
     pub(super) fn is_done(&self, state: &State, tid: Tid) -> bool {
         state.pcs[tid.index()] as usize == self.program.threads[tid.index()].code.len()
-    }
-
-    /// Is `tid` the attacker, with stores delayed?
-    fn attacks(state: &State, tid: Tid) -> bool {
-        state.attack.phase == Phase::Delaying && state.attack.attacker == tid
     }
 
     /// Hands the successors of `state` to `out`.
@@ -243,7 +199,7 @@ impl<'a> AttackSearch<'a> {
         self.program.tids().all(|other| {
             let paused = attack.phase == Phase::Closing && other == attack.attacker;
             let future =
-                &self.hope.threads[other.index()].future[state.pcs[other.index()] as usize];
+                &self.candidates.threads[other.index()].future[state.pcs[other.index()] as usize];
             other == tid
                 || paused
                 || !(if writes { &future.accesses } else { &future.stores }).contains(loc)
@@ -254,7 +210,7 @@ impl<'a> AttackSearch<'a> {
     fn moves(&self, state: &State, tid: Tid, s: &mut Buffers, out: &mut impl Receiver) -> bool {
         let pc = Pc(state.pcs[tid.index()]);
         let instr = &self.program.step(tid, pc).instr;
-        let attacking = Self::attacks(state, tid);
+        let attacking = state.attack.is_delaying(tid);
         let label = |act| Label { tid, pc, act, local: SmallVec::new(), rest: None };
         if is_local(instr, attacking) {
             s.next.copy_from(state);
@@ -270,19 +226,7 @@ impl<'a> AttackSearch<'a> {
             }
         };
         let mut mover = Mover { search: self, state, tid, pc, instr, s, out, new: false };
-        match (attacking, state.attack.phase) {
-            (true, _) if self.goal == Goal::TriangularRace => mover.race(&action),
-            (true, _) => mover.attack(&action),
-            (false, Phase::Closing) => mover.help(&action),
-            (false, _) => {
-                mover.run(&action);
-                match (state.attack.phase, self.goal) {
-                    (Phase::Calm, Goal::Cycle) => mover.start(&action),
-                    (Phase::Calm, Goal::TriangularRace) => mover.start_race(&action),
-                    _ => {}
-                }
-            }
-        }
+        mover.make(&action);
         mover.new
     }
 
@@ -306,8 +250,8 @@ impl<'a> AttackSearch<'a> {
         {
             regs[dst.index()] = value;
         }
-        let attacking = Self::attacks(&s.next, tid);
-        let hope = &self.hope.threads[tid.index()];
+        let attacking = s.next.attack.is_delaying(tid);
+        let own = &self.candidates.threads[tid.index()];
         let mut rests = std::mem::take(&mut s.rests);
         rests.clear();
         settle(
@@ -315,14 +259,14 @@ impl<'a> AttackSearch<'a> {
             self.program.domain,
             Rest { pc: pc.0, regs, path: SmallVec::new() },
             attacking,
-            |pc| !hope.reaches_last[pc.index()],
+            |pc| !own.reaches_last[pc.index()],
             &mut rests,
             &mut s.work,
             |pc, fault| out.found(&label, Finding::Fault { tid, pc, fault }),
         );
         let mut new = false;
         for rest in &mut rests {
-            let live = hope.live[rest.pc as usize];
+            let live = own.live[rest.pc as usize];
             for (k, value) in rest.regs.iter().enumerate() {
                 let alive = live.intersect(RegSet(1 << k)) != RegSet::EMPTY;
                 s.next.regs[first + k] = if alive { *value } else { 0 };
@@ -344,11 +288,11 @@ impl<'a> AttackSearch<'a> {
     pub(super) fn is_hopeless(&self, state: &State) -> bool {
         let attack = &state.attack;
         attack.phase != Phase::Calm
-            && self.goal == Goal::Cycle
+            && self.memory.goal() == Goal::Cycle
             && attack.noted[attack.target.index()] == Mark::None
             && self.program.tids().all(|tid| {
                 let future =
-                    &self.hope.threads[tid.index()].future[state.pcs[tid.index()] as usize];
+                    &self.candidates.threads[tid.index()].future[state.pcs[tid.index()] as usize];
                 tid == attack.attacker || !future.accesses.contains(attack.target)
             })
     }

@@ -83,7 +83,12 @@ pub struct Layout {
 impl Layout {
     /// The layout for `program`. If `singular`, only the target's value is ever delayed; if `tell_apart`,
     /// states remember their attack.
-    pub fn new(program: &Program, hope: &Candidates, singular: bool, tell_apart: bool) -> Self {
+    pub fn new(
+        program: &Program,
+        candidates: &Candidates,
+        singular: bool,
+        tell_apart: bool,
+    ) -> Self {
         let domain = program.domain;
         let mut regs = Vec::new();
         let mut first_reg = Vec::new();
@@ -92,18 +97,18 @@ impl Layout {
             first_reg.push(regs.len());
             pcs.push(width_for(thread.code.len() as u64 + 1));
             for reg in 0..thread.registers.len() {
-                let values = hope.possible.register(t, Reg::from(reg));
+                let values = candidates.possible.register(t, Reg::from(reg));
                 regs.push(Field::new(values.bounds(domain)));
             }
         }
         first_reg.push(regs.len());
-        let memory: Vec<Field> = hope
+        let memory: Vec<Field> = candidates
             .possible
             .locations
             .iter()
             .map(|values| Field::new(values.bounds(domain)))
             .collect();
-        let shared: Vec<usize> = (0..memory.len()).filter(|&loc| hope.shared[loc]).collect();
+        let shared: Vec<usize> = (0..memory.len()).filter(|&loc| candidates.shared[loc]).collect();
         let blocks = program.steps().any(|(_, _, step)| matches!(step.instr, ir::Instr::BusLock));
         let threads = program.threads.len();
         let mut layout = Layout {
