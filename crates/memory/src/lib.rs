@@ -36,7 +36,7 @@ pub enum Effect<V> {
 }
 
 /// A memory system.
-pub trait Memory: Sync {
+pub trait Memory: Send + Sync + 'static {
     /// What it remembers, in a form that is quick to work with.
     type State: Clone + Send + Debug;
     /// What it may object to.

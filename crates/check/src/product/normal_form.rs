@@ -39,7 +39,7 @@ use super::counters::TooLarge;
 use super::{Product, Scratch};
 use memory::Memory;
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Memory> Product<M> {
     /// The packed representative of `scratch.next`.
     pub(crate) fn packed<'s>(
         &self,

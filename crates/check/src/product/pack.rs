@@ -28,7 +28,7 @@ pub(super) struct ThreadLayout {
     pub regs: Vec<(Value, u32)>,
 }
 
-impl<M: Memory> Product<'_, M> {
+impl<M: Memory> Product<M> {
     /// Does `world` fit the bits that it is packed in?
     pub(super) fn fits(&self, world: &World<M::State>) -> bool {
         let fields = self.layout.threads.iter().flat_map(|thread| &thread.regs);
