@@ -136,7 +136,10 @@ pub fn explore<M: Model>(
         let popped = if done { None } else { stack.pop() };
         steps += 1;
         let spent = ticker.tick();
-        let cut = visited.is_full() || spent.is_some() || malformed.is_some();
+        let cut = visited.is_full()
+            || spent.is_some()
+            || malformed.is_some()
+            || options.limits.states.is_some_and(|max| visited.len() > max);
         if steps.is_multiple_of(64) || popped.is_none() || cut {
             report.progress = progress(stack.len());
             let limits = &options.limits;

@@ -58,6 +58,7 @@
 
 mod bfs;
 mod dfs;
+pub mod encoding;
 mod visited;
 
 pub use budget::{Budget, Spent, Ticker};
@@ -231,6 +232,18 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// One word for it, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::States => "states",
+            Limit::Memory => "memory",
+            Limit::Time => "time",
+            Limit::Depth => "depth",
+            Limit::Interrupted => "interrupted",
+            Limit::Malformed { .. } => "malformed",
+        }
+    }
+
     /// What has happened, as part of a sentence.
     pub fn reached(self) -> &'static str {
         match self {
