@@ -13,6 +13,7 @@ use memory::Monitor;
 use memory::rc20::row_layout::Track;
 use memory::sc::Sc;
 use search::{Limits, Options, Stop};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// After a first finding, a search goes on until it has seen this many states, so that small
@@ -45,7 +46,7 @@ pub(crate) struct Searched<V> {
 /// Searches one program.
 pub(crate) struct Explorer<'a> {
     /// The program.
-    pub program: &'a Program,
+    pub program: Arc<Program>,
     settings: &'a Settings,
     observe: Observe<'a>,
     start: Instant,
@@ -69,16 +70,16 @@ pub(crate) struct Explorer<'a> {
 
 impl<'a> Explorer<'a> {
     pub fn new(plan: &'a Plan<'_>, settings: &'a Settings, observe: Observe<'a>) -> Self {
-        let program = &*plan.program;
+        let program = Arc::new(plan.program.as_ref().clone());
         let counters = plan.counters.clone();
         let symmetries = match settings.reductions.symmetry {
-            true => symmetry::find(program, settings.limits.budget, |alpha, types| {
+            true => symmetry::find(&program, settings.limits.budget, |alpha, types| {
                 Counters::fixed_by(&counters, alpha, types)
             }),
-            false => Symmetries::trivial(program),
+            false => Symmetries::trivial(&program),
         };
-        let mut possible = PossibleValues::of(program).with_counters(&counters);
-        symmetries.close(program, &mut possible);
+        let mut possible = PossibleValues::of(&program).with_counters(&counters);
+        symmetries.close(&program, &mut possible);
         let mut explorer = Explorer {
             program,
             settings,
@@ -104,9 +105,9 @@ impl<'a> Explorer<'a> {
     /// Would the monitors be smaller if it was known which values some location takes?
     fn values_matter(&self) -> bool {
         self.settings.model != Model::Sc
-            && comparisons(self.program).into_iter().any(|compared| {
+            && comparisons(&self.program).into_iter().any(|compared| {
                 let Compared { tid, pc, expected, loaded, .. } = compared;
-                let values = self.possible.expr(self.program, tid.index(), pc, expected);
+                let values = self.possible.expr(&self.program, tid.index(), pc, expected);
                 let has_tag = self.settings.track == Track::Critical && loaded;
                 values.members().is_none() && !has_tag
             })
@@ -115,7 +116,7 @@ impl<'a> Explorer<'a> {
     /// Explores plain SC to learn which values locations take. The monitored runs are SC runs, so
     /// if everything was seen the answer is exact.
     fn learn_values(&mut self) {
-        let memory = Sc::new(self.program, &self.possible).observing();
+        let memory = Sc::new(&self.program, &self.possible).observing();
         let product = self.product(memory, &[]);
         let most =
             self.settings.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
@@ -132,24 +133,25 @@ impl<'a> Explorer<'a> {
         self.unclear = report.findings.iter().any(is_unclear);
         if report.exhausted && !self.unclear {
             let mut possible =
-                PossibleValues::with_locations(self.program, seen).with_counters(&self.counters);
-            self.symmetries.close(self.program, &mut possible);
+                PossibleValues::with_locations(&self.program, seen).with_counters(&self.counters);
+            self.symmetries.close(&self.program, &mut possible);
             self.possible = possible;
         }
     }
 
     fn options(&self, limits: Limits, stop: Stop) -> Options {
-        Options { order: self.settings.order, stop, limits, jobs: self.settings.jobs }
+        let Settings { order, jobs, .. } = *self.settings;
+        Options { order, stop, limits, jobs, ..Options::default() }
     }
 
     /// The product that is searched with `memory` and these locations watched.
-    pub fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<'a, M> {
+    pub fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<M> {
         let symmetries = match focus {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
         };
         let (possible, reductions) = (&self.possible, self.settings.reductions);
-        Product::new(self.program, possible, symmetries, memory, reductions, &self.counters)
+        Product::new(&self.program, possible, symmetries, memory, reductions, &self.counters)
     }
 
     /// Explores the program with `memory`.

@@ -8,6 +8,7 @@ pub mod double_check;
 pub mod explore;
 pub mod fix;
 pub mod outcomes;
+mod packed;
 mod plan;
 pub mod product;
 pub mod reduce;

@@ -75,7 +75,7 @@ impl<M: Monitor> Follow<M> for Recorder<M> {
         }
     }
 
-    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool {
         let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
         let Ok(packed) = product.packed(scratch) else { return false };
         let packed = packed.to_vec();
@@ -95,7 +95,7 @@ impl<M: Monitor> Follow<M> for Recorder<M> {
 /// The states in which all threads have come to rest for the first time, and what was found on the
 /// way there.
 pub(crate) fn beginnings<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     scratch: &mut Scratch<M::State>,
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
     let mut begun =
@@ -116,7 +116,7 @@ pub(crate) fn beginnings<M: Monitor>(
 
 /// The run along `path` to `finding`; `None` if there is none, which would be a bug.
 pub fn replay<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     path: &[Box<[u8]>],
     finding: &Finding<M::Violation>,
 ) -> Option<Run<M::Violation>> {
@@ -155,7 +155,7 @@ pub fn replay<M: Monitor>(
 /// All moves of all threads from `world`, and all that is found on the way.
 #[allow(clippy::type_complexity)]
 pub(crate) fn moves<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
@@ -171,7 +171,7 @@ pub(crate) fn moves<M: Monitor>(
 
 /// Is `wanted` the image of `finding` under some automorphism?
 fn is_image<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     finding: &Finding<M::Violation>,
     wanted: &Finding<M::Violation>,
 ) -> bool {

@@ -9,7 +9,6 @@ mod fix;
 mod guard;
 mod help;
 mod inputs;
-mod interleavings;
 mod interrupt;
 mod meaning;
 mod outcomes;

@@ -3,11 +3,10 @@
 use crate::args;
 use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
-use crate::interleavings::{Limits, interleavings};
 use crate::interrupt;
 use crate::terminal;
-use ::check::outcomes as machine;
 use check::Model;
+use check::outcomes::{self, Cut, Limits, interleavings};
 use check::robustness::store_atomic::Machine;
 use graph::axioms::is_sc_consistent;
 use graph::{self, FinalState, enumerate};
@@ -29,6 +28,12 @@ pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
     }
 }
 
+/// How far to go.
+fn limits(args: &args::Outcomes) -> Limits {
+    let budget = interrupt::budget(Some(args.limit_time), None);
+    Limits { states: args.limit_states, buffer: args.limit_buffer.into(), budget }
+}
+
 /// The final states on a machine with store buffers.
 fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
     let source = match inputs::load_as(&args.input, args.language) {
@@ -43,12 +48,7 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
         }
     };
     let start = Instant::now();
-    let limits = machine::Limits {
-        states: args.limit_states,
-        buffer: args.limit_buffer.into(),
-        budget: interrupt::budget(Some(args.limit_time), None),
-    };
-    let found = machine::outcomes(&source.program, machine, &limits);
+    let found = outcomes::outcomes(&source.program, machine, &limits(args));
     let seen = Enumerated {
         states: found
             .outcomes
@@ -56,7 +56,7 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
             .map(|o| Seen { state: o.state, under_sc: o.under_sc, cpp_may_forbid: false })
             .collect(),
         unroll: None,
-        limit: found.cut.map(machine::Cut::name),
+        limit: found.cut.map(Cut::name),
         graphs: 0,
         elapsed: start.elapsed(),
     };
@@ -128,8 +128,8 @@ fn final_states(
     args: &args::Outcomes,
 ) -> Enumerated {
     let start = Instant::now();
-    let budget = interrupt::budget(Some(args.limit_time), None);
-    let sc = interleavings(program, &Limits { states: args.limit_states, budget });
+    let limits = limits(args);
+    let sc = interleavings(program, &limits);
     let mut enumerated = Enumerated {
         states: sc
             .states
@@ -137,7 +137,7 @@ fn final_states(
             .map(|state| Seen { state: state.clone(), under_sc: true, cpp_may_forbid: false })
             .collect(),
         unroll: None,
-        limit: sc.limit,
+        limit: sc.cut.map(Cut::name),
         graphs: 0,
         elapsed: start.elapsed(),
     };
@@ -146,13 +146,13 @@ fn final_states(
     }
     let mut weak: HashMap<FinalState, usize> = HashMap::new();
     let mut spent = None;
-    let limits = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
-    let seen = enumerate(program, &limits, &mut |graph, state| {
+    let bounds = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
+    let seen = enumerate(program, &bounds, &mut |graph, state| {
         if state.is_final() && !sc.states.contains(state) {
             // One execution that C++ allows is enough for the state.
             let cpp_may_forbid = cpp_may_forbid(written, graph);
             // If not all interleavings are known, the graph may still be one of them.
-            let under_sc = sc.limit.is_some() && is_sc_consistent(graph);
+            let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
             if let Some(&known) = weak.get(state) {
                 enumerated.states[known].cpp_may_forbid &= cpp_may_forbid;
                 enumerated.states[known].under_sc |= under_sc;
@@ -162,15 +162,15 @@ fn final_states(
                 enumerated.states.push(Seen { state, under_sc, cpp_may_forbid });
             }
         }
-        spent = budget.spent();
+        spent = limits.budget.spent();
         if spent.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    enumerated.limit = match (spent, seen.graphs >= limits.graphs) {
+    enumerated.limit = match (spent, seen.graphs >= bounds.graphs) {
         (Some(spent), _) => Some(spent.name()),
         (_, true) => Some("graphs"),
         _ => enumerated.limit,
     };
-    enumerated.unroll = seen.bounded.then_some(limits.unroll);
+    enumerated.unroll = seen.bounded.then_some(bounds.unroll);
     enumerated.graphs = seen.graphs;
     enumerated.elapsed = start.elapsed();
     enumerated

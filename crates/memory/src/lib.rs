@@ -199,9 +199,15 @@ pub trait Lowered: Memory {
 
 /// A memory over SC with or without monitors: one way to perform each action, no steps of its own, and
 /// all that reductions need.
-pub trait Monitor: Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered {}
+pub trait Monitor:
+    Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered + 'static
+{
+}
 
-impl<M: Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered> Monitor for M {}
+impl<M> Monitor for M where
+    M: Memory<Way = (), Own = Never, Seen = ()> + Packed + Renamed + Lowered + 'static
+{
+}
 
 /// Is the fence a step that only its own thread can notice, given the memory's fence location?
 pub fn is_private_fence(mode: FenceMode, fence_location: Option<Loc>) -> bool {

@@ -5,9 +5,14 @@
 //! a state was reached is one log entry per chunk: "while expanding these few parents, that worker
 //! inserted states from here on". A path is found by going back chunk by chunk and expanding the
 //! parents again to see which one has the wanted child.
+//!
+//! The reduced part of a state's successors is inserted at once, because whether one of them is new decides
+//! what comes next. All other successors wait in a batch, see [`Batch`].
 
 use crate::visited::{Id, Visited, Worker};
-use crate::{Budget, Found, Limit, Limits, Model, Options, Progress, Report, Sink, Stop};
+use crate::{
+    Budget, Found, Limit, Limits, Model, Options, Paths, Progress, Report, Sink, Stop, Width,
+};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
@@ -57,49 +62,41 @@ struct Shared<'a, M: Model> {
 
 /// Successors waiting to be inserted together: while one is looked up, the memory that the others
 /// need is on its way.
+#[derive(Default)]
 struct Batch {
-    width: usize,
     states: Vec<u8>,
-    hashes: Vec<u64>,
+    /// The hash of each state, and where it ends in `states`.
+    entries: Vec<(u64, usize)>,
 }
 
 impl Batch {
     /// Enough to hide the time that memory takes, and little enough to stay in the cache.
     const SIZE: usize = 16;
 
-    fn new(width: usize) -> Self {
-        let states = Vec::with_capacity(width * Batch::SIZE);
-        Batch { width, states, hashes: Vec::with_capacity(Batch::SIZE) }
-    }
-
     fn is_full(&self) -> bool {
-        self.hashes.len() == Batch::SIZE
+        self.entries.len() == Batch::SIZE
     }
 
     #[inline(always)]
     fn push(&mut self, state: &[u8], hash: u64) {
         self.states.extend_from_slice(state);
-        self.hashes.push(hash);
-    }
-
-    #[inline(always)]
-    fn entry(&self, k: usize) -> (&[u8], u64) {
-        (&self.states[k * self.width..][..self.width], self.hashes[k])
+        self.entries.push((hash, self.states.len()));
     }
 
     fn clear(&mut self) {
         self.states.clear();
-        self.hashes.clear();
+        self.entries.clear();
     }
 }
 
-/// Hands successors to the visited set.
+/// Hands successors to the visited set, a batch at a time.
 struct Insert<'a, 'b, M: Model> {
     shared: &'a Shared<'b, M>,
     me: usize,
     /// None only while the table grows.
     worker: Option<Worker<'a>>,
     batch: &'a mut Batch,
+    width: Width,
     parent: Option<Id>,
     transitions: u64,
 }
@@ -107,7 +104,8 @@ struct Insert<'a, 'b, M: Model> {
 impl<'a, 'b, M: Model> Insert<'a, 'b, M> {
     fn new(shared: &'a Shared<'b, M>, me: usize, batch: &'a mut Batch) -> Self {
         let worker = Some(shared.visited.enter(me));
-        Insert { shared, me, worker, batch, parent: None, transitions: 0 }
+        let width = shared.model.width();
+        Insert { shared, me, worker, batch, width, parent: None, transitions: 0 }
     }
 
     fn worker(&self) -> &Worker<'a> {
@@ -132,29 +130,44 @@ impl<'a, 'b, M: Model> Insert<'a, 'b, M> {
 
     /// Inserts what waits in the batch.
     fn insert_batch(&mut self) {
-        for k in 0..self.batch.hashes.len() {
-            self.worker().expect_state(self.batch.hashes[k]);
+        for &(hash, _) in &self.batch.entries {
+            self.worker().expect_state(hash);
         }
-        for k in 0..self.batch.hashes.len() {
+        let mut start = 0;
+        for k in 0..self.batch.entries.len() {
+            let (hash, end) = self.batch.entries[k];
             if self.has_room() {
-                let (state, hash) = self.batch.entry(k);
-                self.worker().insert_hashed(state, hash);
+                self.worker().insert_hashed(&self.batch.states[start..end], hash);
             }
+            start = end;
         }
         self.batch.clear();
+    }
+
+    /// Inserts a successor at once; says whether it is new.
+    #[inline(always)]
+    fn insert_now(&mut self, state: &[u8]) -> bool {
+        self.is_well_formed(state) && self.has_room() && self.worker().insert(state).is_some()
+    }
+
+    /// Counts a successor; says whether it may be inserted.
+    #[inline(always)]
+    fn is_well_formed(&mut self, state: &[u8]) -> bool {
+        self.transitions += 1;
+        let admitted = self.width.admits(state.len());
+        if !admitted {
+            self.shared.halt_for(Limit::Malformed { bytes: state.len() });
+        }
+        admitted
     }
 }
 
 impl<M: Model> Sink<M::Finding> for Insert<'_, '_, M> {
     #[inline]
-    fn state(&mut self, state: &[u8]) -> bool {
-        self.transitions += 1;
-        self.has_room() && self.worker().insert(state).is_some()
-    }
-
-    #[inline]
-    fn state_later(&mut self, state: &[u8]) {
-        self.transitions += 1;
+    fn state(&mut self, state: &[u8]) {
+        if !self.is_well_formed(state) {
+            return;
+        }
         if self.batch.is_full() {
             self.insert_batch();
         }
@@ -172,6 +185,23 @@ impl<M: Model> Sink<M::Finding> for Insert<'_, '_, M> {
             }
             shared.findings.lock().expect("no panic while noting").push((self.parent, finding));
         }
+    }
+}
+
+/// Hands the reduced part of a state's successors to the visited set, and notes whether one of them is new.
+struct InsertNow<'i, 'a, 'b, M: Model> {
+    insert: &'i mut Insert<'a, 'b, M>,
+    any_new: bool,
+}
+
+impl<M: Model> Sink<M::Finding> for InsertNow<'_, '_, '_, M> {
+    #[inline]
+    fn state(&mut self, state: &[u8]) {
+        self.any_new |= self.insert.insert_now(state);
+    }
+
+    fn finding(&mut self, finding: M::Finding) {
+        self.insert.finding(finding);
     }
 }
 
@@ -247,7 +277,11 @@ impl<M: Model> Shared<'_, M> {
                 parent.clear();
                 parent.extend_from_slice(self.visited.get(id));
                 insert.parent = Some(id);
-                self.model.expand(&parent, &mut hand.scratch, &mut insert);
+                let mut reduced = InsertNow { insert: &mut insert, any_new: false };
+                self.model.expand_reduced(&parent, &mut hand.scratch, &mut reduced);
+                if !reduced.any_new {
+                    self.model.expand(&parent, &mut hand.scratch, &mut insert);
+                }
             }
             insert.insert_batch();
             self.transitions.fetch_add(insert.transitions, Ordering::Relaxed);
@@ -300,8 +334,7 @@ pub fn explore<M: Model>(
     let jobs = options.jobs.clamp(1, crate::visited::MAX_WORKERS);
     let shared = Shared {
         model,
-        visited: Visited::new(model.state_bytes(), model.core_bytes(), jobs)
-            .with_memory(options.limits.budget.memory()),
+        visited: Visited::new(model.width(), jobs).with_memory(options.limits.budget.memory()),
         limits: options.limits,
         stop_at: options.stop,
         start: Instant::now(),
@@ -316,13 +349,8 @@ pub fn explore<M: Model>(
         observe,
         observed: Mutex::new(Instant::now()),
     };
-    let mut hands: Vec<_> = (0..jobs)
-        .map(|_| Hand {
-            scratch: model.scratch(),
-            batch: Batch::new(model.state_bytes()),
-            log: Vec::new(),
-        })
-        .collect();
+    let hand = |_| Hand { scratch: model.scratch(), batch: Batch::default(), log: Vec::new() };
+    let mut hands: Vec<_> = (0..jobs).map(hand).collect();
     {
         let Hand { scratch, batch, .. } = &mut hands[0];
         let mut insert = Insert::new(&shared, 0, batch);
@@ -330,8 +358,13 @@ pub fn explore<M: Model>(
         insert.insert_batch();
     }
     let initial_states = shared.visited.len_of(0);
-    let mut paths =
-        Paths { scratch: model.scratch(), initial_states, found: Vec::new(), missing: false };
+    let mut paths = Trace {
+        scratch: model.scratch(),
+        initial_states,
+        wanted: options.paths,
+        found: Vec::new(),
+        missing: false,
+    };
     let mut done = vec![0; jobs];
     loop {
         let level = Level {
@@ -364,10 +397,11 @@ pub fn explore<M: Model>(
     }
     let progress = shared.progress();
     paths.follow(&shared, &hands, options.limits.budget.to_finish());
-    let Paths { found: findings, missing, .. } = paths;
-    // A search that ended by itself was not cut short, however large it had grown.
-    let exhausted = progress.waiting == 0 && !shared.visited.is_full() && !missing;
+    let Trace { found: findings, missing, .. } = paths;
     let noted = *shared.limit.lock().expect("workers are gone");
+    let malformed = matches!(noted, Some(Limit::Malformed { .. }));
+    // A search that ended by itself was not cut short, however large it had grown.
+    let exhausted = progress.waiting == 0 && !shared.visited.is_full() && !missing && !malformed;
     let late = || options.limits.budget.spent().map_or(Limit::Time, Limit::from);
     let limit = noted.or_else(|| missing.then(late)).filter(|_| !exhausted);
     Report { findings, progress, limit, exhausted }
@@ -375,21 +409,22 @@ pub fn explore<M: Model>(
 
 /// The findings whose paths are known. Paths are followed after each level, so that a search that
 /// runs into its deadline has most of them already.
-struct Paths<M: Model> {
+struct Trace<M: Model> {
     scratch: M::Scratch,
     initial_states: u32,
+    wanted: Paths,
     found: Vec<Found<M::Finding>>,
     /// Was there no time for some of them?
     missing: bool,
 }
 
-impl<M: Model> Paths<M> {
+impl<M: Model> Trace<M> {
     fn follow(&mut self, shared: &Shared<'_, M>, hands: &[Hand<M::Scratch>], budget: Budget) {
         let findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
         for (at, finding) in findings {
-            let path = match at {
-                None => Some(Vec::new()),
-                Some(id) => self.path_to(shared, hands, budget, id),
+            let path = match (self.wanted, at) {
+                (Paths::None, _) | (_, None) => Some(Vec::new()),
+                (Paths::All, Some(id)) => self.path_to(shared, hands, budget, id),
             };
             match path {
                 Some(path) => self.found.push(Found { finding, path }),
@@ -421,7 +456,11 @@ impl<M: Model> Paths<M> {
                 }
                 let parent = parents.next().expect("a logged parent has the child");
                 let mut wanted = Wanted { state: child, found: false };
-                shared.model.expand(visited.get(parent), &mut self.scratch, &mut wanted);
+                let state = visited.get(parent);
+                shared.model.expand_reduced(state, &mut self.scratch, &mut wanted);
+                if !wanted.found {
+                    shared.model.expand(state, &mut self.scratch, &mut wanted);
+                }
                 if wanted.found {
                     break parent;
                 }
@@ -433,16 +472,15 @@ impl<M: Model> Paths<M> {
     }
 }
 
-/// Looks for one state among successors. It calls no state new, so that a reducing model shows all.
+/// Looks for one state among successors.
 struct Wanted<'a> {
     state: &'a [u8],
     found: bool,
 }
 
 impl<F> Sink<F> for Wanted<'_> {
-    fn state(&mut self, state: &[u8]) -> bool {
+    fn state(&mut self, state: &[u8]) {
         self.found |= state == self.state;
-        false
     }
 
     fn finding(&mut self, _: F) {}

@@ -4,7 +4,7 @@
 //! the last state expanded at each smaller depth.
 
 use crate::visited::{Id, Visited, Worker};
-use crate::{Found, Limit, Model, Options, Progress, Report, Sink};
+use crate::{Found, Limit, Model, Options, Paths, Progress, Report, Sink, Width};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,11 @@ struct Push<'v, 's, F> {
     worker: Option<Worker<'v>>,
     stack: &'s mut Vec<(Id, u32)>,
     depth: u32,
+    width: Width,
     transitions: u64,
+    /// Was one of the states new?
+    any_new: bool,
+    malformed: Option<Limit>,
     findings: Vec<F>,
 }
 
@@ -34,17 +38,15 @@ impl<F> Push<'_, '_, F> {
 }
 
 impl<F> Sink<F> for Push<'_, '_, F> {
-    fn state(&mut self, state: &[u8]) -> bool {
+    fn state(&mut self, state: &[u8]) {
         self.transitions += 1;
-        if !self.has_room() {
-            return false;
-        }
-        match self.worker.as_ref().and_then(|worker| worker.insert(state)) {
-            Some(id) => {
-                self.stack.push((id, self.depth));
-                true
-            }
-            None => false,
+        if !self.width.admits(state.len()) {
+            self.malformed = Some(Limit::Malformed { bytes: state.len() });
+        } else if self.has_room()
+            && let Some(id) = self.worker.as_ref().and_then(|worker| worker.insert(state))
+        {
+            self.stack.push((id, self.depth));
+            self.any_new = true;
         }
     }
 
@@ -61,8 +63,7 @@ pub fn explore<M: Model>(
     let start = Instant::now();
     let budget = options.limits.budget;
     let mut ticker = budget.ticker();
-    let visited =
-        Visited::new(model.state_bytes(), model.core_bytes(), 1).with_memory(budget.memory());
+    let visited = Visited::new(model.width(), 1).with_memory(budget.memory());
     let mut scratch = model.scratch();
     let mut stack = Vec::new();
     let mut path: Vec<Id> = Vec::new();
@@ -86,17 +87,26 @@ pub fn explore<M: Model>(
             worker: Some(visited.enter(0)),
             stack: &mut stack,
             depth: path.len() as u32,
+            width: model.width(),
             transitions: 0,
+            any_new: false,
+            malformed: None,
             findings: Vec::new(),
         };
         match next {
             None => model.initial(&mut scratch, &mut push),
-            Some(id) => model.expand(visited.get(id), &mut scratch, &mut push),
+            Some(id) => {
+                let state = visited.get(id);
+                model.expand_reduced(state, &mut scratch, &mut push);
+                if !push.any_new {
+                    model.expand(state, &mut scratch, &mut push);
+                }
+            }
         }
         if next.is_some() {
             transitions += push.transitions;
         }
-        let Push { worker, findings, .. } = push;
+        let Push { worker, findings, malformed, .. } = push;
         drop(worker);
         if options.limits.depth.is_some_and(|max| path.len() as u64 > max) {
             // Deeper states are not wanted; the search goes on elsewhere, but is no longer complete.
@@ -106,7 +116,10 @@ pub fn explore<M: Model>(
         for finding in findings {
             if seen.insert(finding.clone()) {
                 answered |= model.stops(&finding);
-                let path = path.iter().map(|&id| Box::from(visited.get(id))).collect();
+                let path = match options.paths {
+                    Paths::All => path.iter().map(|&id| Box::from(visited.get(id))).collect(),
+                    Paths::None => Vec::new(),
+                };
                 report.findings.push(Found { finding, path });
             }
         }
@@ -123,11 +136,17 @@ pub fn explore<M: Model>(
         let popped = if done { None } else { stack.pop() };
         steps += 1;
         let spent = ticker.tick();
-        if steps.is_multiple_of(64) || popped.is_none() || visited.is_full() || spent.is_some() {
+        let cut = visited.is_full()
+            || spent.is_some()
+            || malformed.is_some()
+            || options.limits.states.is_some_and(|max| visited.len() > max);
+        if steps.is_multiple_of(64) || popped.is_none() || cut {
             report.progress = progress(stack.len());
             let limits = &options.limits;
             let now = &report.progress;
-            if limits.states.is_some_and(|max| now.states > max) {
+            if malformed.is_some() {
+                report.limit = malformed;
+            } else if limits.states.is_some_and(|max| now.states > max) {
                 report.limit = Some(Limit::States);
             } else if visited.is_full() || budget.memory().is_some_and(|max| now.bytes > max) {
                 report.limit = Some(Limit::Memory);
@@ -142,9 +161,9 @@ pub fn explore<M: Model>(
         let Some((id, depth)) = popped else {
             // A search that ended by itself was not cut short, however large it had grown.
             let full = visited.is_full();
-            report.exhausted = stack.is_empty() && !too_deep && !full;
-            report.limit =
-                if full { Some(Limit::Memory) } else { too_deep.then_some(Limit::Depth) };
+            let depth = too_deep.then_some(Limit::Depth);
+            report.limit = malformed.or(if full { Some(Limit::Memory) } else { depth });
+            report.exhausted = stack.is_empty() && report.limit.is_none();
             break;
         };
         if report.limit.is_some() {

@@ -1,15 +1,27 @@
 //! Exact explicit-state exploration of any [`Model`].
 //!
-//! A model hands out packed states, a fixed number of bytes each; this crate visits every reachable
-//! one exactly once, on all cores, and finds the shortest way to whatever the model reports. It
-//! knows nothing of programs or memories.
+//! A model is a transition system. It hands out states as byte strings: all of one length, or of varying
+//! lengths ([`Width`]). This crate visits every reachable state exactly once, on all cores, and finds a
+//! shortest path to everything that the model reports. It knows nothing of programs or memories.
 //!
-//! *Exact* means what it says: two states are the same only if all their bytes are. There is no
-//! bit-state hashing and no hash compaction, so "no finding" is a proof, up to the [`Limits`] given.
-//! When a limit stops the search, the [`Report`] says which.
+//! *Exact* means: two states are the same only if all their bytes are. There is no bit-state hashing and
+//! no hash compaction, so "no finding" is a proof, up to the [`Limits`] given. When a limit stops the
+//! search, the [`Report`] says which.
+//!
+//! # Two parts of an expansion
+//!
+//! Partial-order reduction expands a state by some of its successors, and by the others only if none of
+//! the first was new: an action that is put off for ever would otherwise be ignored (the *ignoring
+//! problem*, Valmari 1989). A model hands out the two parts in two calls, [`Model::expand_reduced`] and
+//! [`Model::expand`], and the search decides whether the second is needed. So the answer to "was one of
+//! them new?" may come late, from another thread or another machine.
+//!
+//! The rule "one new successor, or all successors" is enough for safety. Suppose that an action is put off
+//! for ever. Then each state that puts it off has a successor that was inserted later than the state
+//! itself, and that puts the action off as well; but there are only finitely many states.
 //!
 //! ```
-//! use fencepost_search::{explore, Model, Options, Sink};
+//! use fencepost_search::{explore, Model, Options, Sink, Width};
 //!
 //! /// Two threads increment a counter non-atomically: load to a register, store register + 1.
 //! struct LostUpdate;
@@ -17,7 +29,7 @@
 //! impl Model for LostUpdate {
 //!     type Scratch = ();
 //!     type Finding = &'static str;
-//!     fn state_bytes(&self) -> usize { 5 } // counter, then (pc, register) per thread
+//!     fn width(&self) -> Width { Width::Fixed(5) } // counter, then (pc, register) per thread
 //!     fn scratch(&self) {}
 //!     fn initial<S: Sink<&'static str>>(&self, _: &mut (), sink: &mut S) {
 //!         sink.state(&[0; 5]);
@@ -46,6 +58,7 @@
 
 mod bfs;
 mod dfs;
+pub mod encoding;
 mod visited;
 
 pub use budget::{Budget, Spent, Ticker};
@@ -53,23 +66,46 @@ pub use budget::{Budget, Spent, Ticker};
 use std::hash::Hash;
 use std::time::Duration;
 
-/// Something to explore.
-pub trait Model: Sync {
+/// How long the states of a model are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// Every state has this many bytes, at least one. The fastest.
+    Fixed(usize),
+    /// Every state has `bytes` bytes, of which the first `core` are its *core*. The bits behind the core
+    /// are ordered: of two states with equal cores, the one with all the other's bits can reach every
+    /// finding that the other can, in as many steps. So a search may drop a state that is covered by one
+    /// it has seen.
+    Monitored {
+        /// Bytes of the core.
+        core: usize,
+        /// Bytes of the state.
+        bytes: usize,
+    },
+    /// States are of any length.
+    Varying,
+}
+
+impl Width {
+    /// May a state have so many bytes?
+    #[inline(always)]
+    fn admits(self, length: usize) -> bool {
+        match self {
+            Width::Fixed(bytes) | Width::Monitored { bytes, .. } => length == bytes,
+            Width::Varying => true,
+        }
+    }
+}
+
+/// A transition system to explore. It owns all that it needs, so it can be handed to another thread.
+pub trait Model: Send + Sync + 'static {
     /// Working memory of one worker, so that expanding a state need not allocate.
     type Scratch: Send;
     /// What is looked for; equal findings are reported once.
     type Finding: Clone + Eq + Hash + Send;
 
-    /// How many bytes a packed state has: at least one, and every state the same. A search panics if
-    /// it is handed a state of another length.
-    fn state_bytes(&self) -> usize;
-
-    /// How many bytes of a state are its *core*. The bits behind it are ordered: of two states with
-    /// equal cores, the one with all the other's bits can reach every finding that the other can,
-    /// in as many steps, so a search may drop a state that is covered by one it has seen.
-    fn core_bytes(&self) -> usize {
-        self.state_bytes()
-    }
+    /// How long states are. A model that hands out a state of another length is broken: the search stops
+    /// with [`Limit::Malformed`].
+    fn width(&self) -> Width;
 
     /// Working memory for one worker.
     fn scratch(&self) -> Self::Scratch;
@@ -77,9 +113,23 @@ pub trait Model: Sync {
     /// Hands the initial states (and findings in them) to `sink`.
     fn initial<S: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut S);
 
-    /// Hands the successors of `state`, and findings in it, to `sink`. The search calls it again
-    /// when it reconstructs a path, so it must always hand out the same states for the same
-    /// answers of [`Sink::state`].
+    /// Hands a reduced part of the successors of `state` to `sink`, if the model has a reduction: a part
+    /// that is enough if one of its states is new. Every state is expanded by this first.
+    #[inline(always)]
+    fn expand_reduced<S: Sink<Self::Finding>>(
+        &self,
+        state: &[u8],
+        scratch: &mut Self::Scratch,
+        sink: &mut S,
+    ) {
+        let _ = (state, scratch, sink);
+    }
+
+    /// Hands the other successors of `state` to `sink`; the reduced part may be among them. Together, the
+    /// two calls report the findings in `state`; those that matter if the second call is left out are
+    /// reported by the first. The search makes both calls again when it reconstructs a path, so they
+    /// must always hand out the same states. The second call need not follow the first at once, nor with
+    /// the same working memory.
     fn expand<S: Sink<Self::Finding>>(
         &self,
         state: &[u8],
@@ -96,19 +146,9 @@ pub trait Model: Sync {
 
 /// Where a model hands its successors.
 pub trait Sink<F> {
-    /// A successor. Says whether it was not seen before, which partial-order reductions need:
-    /// a state whose reduced successors are all old must be expanded in full (the *ignoring
-    /// problem*). The rule "at least one new successor, else expand in full" is enough for safety:
-    /// were an action put off forever, each state putting it off would have a successor inserted
-    /// later than itself, and there are only finitely many states.
-    fn state(&mut self, state: &[u8]) -> bool;
-
-    /// A successor, if it does not matter whether it was seen before. The search may look it up
-    /// later, together with others, which hides how long memory takes to answer.
-    #[inline]
-    fn state_later(&mut self, state: &[u8]) {
-        self.state(state);
-    }
+    /// A successor. The search may look it up at once or later, together with others, which hides how
+    /// long memory takes to answer.
+    fn state(&mut self, state: &[u8]);
 
     /// Something worth reporting about the state being expanded.
     fn finding(&mut self, finding: F);
@@ -148,6 +188,16 @@ impl Stop {
     }
 }
 
+/// Which findings come with a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Paths {
+    /// All of them.
+    #[default]
+    All,
+    /// None: the findings alone are wanted, and following the paths of many would take long.
+    None,
+}
+
 /// What a search may use up before it gives in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
@@ -173,9 +223,27 @@ pub enum Limit {
     Depth,
     /// The user wanted no more.
     Interrupted,
+    /// The model handed out a state of another length than [`Model::width`] allows, which is a bug in
+    /// the model. The state was left out.
+    Malformed {
+        /// The state's length.
+        bytes: usize,
+    },
 }
 
 impl Limit {
+    /// One word for it, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::States => "states",
+            Limit::Memory => "memory",
+            Limit::Time => "time",
+            Limit::Depth => "depth",
+            Limit::Interrupted => "interrupted",
+            Limit::Malformed { .. } => "malformed",
+        }
+    }
+
     /// What has happened, as part of a sentence.
     pub fn reached(self) -> &'static str {
         match self {
@@ -184,6 +252,9 @@ impl Limit {
             Limit::Time => "the limit on time was reached",
             Limit::Depth => "the limit on depth was reached",
             Limit::Interrupted => "it was interrupted",
+            Limit::Malformed { .. } => {
+                "a state of the wrong length was met, which is a bug in fencepost"
+            }
         }
     }
 }
@@ -209,11 +280,19 @@ pub struct Options {
     pub limits: Limits,
     /// On how many cores.
     pub jobs: usize,
+    /// Whether to say how findings are reached.
+    pub paths: Paths,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { order: Order::Breadth, stop: Stop::AtFirst, limits: Limits::default(), jobs: 1 }
+        Options {
+            order: Order::default(),
+            stop: Stop::default(),
+            limits: Limits::default(),
+            jobs: 1,
+            paths: Paths::default(),
+        }
     }
 }
 
@@ -240,7 +319,7 @@ pub struct Found<F> {
     /// What was found.
     pub finding: F,
     /// The states from an initial one to the one where it was found. Empty if it was found among
-    /// the initial states.
+    /// the initial states, or with [`Paths::None`].
     pub path: Vec<Box<[u8]>>,
 }
 

@@ -1,11 +1,13 @@
 //! Both orders of exploration on models whose states, depths and findings are known.
 //!
 //! What these would catch: states lost or seen twice, depths counted wrong, paths that do not lead where they say,
-//! searches that stop too early or go on, limits that are not kept, and models that break the rules.
+//! searches that stop too early or go on, and limits that are not kept. `systems.rs` has models with reductions,
+//! monitor bits or states of varying length, and models that break the rules.
 
 extern crate fencepost_search as search;
 
-use search::{Budget, Limit, Limits, Model, Options, Order, Report, Sink, Stop, explore};
+use search::explore;
+use search::{Budget, Limit, Limits, Model, Options, Order, Paths, Report, Sink, Stop, Width};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -44,8 +46,8 @@ impl Model for Grid {
     type Scratch = ();
     type Finding = u16;
 
-    fn state_bytes(&self) -> usize {
-        4
+    fn width(&self) -> Width {
+        Width::Fixed(4)
     }
 
     fn scratch(&self) {}
@@ -60,7 +62,7 @@ impl Model for Grid {
             sink.finding(a);
         }
         if a < self.side {
-            sink.state_later(&packed(a + 1, b));
+            sink.state(&packed(a + 1, b));
         }
         if b < self.side {
             sink.state(&packed(a, b + 1));
@@ -115,6 +117,22 @@ fn paths_lead_to_what_was_found() {
             let lengths: Vec<_> = report.findings.iter().map(|found| found.path.len()).collect();
             assert!(lengths.is_sorted(), "in ascending length");
         }
+    }
+}
+
+/// The same findings, without paths.
+#[test]
+fn paths_can_be_left_out() {
+    let grid = Grid { every: 5, ..Grid::new(SIDE) };
+    for order in ORDERS {
+        let options = Options { order, stop: Stop::AtEnd, ..Options::default() };
+        let with = run(&grid, options);
+        let without = run(&grid, Options { paths: Paths::None, ..options });
+        let findings = |report: &Report<u16>| {
+            report.findings.iter().map(|found| found.finding).collect::<Vec<_>>()
+        };
+        assert_eq!(findings(&with), findings(&without));
+        assert!(without.exhausted && without.findings.iter().all(|found| found.path.is_empty()));
     }
 }
 
@@ -228,8 +246,8 @@ impl Model for Star {
     type Scratch = ();
     type Finding = ();
 
-    fn state_bytes(&self) -> usize {
-        4
+    fn width(&self) -> Width {
+        Width::Fixed(4)
     }
 
     fn scratch(&self) {}
@@ -244,7 +262,7 @@ impl Model for Star {
         if state == 0_u32.to_le_bytes() {
             for k in 0..2 * self.0 {
                 sink.state(&k.to_le_bytes());
-                sink.state_later(&(2 * self.0 + k).to_le_bytes());
+                sink.state(&(2 * self.0 + k).to_le_bytes());
             }
         }
     }
@@ -258,83 +276,5 @@ fn one_state_may_have_any_number_of_successors() {
         let report = explore(&Star(count), &Options { order, ..Options::default() }, &|_| {});
         assert!(report.exhausted);
         assert_eq!(report.progress.states, 4 * u64::from(count), "{order:?}");
-    }
-}
-
-/// Hands out a state that is longer, or shorter, than it said.
-struct Liar(usize, bool);
-
-impl Model for Liar {
-    type Scratch = ();
-    type Finding = ();
-
-    fn state_bytes(&self) -> usize {
-        4
-    }
-
-    fn scratch(&self) {}
-
-    fn initial<S: Sink<()>>(&self, (): &mut (), sink: &mut S) {
-        sink.state(&[0; 4]);
-    }
-
-    fn expand<S: Sink<()>>(&self, _: &[u8], (): &mut (), sink: &mut S) {
-        match self.1 {
-            true => sink.state_later(&vec![1; self.0]),
-            false => drop(sink.state(&vec![1; self.0])),
-        }
-    }
-}
-
-/// A safe trait cannot be trusted: writing such a state would write out of bounds.
-#[test]
-fn a_state_of_another_length_is_refused() {
-    for (length, later, order) in
-        [(5, false, 0), (5, true, 0), (3, false, 0), (3, true, 0), (9999, false, 1), (3, false, 1)]
-    {
-        let options = Options { order: ORDERS[order], ..Options::default() };
-        let explored =
-            std::panic::catch_unwind(|| explore(&Liar(length, later), &options, &|_| {}));
-        let words = explored.expect_err("it is refused");
-        let words = words.downcast_ref::<String>().expect("words");
-        assert_eq!(*words, format!("a state of {length} bytes, not 4"));
-    }
-}
-
-/// States with monitor bits behind their core: those with fewer bits are not explored.
-struct Monitored;
-
-impl Model for Monitored {
-    type Scratch = ();
-    type Finding = ();
-
-    fn state_bytes(&self) -> usize {
-        2
-    }
-
-    fn core_bytes(&self) -> usize {
-        1
-    }
-
-    fn scratch(&self) {}
-
-    fn initial<S: Sink<()>>(&self, (): &mut (), sink: &mut S) {
-        sink.state(&[0, 0]);
-    }
-
-    fn expand<S: Sink<()>>(&self, state: &[u8], (): &mut (), sink: &mut S) {
-        if state[0] < 50 {
-            sink.state(&[state[0] + 1, 0b11]);
-            sink.state(&[state[0] + 1, 0b01]);
-        }
-    }
-}
-
-#[test]
-fn covered_states_are_left_out() {
-    for order in ORDERS {
-        let report = explore(&Monitored, &Options { order, ..Options::default() }, &|_| {});
-        assert!(report.exhausted);
-        assert_eq!(report.progress.states, 51, "{order:?}");
     }
 }

@@ -284,6 +284,7 @@ impl Violations for Asked<'_> {
                 stop: Stop::AfterStates(ENOUGH),
                 limits: self.settings.limits,
                 jobs: self.settings.jobs,
+                ..Options::default()
             };
             let report = search::explore(&search, &options, self.observe);
             self.cost.add(&report.progress);

@@ -91,7 +91,7 @@ struct Known {
     vague: bool,
 }
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// What makes the counters in `world` as small as they get; none if they are. An error if one
     /// is too large for its window.
     pub(super) fn lowerings(
@@ -161,15 +161,15 @@ impl<M: Monitor> Product<'_, M> {
 }
 
 /// One look at what a thread wants.
-struct Evaluation<'a, 'p, M: Monitor> {
-    product: &'a Product<'p, M>,
+struct Evaluation<'a, M: Monitor> {
+    product: &'a Product<M>,
     world: &'a World<M::State>,
     watch: &'a Watch,
     tid: Tid,
     pc: Pc,
 }
 
-impl<M: Monitor> Evaluation<'_, '_, M> {
+impl<M: Monitor> Evaluation<'_, M> {
     fn counters(&self) -> &Counters {
         &self.product.counters[self.watch.class]
     }

@@ -21,7 +21,8 @@
 #[path = "../../tests/aimed/mod.rs"]
 mod aimed;
 
-use super::{Finding, Pending, Product, Scratch, World, threads};
+use super::system::threads;
+use super::{Finding, Pending, Product, Scratch, World};
 use crate::explore::Explorer;
 use crate::plan::{Plan, plans};
 use crate::replay::{beginnings, moves};
@@ -80,7 +81,7 @@ fn exact<M: Monitor>(finding: &Finding<M::Violation>) -> Option<Place> {
 
 /// The packed normal form of `world`; none if a number is too large for its window.
 fn normal_form<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
 ) -> Option<Vec<u8>> {
@@ -96,7 +97,7 @@ fn normal_form<M: Monitor>(
 /// What is the same for a packed state and those that differ from it by an automorphism, or by how large
 /// the counters of a class without a window are: such counters are made small but never larger, so
 /// states that can do the same may have two representatives.
-fn key<M: Monitor>(product: &Product<'_, M>, packed: Vec<u8>) -> Key {
+fn key<M: Monitor>(product: &Product<M>, packed: Vec<u8>) -> Key {
     if !product.lowers_counters() {
         return Key::Packed(packed); // the only one
     }
@@ -138,7 +139,7 @@ enum Key {
 /// All worlds that a plain search of `product` comes to, up to [`STATES`], with their packed forms.
 /// Worlds that `fits` refuses are left out, with all that is behind them.
 fn worlds<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     fits: impl Fn(&World<M::State>) -> bool,
 ) -> Vec<World<M::State>> {
     let mut scratch = product.scratch();
@@ -167,7 +168,7 @@ fn worlds<M: Monitor>(
 }
 
 /// Has a guard of counters stopped a thread for good?
-fn is_stopped<M: Monitor>(product: &Product<'_, M>, world: &World<M::State>) -> bool {
+fn is_stopped<M: Monitor>(product: &Product<M>, world: &World<M::State>) -> bool {
     product.program.tids().any(|tid| {
         let instr = &product.program.step(tid, world.pcs[tid.index()]).instr;
         matches!(instr, Instr::Assume(cond) if is_upper_guard(cond))
@@ -179,8 +180,8 @@ type Broken = String;
 
 /// The diagram of the normal form. `exact` says that nothing may be made up.
 fn check_normal_form<M: Monitor>(
-    reduced: &Product<'_, M>,
-    plain: &Product<'_, M>,
+    reduced: &Product<M>,
+    plain: &Product<M>,
     active: &mut Active,
 ) -> Result<(), Broken> {
     let simulates = reduced.lowers_counters();
@@ -244,8 +245,8 @@ fn check_normal_form<M: Monitor>(
 
 /// Private steps and late choices: the states in which all threads rest.
 fn check_resting<M: Monitor>(
-    moving: &Product<'_, M>,
-    stepping: &Product<'_, M>,
+    moving: &Product<M>,
+    stepping: &Product<M>,
     active: &mut Active,
 ) -> Result<(), Broken> {
     // Behind a choice a thread rests only where it has made an access since.
@@ -274,7 +275,7 @@ fn check_resting<M: Monitor>(
                 && (moving.choice_points[t][pc.index()] || !moving.private[t][pc.index()])
         })
     };
-    let explore = |product: &Product<'_, M>, scratch: &mut Scratch<M::State>| {
+    let explore = |product: &Product<M>, scratch: &mut Scratch<M::State>| {
         let (mut resting, mut found) = (BTreeSet::new(), BTreeSet::new());
         let mut seen = HashSet::new();
         let (begun, noted) = beginnings(product, scratch);
@@ -318,7 +319,7 @@ fn check_resting<M: Monitor>(
 
 /// What each of `of` can do from `world`, packed, and what is found there.
 fn does<M: Monitor>(
-    product: &Product<'_, M>,
+    product: &Product<M>,
     scratch: &mut Scratch<M::State>,
     world: &World<M::State>,
     tid: Tid,
@@ -340,10 +341,7 @@ fn does<M: Monitor>(
 }
 
 /// Partial order: threads outside the chosen set commute with those inside.
-fn check_persistent<M: Monitor>(
-    product: &Product<'_, M>,
-    active: &mut Active,
-) -> Result<(), Broken> {
+fn check_persistent<M: Monitor>(product: &Product<M>, active: &mut Active) -> Result<(), Broken> {
     let mut scratch = product.scratch();
     for world in worlds(product, |_| true).into_iter().take(STATES / 3) {
         scratch.world.clone_from(&world);
@@ -398,10 +396,7 @@ fn check_persistent<M: Monitor>(
 }
 
 /// Subsumption: monitors that remember more.
-fn check_subsumption<M: Monitor>(
-    product: &Product<'_, M>,
-    active: &mut Active,
-) -> Result<(), Broken> {
+fn check_subsumption<M: Monitor>(product: &Product<M>, active: &mut Active) -> Result<(), Broken> {
     let mut scratch = product.scratch();
     let core = product.layout.core_bytes;
     let mut by_core: HashMap<Vec<u8>, Vec<_>> = HashMap::new();
@@ -447,7 +442,7 @@ fn check_memory<M: Monitor + Clone>(
     active: &mut Active,
     strict_subsumption: bool,
 ) -> Result<Option<bool>, Broken> {
-    let (program, possible) = (explorer.program, &explorer.possible);
+    let (program, possible) = (&explorer.program, &explorer.possible);
     let trivial = || Symmetries::trivial(program);
     let none = Reductions::NONE;
     let stepping = Product::new(program, possible, trivial(), memory.clone(), none, &[]);
@@ -512,7 +507,7 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         if explorer.unclear {
             continue;
         }
-        let program = explorer.program;
+        let program = &explorer.program;
         if model == Model::Sc {
             let memory = Sc::new(program, &explorer.possible);
             check_memory(&explorer, memory, &[], &mut active, true)?;

@@ -58,7 +58,7 @@ pub(crate) trait Follow<M: Monitor> {
 
     /// The thread has come to rest in `scratch.next`; says whether that state is new. If there are
     /// alternatives left, the last one is followed next.
-    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool;
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool;
 
     /// The thread came to where it has been before; what follows is known. If there are
     /// alternatives left, the last one is followed next.
@@ -72,23 +72,18 @@ pub(crate) trait Follow<M: Monitor> {
 /// A search that follows a thread.
 pub(super) struct Searching<'a, K> {
     pub sink: &'a mut K,
-    /// Does it matter whether the thread reaches a new state?
-    pub asks: bool,
 }
 
 impl<M: Monitor, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
     #[inline(always)]
-    fn rests(&mut self, product: &Product<'_, M>, scratch: &mut Scratch<M::State>) -> bool {
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool {
         let Ok(state) = product.packed(scratch) else {
             let tid = scratch.mover.unwrap_or_default();
             let pc = scratch.next.pcs[tid.index()];
             self.sink.finding(Finding::Unclear { tid, pc });
             return false;
         };
-        if self.asks {
-            return self.sink.state(state);
-        }
-        self.sink.state_later(state);
+        self.sink.state(state);
         false
     }
 
@@ -117,7 +112,7 @@ enum Came {
     Around,
 }
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
     /// private steps to where it comes to rest.
     fn settle(

@@ -32,6 +32,7 @@ mod orbit;
 mod pack;
 mod persistent;
 mod retire;
+mod system;
 
 pub(crate) use follow::Follow;
 
@@ -42,7 +43,6 @@ use analysis::liveness::live_registers;
 use analysis::symmetry::Symmetries;
 use analysis::values::PossibleValues;
 use counters::Watch;
-use follow::Searching;
 use ir::bits::width_for;
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
@@ -51,7 +51,7 @@ use memory::{Effect, Monitor, is_private_fence};
 use orbit::Orbit;
 use pack::{Layout, ThreadLayout};
 use retire::End;
-use search::Sink;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Something a search reports about a program on a memory.
@@ -152,6 +152,8 @@ pub struct Scratch<S> {
     /// `world` as it was packed, and who has moved since.
     parent: Vec<u64>,
     mover: Option<Tid>,
+    /// What the reduced part of the expansion of `world` left to do.
+    begun: Option<system::Begun>,
     /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
     image: World<S>,
     smallest: Vec<u64>,
@@ -162,9 +164,9 @@ pub struct Scratch<S> {
 }
 
 /// The product of a program and a memory.
-pub struct Product<'p, M: Monitor> {
+pub struct Product<M: Monitor> {
     /// The program.
-    pub program: &'p Program,
+    pub program: Arc<Program>,
     /// The memory.
     pub memory: M,
     reductions: Reductions,
@@ -191,11 +193,11 @@ pub struct Product<'p, M: Monitor> {
     wrapped: Vec<Vec<AtomicBool>>,
 }
 
-impl<'p, M: Monitor> Product<'p, M> {
+impl<M: Monitor> Product<M> {
     /// The product of `program` and `memory`, which must have been made for it. `symmetries` are
     /// those to use, and `possible` must be closed under them and allow `counters` any value.
     pub fn new(
-        program: &'p Program,
+        program: &Arc<Program>,
         possible: &PossibleValues,
         symmetries: Symmetries,
         memory: M,
@@ -235,7 +237,7 @@ impl<'p, M: Monitor> Product<'p, M> {
         };
         let fence = memory.fence_location();
         Product {
-            program,
+            program: Arc::clone(program),
             reductions,
             renamings: symmetries.elements[1..]
                 .iter()
@@ -475,137 +477,5 @@ fn is_private(instr: &Instr, fence: Option<Loc>) -> bool {
         Instr::Begin | Instr::End | Instr::LightFence(_) => true,
         Instr::Halt => false,
         other => other.is_local(),
-    }
-}
-
-fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
-    std::iter::from_fn(move || {
-        (set != 0).then(|| {
-            let tid = Tid(set.trailing_zeros());
-            set &= set - 1;
-            tid
-        })
-    })
-}
-
-impl<M: Monitor> search::Model for Product<'_, M> {
-    type Scratch = Scratch<M::State>;
-    type Finding = Finding<M::Violation>;
-
-    fn state_bytes(&self) -> usize {
-        self.layout.bytes
-    }
-
-    fn core_bytes(&self) -> usize {
-        match self.reductions.subsumption {
-            true => self.layout.core_bytes,
-            false => self.layout.bytes,
-        }
-    }
-
-    fn scratch(&self) -> Self::Scratch {
-        Scratch {
-            world: self.initial_world(),
-            next: self.initial_world(),
-            choices: Vec::new(),
-            pool: Vec::new(),
-            forks: Vec::new(),
-            pending: vec![Pending::Done; self.program.threads.len()],
-            words: Vec::new(),
-            parent: Vec::new(),
-            mover: None,
-            image: self.initial_world(),
-            smallest: Vec::new(),
-            keys: Vec::new(),
-            lowerings: Vec::new(),
-            lowered: self.initial_world(),
-        }
-    }
-
-    /// A deadlock is worth a warning; it does not make the program wrong.
-    fn stops(&self, finding: &Self::Finding) -> bool {
-        !matches!(finding, Finding::Deadlock { .. })
-    }
-
-    fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
-        let (begun, findings) = crate::replay::beginnings(self, scratch);
-        for begun in begun {
-            scratch.next.clone_from(&begun.world);
-            scratch.mover = None;
-            Searching { sink: &mut *sink, asks: true }.rests(self, scratch);
-        }
-        for noted in findings {
-            sink.finding(noted.finding);
-        }
-    }
-
-    fn expand<K: Sink<Self::Finding>>(
-        &self,
-        state: &[u8],
-        scratch: &mut Self::Scratch,
-        sink: &mut K,
-    ) {
-        self.unpack(state, &mut scratch.parent, &mut scratch.world);
-        let mut movable = 0u32;
-        for tid in self.program.tids() {
-            let pending = self.pending(&scratch.world, tid, |finding| sink.finding(finding));
-            if !matches!(pending, Pending::Done) {
-                movable |= 1 << tid.0;
-            }
-            scratch.pending[tid.index()] = pending;
-        }
-        let mut follow = Searching { sink, asks: false };
-        let mut enabled = false;
-        let mut rest = movable;
-        if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
-            let first = self.persistent_set(scratch, movable);
-            if first != movable {
-                let mut new = false;
-                follow.asks = true;
-                for tid in threads(first) {
-                    scratch.mover = Some(tid);
-                    let moved = self.fire(scratch, tid, &mut follow);
-                    enabled |= moved.enabled;
-                    new |= moved.new;
-                }
-                if new {
-                    return;
-                }
-                rest &= !first;
-                follow.asks = false;
-            }
-        }
-        for tid in threads(rest) {
-            scratch.mover = Some(tid);
-            enabled |= self.fire(scratch, tid, &mut follow).enabled;
-        }
-        if !enabled {
-            self.report_deadlock(scratch, movable, sink);
-        }
-    }
-}
-
-impl<M: Monitor> Product<'_, M> {
-    /// Nobody moved. Threads stopped by a failed assertion or assumption or a fault are not waiting.
-    fn report_deadlock<K: Sink<Finding<M::Violation>>>(
-        &self,
-        scratch: &Scratch<M::State>,
-        movable: u32,
-        sink: &mut K,
-    ) {
-        let waiting: Vec<_> = threads(movable)
-            .filter(|tid| {
-                let pc = scratch.world.pcs[tid.index()];
-                self.rests_before_choice(*tid, pc)
-                    || matches!(
-                        scratch.pending[tid.index()],
-                        Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
-                    )
-            })
-            .map(|tid| (tid, scratch.world.pcs[tid.index()]))
-            .collect();
-        if !waiting.is_empty() {
-            sink.finding(Finding::Deadlock { waiting });
-        }
     }
 }

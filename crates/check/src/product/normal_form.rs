@@ -39,7 +39,7 @@ use super::counters::TooLarge;
 use super::{Product, Scratch};
 use memory::Monitor;
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// The packed representative of `scratch.next`.
     pub(crate) fn packed<'s>(
         &self,

@@ -52,7 +52,7 @@ impl Orbit {
     }
 }
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// Packs the representative of `scratch.next`, whose counters are as small as they get.
     pub(super) fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
         if self.renamings.is_empty() {

@@ -28,7 +28,7 @@ pub(super) struct ThreadLayout {
     pub regs: Vec<(Value, u32)>,
 }
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// Does `world` fit the bits that it is packed in?
     pub(super) fn fits(&self, world: &World<M::State>) -> bool {
         let fields = self.layout.threads.iter().flat_map(|thread| &thread.regs);

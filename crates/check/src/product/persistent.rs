@@ -40,12 +40,13 @@
 //! representative have the same program counters and hence the same P, up to an automorphism.
 //! `diagrams` tests commutation, now and after steps of other threads, wherever P is not everybody.
 
-use super::{Pending, Product, Scratch, threads};
+use super::system::threads;
+use super::{Pending, Product, Scratch};
 use ir::Tid;
 use ir::thread::Action;
 use memory::Monitor;
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
     /// others may ever do. `movable` are the threads that are not done.
     pub(super) fn persistent_set(&self, scratch: &Scratch<M::State>, movable: u32) -> u32 {

@@ -51,7 +51,7 @@ pub(super) fn ends(program: &Program, counters: &[Counters]) -> Vec<Vec<Option<E
     threads.map(|thread| thread.code.iter().map(|step| end(&step.instr)).collect()).collect()
 }
 
-impl<M: Monitor> Product<'_, M> {
+impl<M: Monitor> Product<M> {
     /// Forgets what concerns only threads of `world` that never move again. Says whether registers
     /// changed.
     pub(super) fn retire(&self, world: &mut World<M::State>) -> bool {

@@ -5,12 +5,14 @@
 //! step of its own. With [`Memory::Immediate`] writes commit where they are issued, which makes
 //! executions interleavings.
 
-use super::summary::{Cycle, MOST_RECEIVERS, Summary, put};
+use super::summary::{Cycle, MOST_RECEIVERS, Summary};
 use super::{Action, Event, Place, Question, Refusal, Thread, Var, transactions};
+use crate::packed::{put_state, take_state};
 use ::analysis::liveness::live_registers;
-use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid, Value};
+use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid};
 use ::memory::store_buffer::{self, Entry, Move, Own, Seen, State};
 use ::memory::store_buffer::{Compiled, Machine, compile};
+use ::search::encoding::Reader;
 
 /// Something that happens in an execution, and the step of the program that does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +43,8 @@ pub enum Memory {
 
 /// A program, compiled for the machine.
 #[derive(Clone, Debug)]
-pub struct Product<'a> {
-    program: &'a Program,
+pub struct Product {
+    program: Program,
     compiled: Compiled,
     /// For each thread and step of the program, is it inside a transaction?
     inside: Vec<Vec<bool>>,
@@ -72,9 +74,9 @@ pub enum Stepped {
     Cycle,
 }
 
-impl<'a> Product<'a> {
+impl Product {
     /// Prepares `program`.
-    pub fn new(program: &'a Program) -> Result<Self, Refusal> {
+    pub fn new(program: &Program) -> Result<Self, Refusal> {
         let blocks = program
             .steps()
             .find(|(_, _, step)| matches!(step.instr, Instr::BusLock | Instr::BusUnlock));
@@ -84,7 +86,7 @@ impl<'a> Product<'a> {
         let inside = transactions::inside(program).map_err(Refusal::Misplaced)?;
         let compiled = compile(program, Machine::Tso).with_stores_in_order();
         let live = compiled.program.threads.iter().map(live_registers).collect();
-        Ok(Product { program, compiled, inside, live })
+        Ok(Product { program: program.clone(), compiled, inside, live })
     }
 
     /// Where everything starts.
@@ -227,25 +229,17 @@ impl<'a> Product<'a> {
 
     /// Writes the node to `out` such that equal nodes, and no others, are written alike.
     pub fn encode(&self, node: &mut Node, out: &mut Vec<u8>) {
-        let value = |value: Value, out: &mut Vec<u8>| {
-            let value = i64::from(value);
-            put(((value << 1) ^ (value >> 63)) as u64 as u128, out);
-        };
         out.clear();
-        let State { threads, shared } = &node.state;
-        for (thread, buffers) in threads.iter().zip(&shared.buffers) {
-            put(thread.pc.0.into(), out);
-            thread.regs.iter().for_each(|&register| value(register, out));
-            put(buffers.all.len() as u128, out);
-            for entry in &buffers.all {
-                if let Entry::Store(loc, stored, _) = entry {
-                    put(loc.0.into(), out);
-                    value(*stored, out);
-                }
-            }
-        }
-        node.state.shared.memory.iter().for_each(|&(held, _)| value(held, out));
+        put_state(&node.state, out);
         node.summary.encode(out);
+    }
+
+    /// The node that was written to `bytes`.
+    pub fn decode(&self, question: Question, bytes: &[u8]) -> Node {
+        let from = &mut Reader::new(bytes);
+        let state = take_state(&self.compiled.program, from);
+        let summary = Summary::decode(question, &state, from);
+        Node { state, summary }
     }
 }
 

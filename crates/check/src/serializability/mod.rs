@@ -32,9 +32,10 @@ pub use transactions::Misplaced;
 use crate::robustness::store_atomic::{self, Machine};
 use crate::verdict::Cost;
 use ::ir::{Instr, Pc, Program, Tid};
-use ::search::{Limit, Limits};
+use ::search::{Limit, Limits, Options};
 use machine::{Memory, Product};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How far to go.
@@ -44,7 +45,7 @@ pub struct Settings {
     pub limits: Limits,
     /// How many writes may wait in a thread's buffer.
     pub buffer: usize,
-    /// On how many cores the attack search runs.
+    /// On how many cores searches run.
     pub jobs: usize,
 }
 
@@ -148,7 +149,7 @@ pub struct Answer {
 
 /// Answers all three questions about `program`, in the order of [`Question::ALL`].
 pub fn check(program: &Program, settings: &Settings) -> Result<Vec<Answer>, Refusal> {
-    let product = Product::new(program)?;
+    let product = Arc::new(Product::new(program)?);
     let sc = explore_product(&product, Question::ScSerializable, settings);
     let mut robust = robustness(program, settings);
     if let (Verdict::Undecided(why @ Why::Faulty(_)), Verdict::Holds) =
@@ -179,10 +180,10 @@ pub fn explore(
     question: Question,
     settings: &Settings,
 ) -> Result<Answer, Refusal> {
-    Ok(explore_product(&Product::new(program)?, question, settings))
+    Ok(explore_product(&Arc::new(Product::new(program)?), question, settings))
 }
 
-fn explore_product(product: &Product<'_>, question: Question, settings: &Settings) -> Answer {
+fn explore_product(product: &Arc<Product>, question: Question, settings: &Settings) -> Answer {
     let (memory, by) = match question {
         Question::ScSerializable => (Memory::Immediate, By::Interleavings),
         Question::TsoSerializable | Question::ScEquivalent => {
@@ -190,7 +191,9 @@ fn explore_product(product: &Product<'_>, question: Question, settings: &Setting
         }
     };
     let start = Instant::now();
-    let found = search::explore(product, question, memory, &settings.limits);
+    let Settings { limits, jobs, .. } = *settings;
+    let options = Options { limits, jobs, ..Options::default() };
+    let found = search::explore(product, question, memory, &options);
     let verdict = match (found.violation, found.limit) {
         (Some(execution), _) => match accepted(question, &execution) {
             true => Verdict::Violated(execution),

@@ -1,18 +1,17 @@
-//! Breadth-first search through the states of machine and summary.
+//! Machine and summary as a system that `search` explores, breadth first.
 //!
-//! States are of different lengths, so this is not the engine of the crate `search`: a visited set of
-//! encoded states, and for each state the step that led there. If a thread's next step is one that
-//! nobody else notices, only that thread moves, provided this leads to something new; otherwise all
-//! do (a persistent set; why the proviso is enough is said at [`search::Sink::state`]).
+//! If a thread's next step is one that no other thread notices, this thread alone is the reduced part of an
+//! expansion (a persistent set).
 
 use super::machine::{Happening, Memory, Node, Product, Stepped};
 use super::{Action, Question};
 use crate::robustness::store_atomic::Faulty;
 use crate::verdict::Cost;
 use ::ir::{Fault, Pc, Tid};
-use ::memory::store_buffer::{Move, Own};
-use ::search::{Limit, Limits};
-use std::collections::{HashSet, VecDeque};
+use ::memory::store_buffer::Move;
+use ::search::{Limit, Model, Options, Sink, Width};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a search found.
 pub struct Found {
@@ -30,156 +29,181 @@ pub struct Found {
     pub depth: u64,
 }
 
-/// Bytes of a visited state beside its encoding: an entry of the set, of the allocator, and its origin.
-const OVERHEAD: usize = 80;
-
 /// Looks for an execution that violates `question`.
 pub fn explore(
-    product: &Product<'_>,
+    product: &Arc<Product>,
     question: Question,
     memory: Memory,
-    limits: &Limits,
+    options: &Options,
 ) -> Found {
-    let mut search = Search {
-        product,
-        memory,
-        visited: HashSet::new(),
-        origins: Vec::new(),
-        queue: VecDeque::new(),
-        found: Found {
-            violation: None,
-            limit: None,
-            fault: None,
-            overflowed: false,
-            cost: Cost { searches: 1, ..Cost::default() },
-            depth: 0,
-        },
-        code: Vec::new(),
-        happened: Vec::new(),
-    };
-    search.run(question, limits);
-    search.found.cost.states = search.visited.len() as u64;
-    search.found.cost.depth = search.found.depth;
-    search.found
+    let system = System { product: Arc::clone(product), question, memory };
+    let report = ::search::explore(&system, options, &|_| {});
+    let mut cost = Cost::default();
+    cost.add(&report.progress);
+    // The last level explored is the one before the last level reached.
+    cost.depth = cost.depth.saturating_sub(1);
+    let depth = cost.depth;
+    let limit = report.limit;
+    let mut found = Found { violation: None, limit, fault: None, overflowed: false, cost, depth };
+    for ::search::Found { finding, path } in report.findings {
+        match finding {
+            Finding::Overflow => found.overflowed = true,
+            Finding::Fault { tid, pc, fault } => {
+                found.fault.get_or_insert(Faulty { tid, pc, fault });
+            }
+            Finding::Cycle => {
+                let violation = || system.execution(&path);
+                found.violation = found.violation.or_else(violation);
+            }
+        }
+    }
+    found
 }
 
-struct Search<'s, 'a> {
-    product: &'s Product<'a>,
+/// What is looked for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Finding {
+    /// A step closes a cycle.
+    Cycle,
+    /// A step has a run-time error.
+    Fault { tid: Tid, pc: Pc, fault: Fault },
+    /// A step needs more room in a buffer than there is.
+    Overflow,
+}
+
+/// All executions of a program, up to what matters of them for a question.
+struct System {
+    product: Arc<Product>,
+    question: Question,
     memory: Memory,
-    visited: HashSet<Box<[u8]>>,
-    /// For each state the number of the one it was found from, and the step.
-    origins: Vec<(u32, Move)>,
-    queue: VecDeque<Waiting>,
-    found: Found,
-    code: Vec<u8>,
-    happened: Vec<Happening>,
 }
 
-struct Waiting {
+/// One worker's working memory.
+struct Scratch {
+    /// The state being expanded, and what it was decoded from.
     node: Node,
-    number: u32,
-    depth: u64,
+    encoded: Vec<u8>,
+    moves: Vec<Move>,
+    happened: Vec<Happening>,
+    bytes: Vec<u8>,
 }
 
-impl Search<'_, '_> {
-    fn run(&mut self, question: Question, limits: &Limits) {
-        let mut ticker = limits.budget.ticker();
-        let node = self.product.start(question);
-        self.insert(node, 0, Move::Own(Own::Commit(Tid(0))), 0);
-        let mut moves = Vec::new();
-        while let Some(Waiting { node, number, depth }) = self.queue.pop_front() {
-            self.found.depth = depth;
-            let states = self.visited.len() as u64;
-            let bytes = self.found.cost.peak_bytes;
-            let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-            self.found.limit = [
-                (Limit::States, reached(limits.states, states)),
-                (Limit::Memory, reached(limits.budget.memory(), bytes)),
-                (Limit::Depth, reached(limits.depth, depth)),
-            ]
-            .into_iter()
-            .find_map(|(limit, reached)| reached.then_some(limit))
-            .or(ticker.tick().map(Limit::from));
-            if self.found.limit.is_some() {
-                return;
-            }
-            let private = self.product.tids().find(|&tid| self.product.is_private(&node, tid));
-            if let Some(tid) = private {
-                moves.clear();
-                self.product.moves_of(&node, tid, &mut moves);
-                moves.retain(|step| matches!(step, Move::Step(..)));
-                let new = self.expand(&node, number, depth, &moves);
-                if self.found.violation.is_some() {
-                    return;
-                }
-                if new {
-                    continue;
-                }
-            }
-            moves.clear();
-            self.product.tids().for_each(|tid| self.product.moves_of(&node, tid, &mut moves));
-            self.expand(&node, number, depth, &moves);
-            if self.found.violation.is_some() {
-                return;
-            }
+impl Model for System {
+    type Scratch = Scratch;
+    type Finding = Finding;
+
+    fn width(&self) -> Width {
+        Width::Varying
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch {
+            node: self.product.start(self.question),
+            encoded: Vec::new(),
+            moves: Vec::new(),
+            happened: Vec::new(),
+            bytes: Vec::new(),
         }
     }
 
-    /// Makes each of the steps; says whether some led to a new state.
-    fn expand(&mut self, node: &Node, number: u32, depth: u64, moves: &[Move]) -> bool {
-        let mut new = false;
-        for &step in moves {
+    fn initial<S: Sink<Finding>>(&self, scratch: &mut Scratch, sink: &mut S) {
+        self.product.encode(&mut self.product.start(self.question), &mut scratch.bytes);
+        sink.state(&scratch.bytes);
+    }
+
+    fn expand_reduced<S: Sink<Finding>>(&self, state: &[u8], scratch: &mut Scratch, sink: &mut S) {
+        self.look_at(state, scratch);
+        self.private_moves(&scratch.node, &mut scratch.moves);
+        self.step_all(scratch, sink);
+    }
+
+    fn expand<S: Sink<Finding>>(&self, state: &[u8], scratch: &mut Scratch, sink: &mut S) {
+        self.look_at(state, scratch);
+        self.moves(&scratch.node, &mut scratch.moves);
+        self.step_all(scratch, sink);
+    }
+
+    fn stops(&self, finding: &Finding) -> bool {
+        *finding == Finding::Cycle
+    }
+}
+
+impl System {
+    /// Makes `state` the one being expanded.
+    fn look_at(&self, state: &[u8], scratch: &mut Scratch) {
+        if scratch.encoded != state {
+            scratch.node = self.product.decode(self.question, state);
+            scratch.encoded.clear();
+            scratch.encoded.extend_from_slice(state);
+        }
+    }
+
+    /// The steps of a thread that only it can notice, if there is one.
+    fn private_moves(&self, node: &Node, moves: &mut Vec<Move>) {
+        moves.clear();
+        let private = self.product.tids().find(|&tid| self.product.is_private(node, tid));
+        if let Some(tid) = private {
+            self.product.moves_of(node, tid, moves);
+            moves.retain(|step| matches!(step, Move::Step(..)));
+        }
+    }
+
+    /// All steps that may be possible.
+    fn moves(&self, node: &Node, moves: &mut Vec<Move>) {
+        moves.clear();
+        self.product.tids().for_each(|tid| self.product.moves_of(node, tid, moves));
+    }
+
+    /// Makes each of the steps in `scratch.moves` from the state being expanded.
+    fn step_all<S: Sink<Finding>>(&self, scratch: &mut Scratch, sink: &mut S) {
+        let Scratch { node, moves, happened, bytes, .. } = scratch;
+        for &step in &*moves {
             let mut next = node.clone();
-            self.happened.clear();
-            match self.product.step(&mut next, step, self.memory, &mut self.happened) {
-                Ok(Stepped::Done) => new |= self.insert(next, number, step, depth + 1),
-                Ok(Stepped::Blocked) => {}
-                Ok(Stepped::Overflow) => self.found.overflowed = true,
-                Ok(Stepped::Cycle) => {
-                    self.found.violation = Some(self.execution(number, step));
-                    return new;
+            happened.clear();
+            match self.product.step(&mut next, step, self.memory, happened) {
+                Ok(Stepped::Done) => {
+                    self.product.encode(&mut next, bytes);
+                    sink.state(bytes);
                 }
-                Err(fault) => self.note_fault(step, fault),
+                Ok(Stepped::Blocked) => {}
+                Ok(Stepped::Overflow) => sink.finding(Finding::Overflow),
+                Ok(Stepped::Cycle) => sink.finding(Finding::Cycle),
+                Err((pc, fault)) => {
+                    sink.finding(Finding::Fault { tid: step.tid(), pc, fault });
+                }
             }
         }
-        new
     }
 
-    fn insert(&mut self, mut node: Node, from: u32, step: Move, depth: u64) -> bool {
-        self.found.cost.transitions += 1;
-        let mut code = std::mem::take(&mut self.code);
-        self.product.encode(&mut node, &mut code);
-        let new = !self.visited.contains(&code[..]);
-        if new {
-            self.found.cost.peak_bytes += (code.len() + OVERHEAD) as u64;
-            self.visited.insert(code.as_slice().into());
-            let number = self.origins.len() as u32;
-            self.origins.push((from, step));
-            self.queue.push_back(Waiting { node, number, depth });
-        }
-        self.code = code;
-        new
-    }
-
-    fn note_fault(&mut self, step: Move, (pc, fault): (Pc, Fault)) {
-        self.found.fault.get_or_insert(Faulty { tid: step.tid(), pc, fault });
-    }
-
-    /// The execution along the steps that lead to a state, and one step more.
-    fn execution(&self, mut number: u32, last: Move) -> Vec<Happening> {
-        let mut steps = vec![last];
-        while number != 0 {
-            let (from, step) = self.origins[number as usize];
-            steps.push(step);
-            number = from;
-        }
-        let mut node = self.product.start(Question::TsoSerializable);
+    /// The execution along the states of a path, and one step more that closes a cycle.
+    fn execution(&self, path: &[Box<[u8]>]) -> Option<Vec<Happening>> {
+        let mut node = self.product.start(self.question);
         let mut happened = Vec::new();
-        for &step in steps.iter().rev() {
-            let _ = self.product.step(&mut node, step, self.memory, &mut happened);
+        let (mut moves, mut bytes) = (Vec::new(), Vec::new());
+        let targets = path.iter().skip(1).map(Some).chain([None]);
+        for target in targets {
+            self.private_moves(&node, &mut moves);
+            let private = moves.clone();
+            self.moves(&node, &mut moves);
+            let before = happened.len();
+            node = private.into_iter().chain(moves.drain(..)).find_map(|step| {
+                happened.truncate(before);
+                let mut next = node.clone();
+                let stepped = self.product.step(&mut next, step, self.memory, &mut happened);
+                let is_wanted = match target {
+                    None => stepped == Ok(Stepped::Cycle),
+                    Some(target) => {
+                        stepped == Ok(Stepped::Done) && {
+                            self.product.encode(&mut next, &mut bytes);
+                            bytes[..] == target[..]
+                        }
+                    }
+                };
+                is_wanted.then_some(next)
+            })?;
         }
         complete(&mut happened, node.state.threads.len());
-        happened
+        Some(happened)
     }
 }
 

@@ -14,6 +14,8 @@
 //! recorded executions, [`serial::execution`]. The two share no code; they are compared on random
 //! programs.
 
+use ::memory::store_buffer::{Entry, State};
+use ::search::encoding::{Reader, put};
 use ::serial::execution::Question;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -335,6 +337,7 @@ impl Summary {
             put(past.owners, out);
             put(past.before, out);
         };
+        put(self.receivers.len() as Set, out);
         for receiver in &self.receivers {
             put((receiver.thread as Set) << 1 | Set::from(receiver.open), out);
             put(receiver.before, out);
@@ -362,6 +365,45 @@ impl Summary {
             put_past(&variable.readers, out);
         }
     }
+
+    /// The summary that was written next, of an execution that leads to `state`.
+    pub fn decode(question: Question, state: &State, from: &mut Reader<'_>) -> Self {
+        let mut summary = Summary::new(question, state.threads.len(), state.shared.memory.len());
+        for unit in 0..from.take_index() {
+            let (thread, before) = (from.take_index(), from.take());
+            let (thread, open) = (thread >> 1, thread & 1 == 1);
+            summary.receivers.push(Receiver { thread, open, pending: 0, before });
+            if open {
+                summary.threads[thread].open = Some(unit);
+            }
+        }
+        let take_past = |from: &mut Reader<'_>| Past { owners: from.take(), before: from.take() };
+        for (own, buffers) in summary.threads.iter_mut().zip(&state.shared.buffers) {
+            for entry in &buffers.all {
+                let Entry::Store(loc, ..) = entry else { continue };
+                let unit = from.take_index();
+                let (above, reader) = (take_past(from), take_past(from));
+                own.buffer.push_back(Pending { variable: loc.index(), unit, above, reader });
+                summary.receivers[unit].pending += 1;
+            }
+            if question.keeps_program_order() {
+                own.previous = take_past(from);
+            } else {
+                own.strong = take_past(from);
+                own.write = take_past(from);
+                own.buffered_reads = take_past(from);
+                for variable in &mut own.variables {
+                    let (access, unfenced) = (take_past(from), from.take() == 1);
+                    *variable = OwnVariable { access, unfenced };
+                }
+            }
+        }
+        for variable in &mut summary.variables {
+            let (commit, readers) = (take_past(from), take_past(from));
+            *variable = Shared { commit, readers };
+        }
+        summary
+    }
 }
 
 /// The members of a set.
@@ -371,13 +413,4 @@ fn members(mut set: Set) -> impl Iterator<Item = usize> {
         set &= set - 1;
         Some(first)
     })
-}
-
-/// Writes a number, small ones in one byte.
-pub(super) fn put(mut number: Set, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }

@@ -1,11 +1,16 @@
 //! Where states lie: back to back in memory that never moves, so that they can be read while their owner
 //! appends more.
 //!
-//! An arena is a sequence of chunks, each twice as large as the one before. Which chunk an index falls into
-//! follows from its highest bit, no state is ever copied to make room, and about half of the memory at most is
-//! spare; the system provides it when it is first touched.
+//! An arena is a sequence of chunks of cells, each chunk twice as large as the one before. Which chunk an index
+//! falls into follows from its highest bit, no state is ever copied to make room, and about half of the memory at
+//! most is spare; the system provides it when it is first touched.
+//!
+//! A cell holds the state itself, if all states have the same length. Otherwise a cell holds the state's address
+//! and length, and the state lies in a *block* beside the chunks. Blocks are filled from their start; a state that
+//! does not fit into the last block starts a new one.
 
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex};
+use crate::Width;
 use memmap2::{MmapMut, MmapRaw};
 use std::sync::atomic::Ordering;
 
@@ -17,26 +22,46 @@ const FIRST_CHUNK: u32 = 10;
 /// Enough for all indices but the last few.
 const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK) as usize;
 
+/// The first block for states of varying length has this many bytes, each further one twice as many as the one
+/// before, or as many as a single state needs.
+const FIRST_BLOCK: usize = 1 << 16;
+
+/// Where a state of varying length lies.
+type Slice = (*const u8, usize);
+
 /// How states lie in an arena.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells {
-    /// Bytes of a state.
+    /// Bytes of a state; unused if they vary.
     pub width: usize,
     /// How many of them are core.
     pub core: usize,
-    /// Bytes from one state to the next: with monitor bits, a link comes before each.
+    /// Bytes from one cell to the next: with monitor bits, a link comes before each state.
     pub stride: usize,
+    /// Do cells hold the addresses of states instead of states?
+    pub varying: bool,
 }
 
 impl Cells {
     const LINK: usize = size_of::<u64>();
 
-    pub fn new(width: usize, core: usize) -> Self {
-        let stride = match core == width {
-            true => width,
-            false => (Cells::LINK + width).next_multiple_of(Cells::LINK),
+    pub fn new(width: Width) -> Self {
+        let (core, width, stride, varying) = match width {
+            Width::Fixed(bytes) => (bytes, bytes, bytes, false),
+            Width::Monitored { core, bytes } if core == bytes => (bytes, bytes, bytes, false),
+            Width::Monitored { core, bytes } => {
+                (core, bytes, (Cells::LINK + bytes).next_multiple_of(Cells::LINK), false)
+            }
+            Width::Varying => (0, 0, size_of::<Slice>(), true),
         };
-        Cells { width, core, stride }
+        assert!(core <= width && stride > 0, "a state has at least one byte, and its core no more");
+        Cells { width, core, stride, varying }
+    }
+
+    /// The part of a state that tells it from others, apart from monitor bits.
+    #[inline(always)]
+    pub fn core_of(self, state: &[u8]) -> &[u8] {
+        if self.varying { state } else { &state[..self.core] }
     }
 
     #[inline(always)]
@@ -56,8 +81,15 @@ impl Cells {
 pub struct Arena {
     /// Where each chunk starts, once it is there.
     chunks: [AtomicPtr<u8>; CHUNKS],
-    /// The chunks' memory, which goes when the arena does.
+    /// The memory of chunks and blocks, which goes when the arena does.
     memory: Mutex<Vec<MmapRaw>>,
+    /// The free part of the last block, and how long it is. Only the arena's own worker uses these.
+    free: AtomicPtr<u8>,
+    left: AtomicU64,
+    /// How large the last block is.
+    block: AtomicU64,
+    /// Bytes of the states in blocks.
+    pub in_blocks: AtomicU64,
     /// How many there are.
     pub len: AtomicU32,
     /// Slots of the table that the worker claimed.
@@ -78,6 +110,10 @@ impl Arena {
         Arena {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             memory: Mutex::new(Vec::new()),
+            free: AtomicPtr::new(std::ptr::null_mut()),
+            left: AtomicU64::new(0),
+            block: AtomicU64::new(0),
+            in_blocks: AtomicU64::new(0),
             len: AtomicU32::new(0),
             used: AtomicU32::new(0),
             level_start: AtomicU32::new(0),
@@ -117,7 +153,11 @@ impl Arena {
             start.store(memory.as_mut_ptr(), Ordering::Release);
             self.memory.lock().expect("no worker panics with an arena").push(memory);
         }
-        assert!(state.len() == cells.width, "all states have the same length");
+        if cells.varying {
+            // SAFETY: as required of the caller.
+            return unsafe { self.stage_varying(index, state, cells) };
+        }
+        assert!(state.len() == cells.width, "the sink let only states of one length through");
         #[cfg(loom)]
         self.watched[index as usize].with_mut(|_| ());
         // SAFETY: the cell exists and is as long as the state; no one reads it before its id is published, and no one else
@@ -129,15 +169,61 @@ impl Arena {
         Some(index)
     }
 
+    /// Writes `state` to the free part of the last block, and where it is to its cell.
+    ///
+    /// # Safety
+    /// Only the arena's own worker may call this, and the cell's chunk must be there.
+    unsafe fn stage_varying(&self, index: u32, state: &[u8], cells: Cells) -> Option<u32> {
+        if self.free.load(Ordering::Relaxed).is_null()
+            || self.left.load(Ordering::Relaxed) < state.len() as u64
+        {
+            let twice = self.block.load(Ordering::Relaxed) as usize * 2;
+            let bytes = twice.max(FIRST_BLOCK).max(state.len());
+            let memory = zeroed(bytes)?;
+            self.free.store(memory.as_mut_ptr(), Ordering::Relaxed);
+            self.left.store(bytes as u64, Ordering::Relaxed);
+            self.block.store(bytes as u64, Ordering::Relaxed);
+            self.memory.lock().expect("no worker panics with an arena").push(memory);
+        }
+        let to = self.free.load(Ordering::Relaxed);
+        // SAFETY: the free part of the block is at least as long as the state. The cell exists and, since chunks
+        // start at pages, is aligned for an address and a length. No one reads either before the id is published, and no
+        // one else writes them.
+        unsafe {
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
+            self.cell(index, cells).cast::<Slice>().write((to, state.len()));
+        }
+        Some(index)
+    }
+
+    /// Counts the state staged last.
+    #[inline(always)]
+    pub fn commit(&self, index: u32, cells: Cells) {
+        if cells.varying {
+            let bytes = self.get(index, cells).len();
+            let free = self.free.load(Ordering::Relaxed).wrapping_add(bytes);
+            self.free.store(free, Ordering::Relaxed);
+            self.left.store(self.left.load(Ordering::Relaxed) - bytes as u64, Ordering::Relaxed);
+            let kept = self.in_blocks.load(Ordering::Relaxed) + bytes as u64;
+            self.in_blocks.store(kept, Ordering::Relaxed);
+        }
+        self.len.store(index + 1, Ordering::Release);
+    }
+
     #[inline(always)]
     pub fn get(&self, index: u32, cells: Cells) -> &[u8] {
         #[cfg(loom)]
         self.watched[index as usize].with(|_| ());
         // SAFETY: ids are published (with release ordering) only after their cell was written, and
-        // states are never written again nor moved while `self` lives.
+        // states are never written again nor moved while `self` lives. Cells of varying states hold where a state lies.
         unsafe {
-            let from = self.cell(index, cells).add(cells.state_offset());
-            std::slice::from_raw_parts(from, cells.width)
+            let (from, bytes) = match cells.varying {
+                true => self.cell(index, cells).cast::<Slice>().read(),
+                false => {
+                    (self.cell(index, cells).add(cells.state_offset()).cast_const(), cells.width)
+                }
+            };
+            std::slice::from_raw_parts(from, bytes)
         }
     }
 

@@ -5,6 +5,7 @@
 //! writing.
 
 use super::Visited;
+use crate::Width;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -28,7 +29,7 @@ fn insert(set: &Visited, worker: usize, states: &[[u8; 1]]) -> Vec<bool> {
 fn race(before: &[[u8; 1]], one: &'static [[u8; 1]], other: &'static [[u8; 1]]) {
     let before = before.to_vec();
     loom::model(move || {
-        let set = Arc::new(Visited::new(1, 1, 3));
+        let set = Arc::new(Visited::new(Width::Fixed(1), 3));
         insert(&set, 2, &before);
         let theirs = {
             let set = Arc::clone(&set);

@@ -4,7 +4,8 @@
 //! state covers another with the same core if it has all of the other's monitor bits. A state that
 //! is covered need not be inserted. Models without such an order have states that are all core.
 //!
-//! States lie back to back, without pointers or padding, in one append-only [`Arena`] per worker.
+//! States lie back to back, in one append-only [`Arena`] per worker; those of one length without pointers or
+//! padding.
 //! A hash table of 8-byte slots finds them: each slot holds 24 bits of the state's hash and the
 //! state's [`Id`]. A slot is claimed by one compare-and-swap after the state has been written, so
 //! inserting takes no lock; the table itself sits behind a read-write lock that is only taken for
@@ -21,6 +22,7 @@ mod interleavings;
 mod sync;
 mod table;
 
+use crate::Width;
 use arena::{Arena, Cells, INDEX_BITS};
 use std::sync::atomic::Ordering;
 use sync::{AtomicBool, AtomicU64, Mutex, RwLock, RwLockReadGuard};
@@ -55,7 +57,7 @@ pub const MAX_WORKERS: usize = 1 << (ID_BITS - INDEX_BITS);
 pub struct Id {
     /// The worker.
     pub worker: u32,
-    /// Its how-manieth state.
+    /// The state's index in the worker's order of insertion.
     pub index: u32,
 }
 
@@ -86,11 +88,11 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// An empty set of states of `width` bytes, of which `core` are core, for `workers` workers.
-    pub fn new(width: usize, core: usize, workers: usize) -> Self {
-        assert!(width > 0 && core <= width && (1..=MAX_WORKERS).contains(&workers));
+    /// An empty set of states of this width, for `workers` workers.
+    pub fn new(width: Width, workers: usize) -> Self {
+        assert!((1..=MAX_WORKERS).contains(&workers));
         Visited {
-            cells: Cells::new(width, core),
+            cells: Cells::new(width),
             arenas: (0..workers).map(|_| Arena::new()).collect(),
             table: RwLock::new(Table::new(FIRST_SLOTS).expect("there are 64 KiB to begin with")),
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
@@ -155,7 +157,10 @@ impl Visited {
 
     /// How much memory it would use with a table of so many slots.
     fn bytes_with(&self, slots: usize) -> u64 {
-        self.len() * self.cells.stride as u64 + (size_of::<AtomicU64>() * slots) as u64
+        let in_blocks = |arena: &Arena| arena.in_blocks.load(Ordering::Relaxed);
+        let states =
+            self.len() * self.cells.stride as u64 + self.arenas.iter().map(in_blocks).sum::<u64>();
+        states + (size_of::<AtomicU64>() * slots) as u64
     }
 
     /// Access for one worker for a while. Nobody can grow the table meanwhile, so a worker must
@@ -205,7 +210,7 @@ impl Visited {
                 prefetch(self.arenas[id.worker as usize].cell(id.index, self.cells));
             }
             for (id, hash) in &mut group {
-                *hash = xxh3_64(&self.get(*id)[..self.cells.core]);
+                *hash = xxh3_64(self.cells.core_of(self.get(*id)));
                 prefetch(&raw const wider.slots()[home(*hash, wider.mask)]);
             }
             for (id, hash) in group.drain(..) {
@@ -266,9 +271,7 @@ impl Worker<'_> {
     /// The hash of `state`'s core.
     #[inline(always)]
     pub fn hash(&self, state: &[u8]) -> u64 {
-        let width = self.set.cells.width;
-        assert!(state.len() == width, "a state of {} bytes, not {width}", state.len());
-        xxh3_64(&state[..self.set.cells.core])
+        xxh3_64(self.set.cells.core_of(state))
     }
 
     /// Inserts `state`, whose hash is `hash`.
@@ -309,8 +312,7 @@ impl Worker<'_> {
     /// Counts the state staged last.
     #[inline(always)]
     fn commit(&self, index: u32) -> Id {
-        let arena = &self.set.arenas[self.worker as usize];
-        arena.len.store(index + 1, Ordering::Release);
+        self.set.arenas[self.worker as usize].commit(index, self.set.cells);
         Id { worker: self.worker, index }
     }
 
@@ -450,7 +452,7 @@ mod tests {
     /// Catches lost states across growth and confusion of equal hash bits.
     #[test]
     fn keeps_every_state_once_across_growth() {
-        let set = Visited::new(5, 5, 1);
+        let set = Visited::new(Width::Fixed(5), 1);
         let mut new = 0;
         for k in 0..4 * STATES {
             let key = (k * 7919) % STATES;
@@ -472,7 +474,7 @@ mod tests {
     /// Two workers racing to insert the same states: each state must be new for exactly one.
     #[test]
     fn workers_agree_on_who_was_first() {
-        let set = Visited::new(8, 8, 2);
+        let set = Visited::new(Width::Fixed(8), 2);
         let news: u64 = std::thread::scope(|scope| {
             let insert = |me: usize| {
                 let set = &set;
@@ -501,7 +503,7 @@ mod tests {
     /// place in the list, and what it covers of its own level need not be expanded.
     #[test]
     fn monitor_bits_cover_each_other() {
-        let set = Visited::new(3, 1, 1);
+        let set = Visited::new(Width::Monitored { core: 1, bytes: 3 }, 1);
         let worker = set.enter(0);
         let small = worker.insert(&[7, 0b0011, 0]).expect("new");
         let other = worker.insert(&[7, 0b1100, 0]).expect("not comparable");
@@ -521,7 +523,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri itself runs out of memory")]
     fn says_when_there_is_no_memory() {
         // The first chunk alone would fill more than the address space.
-        let set = Visited::new(1 << 40, 1 << 40, 1);
+        let set = Visited::new(Width::Fixed(1 << 40), 1);
         let worker = set.enter(0);
         assert!(!set.is_full());
         assert_eq!(worker.insert_hashed(&[1], 1), None);

@@ -248,6 +248,7 @@ pub fn check(
         stop: Stop::AtFirst,
         limits: settings.limits,
         jobs: settings.jobs,
+        ..Options::default()
     };
     let report = search::explore(&search, &options, observe);
     let mut cost = Cost::default();
@@ -288,7 +289,7 @@ pub fn check(
 
 /// The witness that a path through the search stands for, if the judge accepts it.
 pub(crate) fn witness(
-    search: &AttackSearch<'_>,
+    search: &AttackSearch,
     compiled: &Compiled,
     machine: Machine,
     path: &[Box<[u8]>],
@@ -334,22 +335,21 @@ pub(crate) fn between(own: &[&Label], compiled: &Compiled) -> Option<Vec<Pc>> {
 
 /// The steps along a path, the one that closes the cycle included.
 pub(crate) fn labels(
-    search: &AttackSearch<'_>,
+    search: &AttackSearch,
     path: &[Box<[u8]>],
     finding: Finding,
 ) -> Option<Vec<Label>> {
-    struct Look<'l, 'a> {
-        search: &'l AttackSearch<'a>,
+    struct Look<'l> {
+        search: &'l AttackSearch,
         state: Option<&'l [u8]>,
         finding: Finding,
         label: Option<Label>,
     }
-    impl Receiver for Look<'_, '_> {
-        fn state(&mut self, label: &Label, state: &State) -> bool {
+    impl Receiver for Look<'_> {
+        fn state(&mut self, label: &Label, state: &State) {
             if self.label.is_none() && self.state.is_some_and(|s| *s == *self.search.pack(state)) {
                 self.label = Some(label.clone());
             }
-            false
         }
 
         fn found(&mut self, label: &Label, finding: Finding) {

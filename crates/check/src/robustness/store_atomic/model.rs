@@ -19,8 +19,9 @@ use memory::Memory;
 pub use memory::attack::{Act, Goal};
 use memory::attack::{Attacks, Mark, Phase};
 use memory::store_buffer::Machine;
-use search::{Model, Sink};
+use search::{Model, Sink, Width};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Something the search found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,15 +65,15 @@ pub struct Label {
 
 /// Where successors go.
 pub trait Receiver {
-    /// A successor; says whether it is new.
-    fn state(&mut self, label: &Label, state: &State) -> bool;
+    /// A successor.
+    fn state(&mut self, label: &Label, state: &State);
     /// Something found by taking a step.
     fn found(&mut self, label: &Label, finding: Finding);
 }
 
 /// The search.
-pub struct AttackSearch<'a> {
-    pub(super) program: &'a Program,
+pub struct AttackSearch {
+    pub(super) program: Arc<Program>,
     pub(super) memory: Attacks,
     reduce: bool,
     pub(super) tell_apart: bool,
@@ -81,15 +82,15 @@ pub struct AttackSearch<'a> {
     pub(super) layout: Layout,
 }
 
-impl<'a> AttackSearch<'a> {
+impl AttackSearch {
     /// A search for attacks on a compiled program. If `singular`, only one store is delayed.
-    pub fn new(program: &'a Program, machine: Machine, singular: bool) -> Self {
+    pub fn new(program: &Program, machine: Machine, singular: bool) -> Self {
         AttackSearch::with_fences(program, machine, singular, &[], false)
     }
 
     /// The same, imagining a full fence in front of some steps, and telling attacks apart if wanted.
     pub fn with_fences(
-        program: &'a Program,
+        program: &Program,
         machine: Machine,
         singular: bool,
         fences: &[Vec<bool>],
@@ -99,6 +100,7 @@ impl<'a> AttackSearch<'a> {
         let layout = Layout::new(program, &candidates, singular, tell_apart);
         let shared = candidates.shared.clone();
         let memory = Attacks::new(program, machine, Goal::Cycle, singular, shared);
+        let program = Arc::new(program.clone());
         AttackSearch { program, memory, reduce: true, tell_apart, candidates, layout }
     }
 
@@ -150,29 +152,22 @@ impl<'a> AttackSearch<'a> {
 
     /// Hands the successors of `state` to `out`.
     pub fn successors(&self, state: &State, s: &mut Buffers, out: &mut impl Receiver) {
+        self.movers(state).1.into_iter().for_each(|tid| self.moves(state, tid, s, out));
+    }
+
+    /// The threads that may move, and whether it is enough to move the first.
+    fn movers(&self, state: &State) -> (bool, SmallVec<[Tid; 8]>) {
         let attack = &state.attack;
         let closing = attack.phase == Phase::Closing;
-        let movers: SmallVec<[Tid; 8]> = self
-            .program
-            .tids()
-            .filter(|&tid| {
-                attack.admits(tid)
-                    && !self.is_done(state, tid)
-                    && !(closing && tid == attack.attacker)
-            })
-            .collect();
-        let mut moved = None;
-        if self.reduce
-            && let Some(&alone) = movers.iter().find(|&&tid| self.is_invisible(state, tid))
-        {
-            if self.moves(state, alone, s, out) {
-                return;
-            }
-            moved = Some(alone);
+        let may_move = |&tid: &Tid| {
+            attack.admits(tid) && !self.is_done(state, tid) && !(closing && tid == attack.attacker)
+        };
+        let mut movers: SmallVec<[Tid; 8]> = self.program.tids().filter(may_move).collect();
+        let alone = movers.iter().position(|&tid| self.reduce && self.is_invisible(state, tid));
+        if let Some(alone) = alone {
+            movers[..=alone].rotate_right(1);
         }
-        for &tid in movers.iter().filter(|&&tid| Some(tid) != moved) {
-            self.moves(state, tid, s, out);
-        }
+        (alone.is_some(), movers)
     }
 
     /// Can nobody else ever notice, or prevent, what `tid` does next?
@@ -206,8 +201,8 @@ impl<'a> AttackSearch<'a> {
         })
     }
 
-    /// The steps of `tid`; says whether any leads to a new state.
-    fn moves(&self, state: &State, tid: Tid, s: &mut Buffers, out: &mut impl Receiver) -> bool {
+    /// The steps of `tid`.
+    fn moves(&self, state: &State, tid: Tid, s: &mut Buffers, out: &mut impl Receiver) {
         let pc = Pc(state.pcs[tid.index()]);
         let instr = &self.program.step(tid, pc).instr;
         let attacking = state.attack.is_delaying(tid);
@@ -222,12 +217,10 @@ impl<'a> AttackSearch<'a> {
             Ok(action) => action,
             Err(fault) => {
                 out.found(&label(Act::Local), Finding::Fault { tid, pc, fault });
-                return false;
+                return;
             }
         };
-        let mut mover = Mover { search: self, state, tid, pc, instr, s, out, new: false };
-        mover.make(&action);
-        mover.new
+        Mover { search: self, state, tid, pc, instr, s, out }.make(&action);
     }
 
     /// Lets the thread of `label` run on to its next access in `s.next`, from `pc` with `read` in the
@@ -239,7 +232,7 @@ impl<'a> AttackSearch<'a> {
         read: Option<Value>,
         s: &mut Buffers,
         out: &mut impl Receiver,
-    ) -> bool {
+    ) {
         let tid = label.tid;
         let thread = &self.program.threads[tid.index()];
         let first = self.layout.first_reg[tid.index()];
@@ -264,7 +257,6 @@ impl<'a> AttackSearch<'a> {
             &mut s.work,
             |pc, fault| out.found(&label, Finding::Fault { tid, pc, fault }),
         );
-        let mut new = false;
         for rest in &mut rests {
             let live = own.live[rest.pc as usize];
             for (k, value) in rest.regs.iter().enumerate() {
@@ -277,10 +269,9 @@ impl<'a> AttackSearch<'a> {
             }
             label.local = std::mem::take(&mut rest.path);
             label.rest = ((rest.pc as usize) < thread.code.len()).then_some(Pc(rest.pc));
-            new |= out.state(&label, &s.next);
+            out.state(&label, &s.next);
         }
         s.rests = rests;
-        new
     }
 
     /// Can no helper come to the target any more? One may have been there already, in the block in
@@ -307,22 +298,33 @@ pub struct Buffers {
 
 impl Buffers {
     /// Buffers for a search.
-    pub fn new(search: &AttackSearch<'_>) -> Self {
+    pub fn new(search: &AttackSearch) -> Self {
         Buffers { next: search.start(), rests: Vec::new(), work: Vec::new() }
     }
+}
+
+/// One worker's working memory.
+pub struct Scratch {
+    words: Vec<u64>,
+    /// The state being expanded, packed and unpacked.
+    packed: Vec<u8>,
+    state: State,
+    /// The threads that have not moved yet from there.
+    left: SmallVec<[Tid; 8]>,
+    buffers: Buffers,
 }
 
 /// Hands successors to a search.
 struct Forward<'f, S> {
     layout: &'f Layout,
-    words: Vec<u64>,
+    words: &'f mut Vec<u64>,
     sink: &'f mut S,
 }
 
 impl<S: Sink<Finding>> Receiver for Forward<'_, S> {
-    fn state(&mut self, _: &Label, state: &State) -> bool {
-        self.layout.pack(state, &mut self.words);
-        self.sink.state(&bytemuck::cast_slice(&self.words)[..self.layout.bytes()])
+    fn state(&mut self, _: &Label, state: &State) {
+        self.layout.pack(state, self.words);
+        self.sink.state(&bytemuck::cast_slice(self.words)[..self.layout.bytes()]);
     }
 
     fn found(&mut self, _: &Label, finding: Finding) {
@@ -330,29 +332,64 @@ impl<S: Sink<Finding>> Receiver for Forward<'_, S> {
     }
 }
 
-impl Model for AttackSearch<'_> {
-    type Scratch = (Vec<u64>, State, Buffers);
+impl AttackSearch {
+    /// Makes `bytes` the state being expanded, from which no thread has moved yet; says whether it is enough
+    /// to move the first.
+    fn look_at(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
+        let Scratch { words, packed, state, left, .. } = scratch;
+        self.layout.unpack(bytes, words, state);
+        packed.clear();
+        packed.extend_from_slice(bytes);
+        let (reduced, movers) = self.movers(state);
+        *left = movers;
+        reduced
+    }
+
+    /// Moves one thread from the state being expanded.
+    fn fire<S: Sink<Finding>>(&self, tid: Tid, scratch: &mut Scratch, sink: &mut S) {
+        let Scratch { words, state, buffers, .. } = scratch;
+        self.moves(state, tid, buffers, &mut Forward { layout: &self.layout, words, sink });
+    }
+}
+
+impl Model for AttackSearch {
+    type Scratch = Scratch;
     type Finding = Finding;
 
-    fn state_bytes(&self) -> usize {
-        self.layout.bytes()
+    fn width(&self) -> Width {
+        Width::Fixed(self.layout.bytes())
     }
 
-    fn scratch(&self) -> Self::Scratch {
-        (Vec::new(), self.start(), Buffers::new(self))
+    fn scratch(&self) -> Scratch {
+        Scratch {
+            words: Vec::new(),
+            packed: Vec::new(),
+            state: self.start(),
+            left: SmallVec::new(),
+            buffers: Buffers::new(self),
+        }
     }
 
-    fn initial<S: Sink<Finding>>(&self, _: &mut Self::Scratch, sink: &mut S) {
+    fn initial<S: Sink<Finding>>(&self, _: &mut Scratch, sink: &mut S) {
         sink.state(&self.pack(&self.start()));
     }
 
-    fn expand<S: Sink<Finding>>(&self, bytes: &[u8], scratch: &mut Self::Scratch, sink: &mut S) {
-        let (words, state, buffers) = scratch;
-        self.layout.unpack(bytes, words, state);
-        let words = std::mem::take(words);
-        let mut forward = Forward { layout: &self.layout, words, sink };
-        self.successors(state, buffers, &mut forward);
-        scratch.0 = forward.words;
+    /// Moves one thread whose step nobody else can notice, if there is one.
+    fn expand_reduced<S: Sink<Finding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
+        if self.look_at(bytes, scratch) {
+            let alone = scratch.left.remove(0);
+            self.fire(alone, scratch, sink);
+        }
+    }
+
+    fn expand<S: Sink<Finding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
+        if scratch.packed != bytes {
+            self.look_at(bytes, scratch);
+        }
+        scratch.packed.clear();
+        for tid in std::mem::take(&mut scratch.left) {
+            self.fire(tid, scratch, sink);
+        }
     }
 
     fn stops(&self, finding: &Finding) -> bool {

@@ -14,18 +14,17 @@ use memory::{Effect, Memory};
 use smallvec::SmallVec;
 
 /// One thread's next access.
-pub struct Mover<'m, 'a, R> {
-    pub search: &'m AttackSearch<'a>,
+pub struct Mover<'m, R> {
+    pub search: &'m AttackSearch,
     pub state: &'m State,
     pub tid: Tid,
     pub pc: Pc,
     pub instr: &'m Instr,
     pub s: &'m mut Buffers,
     pub out: &'m mut R,
-    pub new: bool,
 }
 
-impl<R: Receiver> Mover<'_, '_, R> {
+impl<R: Receiver> Mover<'_, R> {
     fn label(&self, act: Act) -> Label {
         Label { tid: self.tid, pc: self.pc, act, local: SmallVec::new(), rest: None }
     }
@@ -109,7 +108,7 @@ impl<R: Receiver> Mover<'_, '_, R> {
     fn arrive(&mut self, act: Act, read: Option<Value>) {
         let next = self.search.program.step(self.tid, self.pc).next;
         let label = self.label(act);
-        self.new |= self.search.arrive(label, next, read, self.s, self.out);
+        self.search.arrive(label, next, read, self.s, self.out);
     }
 
     /// The attacker has made its last access in `s.next`. It pauses, so its registers no longer matter.
@@ -124,7 +123,7 @@ impl<R: Receiver> Mover<'_, '_, R> {
         }
         if !search.is_hopeless(next) {
             let label = self.label(act);
-            self.new |= self.out.state(&label, &self.s.next);
+            self.out.state(&label, &self.s.next);
         }
     }
 

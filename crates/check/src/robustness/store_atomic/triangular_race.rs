@@ -88,6 +88,7 @@ pub fn check(
         stop: Stop::AtFirst,
         limits: settings.limits,
         jobs: settings.jobs,
+        ..Options::default()
     };
     let report = search::explore(&search, &options, observe);
     let mut cost = Cost::default();
@@ -116,7 +117,7 @@ pub fn check(
 
 /// The race that a path through the search stands for.
 pub(crate) fn race(
-    search: &AttackSearch<'_>,
+    search: &AttackSearch,
     compiled: &Compiled,
     path: &[Box<[u8]>],
     finding: Finding,

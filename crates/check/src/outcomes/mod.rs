@@ -1,16 +1,21 @@
-//! Final states of a program on the machine, and which of them SC forbids.
+//! Final states of a program, under SC and on machines with store buffers.
 //!
-//! Every state is visited. A thread that has a run-time error stops there, also where another thread
+//! Every state is visited: [`buffers`] and [`interleavings`] are systems that `search` explores, and their findings
+//! are the final states. A thread that has a run-time error stops there, also where another thread
 //! could have changed memory so that a locked update fits; what waits in its buffers still reaches
 //! memory. A program that stores in a loop can fill its buffers without end, so their
 //! length is limited; when a limit mattered, the answer says which.
 
-use budget::{Budget, Spent};
-use graph::outcome::ThreadEnd;
-use graph::{FinalState, Outcome, Status};
-use ir::{Fault, Instr, Loc, Program, Tid};
-use memory::store_buffer::{Compiled, Machine, compile};
-use memory::store_buffer::{Entry, Move, Own, State, apply, candidates, initial};
+mod buffers;
+mod interleavings;
+
+use budget::Budget;
+use buffers::Buffers;
+use graph::{FinalState, Outcome};
+use interleavings::Interleavings;
+use ir::Program;
+use memory::store_buffer::{Machine, compile};
+use search::{Limit, Model, Options, Order, Paths, Stop};
 use std::collections::{HashMap, HashSet};
 
 /// How far to go.
@@ -36,10 +41,8 @@ impl Default for Limits {
 pub enum Cut {
     /// A thread wanted to store more than fits into its buffers; everything else was explored.
     Buffers,
-    /// [`Limits::states`]
-    States,
-    /// [`Limits::budget`]
-    Spent(Spent),
+    /// A limit of the search.
+    Limit(Limit),
 }
 
 impl Cut {
@@ -47,8 +50,7 @@ impl Cut {
     pub fn name(self) -> &'static str {
         match self {
             Cut::Buffers => "buffers",
-            Cut::States => "states",
-            Cut::Spent(spent) => spent.name(),
+            Cut::Limit(limit) => limit.name(),
         }
     }
 }
@@ -62,6 +64,15 @@ pub struct Outcomes {
     pub cut: Option<Cut>,
 }
 
+/// Final states of a program on one memory.
+#[derive(Clone, Debug, Default)]
+pub struct FinalStates {
+    /// The states, in no particular order.
+    pub states: HashSet<FinalState>,
+    /// What cut the exploration short, so that there may be more, if something did.
+    pub cut: Option<Cut>,
+}
+
 /// The final states of `program` on `machine`, and which of them SC allows.
 pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcomes {
     let compiled = compile(program, machine);
@@ -69,11 +80,11 @@ pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcome
         Machine::Tso => compiled.with_stores_in_order(),
         Machine::Pso | Machine::Pgas => compiled,
     };
-    let (sc, sc_cut) = explore(&compiled, true, limits);
-    let (weak, cut) = explore(&compiled, false, limits);
+    let sc = final_states(&Buffers { compiled: compiled.clone(), most: None }, limits);
+    let weak = final_states(&Buffers { compiled, most: Some(limits.buffer) }, limits);
     let mut found: HashMap<FinalState, bool> =
-        weak.into_iter().map(|state| (state, false)).collect();
-    found.extend(sc.into_iter().map(|state| (state, true)));
+        weak.states.into_iter().map(|state| (state, false)).collect();
+    found.extend(sc.states.into_iter().map(|state| (state, true)));
     let mut outcomes: Vec<Outcome> =
         found.into_iter().map(|(state, under_sc)| Outcome { state, under_sc }).collect();
     outcomes.sort_by_cached_key(|outcome| {
@@ -82,125 +93,55 @@ pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcome
         let places: Vec<_> = threads.iter().map(|thread| thread.pc).collect();
         (registers, outcome.state.memory.clone(), places)
     });
-    Outcomes { outcomes, cut: sc_cut.or(cut) }
+    Outcomes { outcomes, cut: sc.cut.or(weak.cut) }
 }
 
-/// All final states, and what cut the exploration short. Under SC, stores reach memory at once.
-fn explore(compiled: &Compiled, sc: bool, limits: &Limits) -> (HashSet<FinalState>, Option<Cut>) {
-    let program = &compiled.program;
-    let start = Node { stopped: vec![None; program.threads.len()], state: initial(program) };
-    let mut seen = HashSet::from([start.clone()]);
-    let mut stack = vec![start];
-    let mut finals = HashSet::new();
-    let mut cut = None;
-    let mut ticker = limits.budget.ticker();
-    while let Some(node) = stack.pop() {
-        if let Some(spent) = ticker.tick() {
-            return (finals, Some(Cut::Spent(spent)));
-        }
-        let mut stuck = true;
-        for step in candidates(program, &node.state) {
-            let tid = step.tid();
-            if matches!(step, Move::Step(..)) && node.stopped[tid.index()].is_some() {
-                continue;
-            }
-            let mut next = node.clone();
-            match apply(program, &mut next.state, step) {
-                Ok(Some(_)) => {}
-                Ok(None) => continue,
-                Err(fault) => next.stopped[tid.index()] = Some(fault),
-            }
-            stuck = false;
-            if sc {
-                drain(program, &mut next.state, tid);
-            }
-            let buffers = &next.state.shared.buffers[tid.index()];
-            let stores = buffers.all.iter().filter(|entry| matches!(entry, Entry::Store(..)));
-            let waiting = stores.count() + buffers.of.iter().map(|of| of.len()).sum::<usize>();
-            if waiting > limits.buffer {
-                cut = Some(Cut::Buffers);
-                continue;
-            }
-            if seen.len() >= limits.states {
-                return (finals, Some(Cut::States));
-            }
-            forget_numbers(&mut next.state);
-            if seen.insert(next.clone()) {
-                stack.push(next);
-            }
-        }
-        if stuck {
-            finals.insert(end(compiled, &node));
-        }
-    }
-    (finals, cut)
+/// The final states of all interleavings of `program`.
+pub fn interleavings(program: &Program, limits: &Limits) -> FinalStates {
+    final_states(&Interleavings { program: program.clone() }, limits)
 }
 
-/// A state of the machine, and the threads that a run-time error stopped.
+/// What a search for final states finds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Node {
-    state: State,
-    stopped: Vec<Option<Fault>>,
+enum Finding {
+    /// No thread goes on.
+    End(FinalState),
+    /// A thread wanted to store more than fits into its buffers.
+    Overflow,
 }
 
-fn drain(program: &Program, state: &mut State, tid: Tid) {
-    let locations = state.shared.memory.len();
-    let mut step = |step| matches!(apply(program, state, step), Ok(Some(_)));
-    for loc in 0..locations {
-        while step(Move::Own(Own::Advance(tid, Loc::from(loc)))) {}
-    }
-    while step(Move::Own(Own::Commit(tid))) {}
-}
-
-/// Which store a value comes from does not matter here.
-fn forget_numbers(state: &mut State) {
-    for buffers in &mut state.shared.buffers {
-        buffers.issued = 0;
-        for (_, number) in buffers.of.iter_mut().flatten() {
-            *number = 0;
-        }
-        for entry in &mut buffers.all {
-            if let Entry::Store(_, _, number) = entry {
-                *number = 0;
-            }
-        }
-    }
-    for (_, from) in &mut state.shared.memory {
-        *from = None;
-    }
-}
-
-fn end(compiled: &Compiled, Node { state, stopped }: &Node) -> FinalState {
-    let program = &compiled.program;
-    let status = |tid: Tid| {
-        let thread = &state.threads[tid.index()];
-        let step = program.step(tid, thread.pc);
-        match (&step.instr, stopped[tid.index()]) {
-            (_, Some(fault)) => Status::Faulted(fault),
-            (Instr::Halt, _) => Status::Halted,
-            (Instr::Assume(_), _) => Status::Ended,
-            (Instr::Assert(_), _) => Status::Failed,
-            _ => Status::Blocked,
-        }
+/// All final states that `model` finds. The search goes deep first: if a limit stops it, it has seen some ends.
+fn final_states<M: Model<Finding = Finding>>(model: &M, limits: &Limits) -> FinalStates {
+    let options = Options {
+        order: Order::Depth,
+        stop: Stop::AtEnd,
+        limits: search::Limits {
+            states: Some(limits.states as u64),
+            depth: None,
+            budget: limits.budget,
+        },
+        paths: Paths::None,
+        ..Options::default()
     };
-    FinalState {
-        threads: program
-            .tids()
-            .map(|tid| ThreadEnd {
-                pc: compiled.source(tid, state.threads[tid.index()].pc),
-                registers: state.threads[tid.index()].regs.clone(),
-                status: status(tid),
-            })
-            .collect(),
-        memory: state.shared.memory.iter().map(|(value, _)| *value).collect(),
+    let report = search::explore(model, &options, &|_| {});
+    let mut found = FinalStates { cut: report.limit.map(Cut::Limit), ..FinalStates::default() };
+    for finding in report.findings {
+        match finding.finding {
+            Finding::End(state) => {
+                found.states.insert(state);
+            }
+            Finding::Overflow => found.cut = found.cut.or(Some(Cut::Buffers)),
+        }
     }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use graph::Status;
     use ir::{Domain, Expr, Location, LocationKind, Pc, Place, ReadMode, Reg, Step, Thread, Value};
-    use ir::{FenceMode, Origin, WriteMode};
+    use ir::{FenceMode, Instr, Loc, Origin, WriteMode};
 
     fn store(loc: u32) -> Instr {
         let place = Place::location(Loc(loc));

@@ -1,65 +1,56 @@
-//! The final states of all interleavings.
+//! All interleavings as a system whose findings are final states.
 //!
 //! Under SC there is no need for execution graphs: a state is where the threads are and what memory
 //! holds, and there are finitely many, loops or not. Threads step as they do on graphs
 //! ([`ThreadState`]), so the final states of the two can be compared.
 
-use budget::{Budget, Spent};
+use super::Finding;
+use crate::packed::{put_fault, put_values, take_fault, take_value};
 use graph::outcome::{FinalState, ThreadEnd};
 use graph::run::{Next, Status, ThreadState};
 use graph::{EventId, Execution};
 use ir::{Pc, Program, Tid, Value};
-use std::collections::HashSet;
+use search::encoding::{Reader, put};
+use search::{Model, Sink, Width};
 
-/// How far to go.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many states may be visited.
-    pub states: usize,
-    /// What may be used up.
-    pub budget: Budget,
+/// A program under SC.
+pub(super) struct Interleavings {
+    pub program: Program,
 }
 
-/// The final states of all interleavings.
-#[derive(Clone, Debug)]
-pub struct Interleavings {
-    /// The states, in no particular order.
-    pub states: HashSet<FinalState>,
-    /// The limit that was reached, if one was, so that there may be more.
-    pub limit: Option<&'static str>,
-}
+impl Model for Interleavings {
+    type Scratch = Vec<u8>;
+    type Finding = Finding;
 
-/// The final states of all interleavings of `program`.
-pub fn interleavings(program: &Program, limits: &Limits) -> Interleavings {
-    let mut found = Interleavings { states: HashSet::new(), limit: None };
-    let mut seen = HashSet::new();
-    let start = State::initial(program);
-    seen.insert(start.key());
-    let mut open = vec![start];
-    let mut ticker = limits.budget.ticker();
-    while let Some(state) = open.pop() {
-        let successors = state.successors(program);
+    fn width(&self) -> Width {
+        Width::Varying
+    }
+
+    fn scratch(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn initial<S: Sink<Finding>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
+        State::initial(&self.program).write(bytes);
+        sink.state(bytes);
+    }
+
+    fn expand<S: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+        let state = State::read(&self.program, state);
+        let successors = state.successors(&self.program);
         if successors.is_empty() {
-            found.states.insert(state.end(program));
+            sink.finding(Finding::End(state.end(&self.program)));
         }
         for next in successors {
-            if seen.insert(next.key()) {
-                open.push(next);
-            }
-        }
-        found.limit = match ticker.tick() {
-            _ if seen.len() > limits.states => Some("states"),
-            spent => spent.map(Spent::name),
-        };
-        if found.limit.is_some() {
-            break;
+            next.write(bytes);
+            sink.state(bytes);
         }
     }
-    found
-}
 
-/// What tells states apart.
-type Key = (Vec<(Pc, u8, Status, Vec<Value>)>, Vec<Value>);
+    fn stops(&self, _: &Finding) -> bool {
+        false
+    }
+}
 
 #[derive(Clone)]
 struct State {
@@ -74,9 +65,29 @@ impl State {
         State { threads: Execution::initial(program).threads, memory: initial.chain([0]).collect() }
     }
 
-    fn key(&self) -> Key {
-        let thread = |t: &ThreadState| (t.pc, t.phase, t.status, t.registers.clone());
-        (self.threads.iter().map(thread).collect(), self.memory.clone())
+    /// Where registers' values came from, and how often a thread has been somewhere, does not matter here.
+    fn write(&self, out: &mut Vec<u8>) {
+        out.clear();
+        for thread in &self.threads {
+            put(thread.pc.0.into(), out);
+            put(thread.phase.into(), out);
+            put_status(thread.status, out);
+            put_values(&thread.registers, out);
+        }
+        put_values(&self.memory, out);
+    }
+
+    fn read(program: &Program, bytes: &[u8]) -> Self {
+        let from = &mut Reader::new(bytes);
+        let mut state = State::initial(program);
+        for thread in &mut state.threads {
+            thread.pc = Pc(from.take() as u32);
+            thread.phase = from.take() as u8;
+            thread.status = take_status(from);
+            thread.registers.iter_mut().for_each(|value| *value = take_value(from));
+        }
+        state.memory.iter_mut().for_each(|value| *value = take_value(from));
+        state
     }
 
     /// Steps that involve no other thread are taken first: nobody notices when.
@@ -126,10 +137,28 @@ impl State {
     }
 }
 
+/// The statuses without a run-time error, by number.
+const PLAIN: [Status; 6] =
+    [Status::Running, Status::Halted, Status::Blocked, Status::Ended, Status::Failed, Status::Cut];
+
+fn put_status(status: Status, out: &mut Vec<u8>) {
+    let plain = PLAIN.iter().position(|&plain| plain == status);
+    put(plain.unwrap_or(PLAIN.len()) as u128, out);
+    if let Status::Faulted(fault) = status {
+        put_fault(Some(fault), out);
+    }
+}
+
+fn take_status(from: &mut Reader<'_>) -> Status {
+    let plain = PLAIN.get(from.take_index()).copied();
+    plain.or_else(|| take_fault(from).map(Status::Faulted)).unwrap_or(Status::Running)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use graph::{self, outcomes};
+    use crate::outcomes::{Limits, interleavings};
+    use graph::FinalState;
+    use std::collections::HashSet;
     use std::path::Path;
 
     /// States and graphs are two definitions of SC; they agree on what they can both decide.
@@ -142,15 +171,14 @@ mod tests {
             let text = std::fs::read_to_string(&path).expect("a readable corpus");
             let source = lang::parse("litmus", &text).expect("a program");
             let limits = graph::Limits { unroll: 2, graphs: 5_000 };
-            let by_graphs = outcomes(&source.program, &limits);
+            let by_graphs = graph::outcomes(&source.program, &limits);
             if by_graphs.bounded {
                 continue;
             }
             let by_graphs: HashSet<FinalState> =
                 by_graphs.outcomes.into_iter().filter(|o| o.under_sc).map(|o| o.state).collect();
-            let limits = Limits { states: 1_000_000, budget: Budget::UNLIMITED };
-            let by_states = interleavings(&source.program, &limits);
-            assert_eq!(by_states.limit, None);
+            let by_states = interleavings(&source.program, &Limits::default());
+            assert_eq!(by_states.cut, None);
             assert_eq!(by_states.states, by_graphs, "{}", path.display());
             compared += 1;
         }
