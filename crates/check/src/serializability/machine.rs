@@ -228,7 +228,6 @@ impl<'a> Product<'a> {
     /// Writes the node to `out` such that equal nodes, and no others, are written alike.
     pub fn encode(&self, node: &mut Node, out: &mut Vec<u8>) {
         let value = |value: Value, out: &mut Vec<u8>| {
-            let value = i64::from(value);
             put(((value << 1) ^ (value >> 63)) as u64 as u128, out);
         };
         out.clear();
