@@ -220,36 +220,52 @@ impl Binary {
         }
     }
 
+    /// Applies it. Nearly all results are 64-bit numbers and values; what is not goes the slow way.
     #[inline(always)]
-    fn apply(self, a: Value, b: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
-        let exact = self.exactly(a, b).ok_or(Fault::DivisionByZero)?;
-        domain.reduce(exact, notes)
+    pub(crate) fn apply(
+        self,
+        a: Value,
+        b: Value,
+        domain: Domain,
+        notes: &mut Notes,
+    ) -> Result<Value, Fault> {
+        let narrow = match self {
+            Binary::Or => Some(Value::from(a != 0 || b != 0)),
+            Binary::And => Some(Value::from(a != 0 && b != 0)),
+            Binary::BitOr => Some(a | b),
+            Binary::BitXor => Some(a ^ b),
+            Binary::BitAnd => Some(a & b),
+            Binary::Eq => Some(Value::from(a == b)),
+            Binary::Ne => Some(Value::from(a != b)),
+            Binary::Lt => Some(Value::from(a < b)),
+            Binary::Le => Some(Value::from(a <= b)),
+            Binary::Gt => Some(Value::from(a > b)),
+            Binary::Ge => Some(Value::from(a >= b)),
+            Binary::Add => a.checked_add(b),
+            Binary::Sub => a.checked_sub(b),
+            Binary::Mul => a.checked_mul(b),
+            Binary::Div => a.checked_div(b),
+            Binary::Rem => a.checked_rem(b),
+        };
+        match narrow {
+            Some(value) if domain.min <= value && value <= domain.max => Ok(value),
+            Some(exact) => domain.past_the_edge(exact.into(), notes),
+            None => domain.reduce(self.widely(a, b)?, notes),
+        }
     }
 
-    /// The exact result; `None` if this divides by zero.
-    #[inline(always)]
-    pub fn exactly(self, a: Value, b: Value) -> Option<i128> {
+    /// The exact result where 64 bits do not hold it.
+    #[cold]
+    fn widely(self, a: Value, b: Value) -> Result<i128, Fault> {
         let (x, y) = (i128::from(a), i128::from(b));
-        Some(match self {
-            Binary::Or => i128::from(a != 0 || b != 0),
-            Binary::And => i128::from(a != 0 && b != 0),
-            Binary::BitOr => i128::from(a | b),
-            Binary::BitXor => i128::from(a ^ b),
-            Binary::BitAnd => i128::from(a & b),
-            Binary::Eq => i128::from(a == b),
-            Binary::Ne => i128::from(a != b),
-            Binary::Lt => i128::from(a < b),
-            Binary::Le => i128::from(a <= b),
-            Binary::Gt => i128::from(a > b),
-            Binary::Ge => i128::from(a >= b),
-            Binary::Add => x + y,
-            Binary::Sub => x - y,
-            Binary::Mul => x * y,
-            Binary::Div | Binary::Rem if b == 0 => return None,
-            // Only the smallest value has no 64-bit quotient by -1.
-            Binary::Div => a.checked_div(b).map_or(-x, i128::from),
-            Binary::Rem => i128::from(a.wrapping_rem(b)),
-        })
+        match self {
+            Binary::Div | Binary::Rem if b == 0 => Err(Fault::DivisionByZero),
+            Binary::Sub => Ok(x - y),
+            Binary::Mul => Ok(x * y),
+            Binary::Div => Ok(x / y),
+            Binary::Rem => Ok(x % y),
+            _ => Ok(x + y),
+        }
     }
 }
 
