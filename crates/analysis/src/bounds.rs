@@ -11,7 +11,7 @@
 
 use super::loop_counter::LoopCounter;
 use ir::expr::{Binary, Expr, Op, Unary};
-use ir::ids::Pc;
+use ir::ids::{Pc, Value};
 use ir::program::{Instr, Place, Program, Step, Update};
 
 /// Does no addition of a constant to a value ever leave the domain at its upper end? `loop_counters` are
@@ -22,11 +22,11 @@ pub fn hold(program: &Program, loop_counters: &[LoopCounter]) -> bool {
         return false;
     }
     let mut bounds = Bounds {
-        most: i64::from(program.domain.max) - *aside as i64,
-        locations: program.locations.iter().map(|loc| i64::from(loc.initial)).collect(),
+        most: program.domain.max - *aside as Value,
+        locations: program.locations.iter().map(|loc| loc.initial).collect(),
         exceeded: false,
     };
-    let mut before: Vec<Vec<Option<Vec<i64>>>> =
+    let mut before: Vec<Vec<Option<Vec<Value>>>> =
         program.threads.iter().map(|thread| vec![None; thread.code.len()]).collect();
     loop {
         let locations = bounds.locations.clone();
@@ -123,18 +123,18 @@ fn leave_out(sum: &mut Expr) {
 
 struct Bounds {
     /// The largest value.
-    most: i64,
-    locations: Vec<i64>,
+    most: Value,
+    locations: Vec<Value>,
     /// A sum may leave the domain.
     exceeded: bool,
 }
 
 impl Bounds {
-    fn expr(&mut self, expr: &Expr, regs: &[i64]) -> i64 {
-        let mut stack: Vec<(i64, bool)> = Vec::new();
+    fn expr(&mut self, expr: &Expr, regs: &[Value]) -> Value {
+        let mut stack: Vec<(Value, bool)> = Vec::new();
         for op in expr.clone().into_postfix() {
             let bound = match op {
-                Op::Const(value) => (i64::from(value), true),
+                Op::Const(value) => (value, true),
                 Op::Reg(reg) => (regs[reg.index()], false),
                 Op::Unary(Unary::Not) => {
                     stack.pop();
@@ -167,19 +167,19 @@ impl Bounds {
         stack.pop().expect("code of one expression").0
     }
 
-    fn write(&mut self, place: &Place, bound: i64) {
+    fn write(&mut self, place: &Place, bound: Value) {
         for loc in place.locations() {
             let known = &mut self.locations[loc.index()];
             *known = bound.max(*known);
         }
     }
 
-    fn read(&self, place: &Place) -> i64 {
+    fn read(&self, place: &Place) -> Value {
         place.locations().map(|loc| self.locations[loc.index()]).max().unwrap_or(0)
     }
 
     /// Where the step may lead, with the registers' bounds there.
-    fn step(&mut self, step: &Step, mut regs: Vec<i64>) -> Vec<(Pc, Vec<i64>)> {
+    fn step(&mut self, step: &Step, mut regs: Vec<Value>) -> Vec<(Pc, Vec<Value>)> {
         let read = step.instr.place().map_or(0, |place| self.read(place));
         match &step.instr {
             Instr::Assign { dst, value } => regs[dst.index()] = self.expr(value, &regs),
@@ -241,7 +241,7 @@ impl Bounds {
 }
 
 /// Narrows the bounds of registers given that `cond` is `truth`.
-fn narrow(cond: &Expr, mut truth: bool, regs: &mut [i64]) {
+fn narrow(cond: &Expr, mut truth: bool, regs: &mut [Value]) {
     let Expr::Code(code) = cond else { return };
     let mut code = &code[..];
     while let [rest @ .., Op::Unary(Unary::Not)] = code {
@@ -249,13 +249,13 @@ fn narrow(cond: &Expr, mut truth: bool, regs: &mut [i64]) {
         code = rest;
     }
     let [a, b, Op::Binary(op)] = code else { return };
-    let bound = |op: &Op, regs: &[i64]| match op {
-        Op::Const(value) => Some(i64::from(*value)),
+    let bound = |op: &Op, regs: &[Value]| match op {
+        Op::Const(value) => Some(*value),
         Op::Reg(reg) => Some(regs[reg.index()]),
         _ => None,
     };
     let (Some(bound_a), Some(bound_b)) = (bound(a, regs), bound(b, regs)) else { return };
-    let mut at_most = |op: &Op, most: i64| {
+    let mut at_most = |op: &Op, most: Value| {
         if let Op::Reg(reg) = op {
             regs[reg.index()] = regs[reg.index()].min(most);
         }

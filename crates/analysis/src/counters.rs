@@ -32,7 +32,7 @@ use ir::program::{Instr, Place, Program, Step, Update};
 use std::ops::RangeInclusive;
 
 /// Larger domains are not worth the analysis, which climbs them step by step.
-const LARGEST_DOMAIN: u64 = 4096;
+const LARGEST_DOMAIN: u128 = 4096;
 
 /// A class of counters.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,6 +12,7 @@
 //!   from memory.)
 
 use super::values::PossibleValues;
+use ir::bits::above;
 use ir::expr::{Binary, Expr, Op};
 use ir::ids::{Pc, Reg, Tid, Value};
 use ir::program::{Instr, Program, Step, Thread};
@@ -68,9 +69,9 @@ fn tally(program: &Program, possible: &PossibleValues, tid: Tid, reg: Reg) -> Op
     }
     let values = possible.register(tid.index(), reg);
     let (least, largest) = (*values.members()?.first()?, *values.members()?.last()?);
-    let wraps = !program.domain.contains(i64::from(largest) + i64::from(largest_step));
+    let wraps = !program.domain.contains(i128::from(largest) + i128::from(largest_step));
     // It starts from a smaller number only where it is set, each time at most once.
-    let most = settings * (i64::from(largest) - i64::from(least)) as u64;
+    let most = above(largest, least).saturating_mul(settings);
     (tested && !counts.is_empty() && !wraps).then_some(LoopCounter { tid, reg, counts, most })
 }
 

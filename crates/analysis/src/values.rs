@@ -14,7 +14,7 @@ use ir::ids::{Loc, Pc, Reg, Value};
 use ir::program::{Instr, Place, Program, Step, Update};
 
 /// Larger sets are not worth their time.
-const FEW: usize = 64;
+pub const FEW: usize = 64;
 /// Evaluating an expression over more combinations than this is not worth its time.
 const COMBINATIONS: usize = 4096;
 
@@ -281,10 +281,10 @@ impl PossibleValues {
                 let new = match update {
                     Update::Set(_) => operand,
                     Update::Add(_) => old.map2(&operand, |a, b| {
-                        domain.reduce(i64::from(a) + i64::from(b), &mut notes).ok()
+                        domain.reduce(i128::from(a) + i128::from(b), &mut notes).ok()
                     }),
                     Update::Sub(_) => old.map2(&operand, |a, b| {
-                        domain.reduce(i64::from(a) - i64::from(b), &mut notes).ok()
+                        domain.reduce(i128::from(a) - i128::from(b), &mut notes).ok()
                     }),
                 };
                 changed |= self.write(place, &regs, domain, &new);
@@ -332,11 +332,9 @@ impl PossibleValues {
 
 fn possible_locations(place: &Place, registers: &[Values], domain: Domain) -> Vec<Loc> {
     match place.index.as_ref().map(|index| evaluate(index, registers, domain)) {
-        Some(Values::Few(indices)) => indices
-            .into_iter()
-            .filter(|&k| (0..i64::from(place.len)).contains(&i64::from(k)))
-            .map(|k| Loc(place.base.0 + k as u32))
-            .collect(),
+        Some(Values::Few(indices)) => {
+            indices.into_iter().filter_map(|index| place.element(index)).collect()
+        }
         _ => place.locations().collect(),
     }
 }

@@ -11,7 +11,7 @@ use analysis::values::PossibleValues;
 use ir::expr::Binary;
 use ir::{
     Domain, Expr, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg,
-    Step, Thread, Update, WriteMode,
+    Step, Thread, Update, Value, WriteMode,
 };
 
 const NOW: Loc = Loc(0);
@@ -19,12 +19,12 @@ const SEEN: Loc = Loc(1);
 const EPOCH: Reg = Reg(0);
 const TALLY: Reg = Reg(1);
 
-fn binary(op: Binary, reg: Reg, value: i32) -> Expr {
+fn binary(op: Binary, reg: Reg, value: Value) -> Expr {
     Expr::binary(op, Expr::Reg(reg), Expr::Const(value)).expect("a small expression")
 }
 
 /// A loop: while the loop_counter is below `limit`, count, and let time go on.
-fn ticking(limit: i32, largest: i32) -> Program {
+fn ticking(limit: Value, largest: Value) -> Program {
     let instrs = vec![
         // 0: if the loop_counter is used up, end
         Instr::Jump { cond: binary(Binary::Ge, TALLY, limit), targets: vec![Pc(6)] },

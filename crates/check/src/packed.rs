@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 
 /// Appends a value.
 pub(crate) fn put_value(value: Value, out: &mut Vec<u8>) {
-    put_signed(value.into(), out);
+    put_signed(value, out);
 }
 
 /// The next value.
 pub(crate) fn take_value(from: &mut Reader<'_>) -> Value {
-    from.take_signed() as Value
+    from.take_signed()
 }
 
 /// Appends the values of registers or locations, of which there is a known number.
@@ -84,7 +84,7 @@ pub(crate) fn put_fault(fault: Option<Fault>, out: &mut Vec<u8>) {
         }
         Some(Fault::Overflow { exact }) => {
             put(3, out);
-            put_signed(exact, out);
+            put(exact as u128, out);
         }
     }
 }
@@ -98,6 +98,6 @@ pub(crate) fn take_fault(from: &mut Reader<'_>) -> Option<Fault> {
             let (index, len) = (take_value(from), from.take() as u32);
             Some(Fault::IndexOutOfRange { index, len })
         }
-        _ => Some(Fault::Overflow { exact: from.take_signed() }),
+        _ => Some(Fault::Overflow { exact: from.take() as i128 }),
     }
 }

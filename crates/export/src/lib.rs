@@ -51,6 +51,9 @@ pub enum ExportError {
         /// The largest value of the program.
         max: ir::Value,
     },
+    /// The other tool's variables have 32 bits, and that is not enough.
+    #[error("values {0} need more than the 32 bits Promela's variables have")]
+    Values(ir::Domain),
     /// An index ranges over locations that were not declared as one array.
     #[error("thread {thread} indexes {len} locations from `{base}` on, which are not one array")]
     NotAnArray {

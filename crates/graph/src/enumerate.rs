@@ -20,7 +20,7 @@ use super::axioms::is_rc20_consistent;
 use super::event::{EventId, ExecutionGraph};
 use super::outcome::FinalState;
 use super::run::{Execution, Next, Status};
-use ir::{Loc, Program, Reg, Tid};
+use ir::{Loc, Program, Reg, Tid, Value};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -153,7 +153,7 @@ fn key(execution: &Execution, marked: &[EventId]) -> Box<[u32]> {
         key.words.extend([state.pc.0, u32::from(state.phase), state.visits()]);
         key.words.push(u32::from(state.status == Status::Running));
         for (reg, &value) in state.registers.iter().enumerate() {
-            key.words.push(value as u32);
+            key.value(value);
             key.places(state.came_from(Reg::from(reg)));
         }
         key.events(tid);
@@ -183,10 +183,14 @@ impl Key<'_> {
             self.words.extend(event.step.map(|(_, pc)| pc.0));
             self.words.push(event.label.loc().map_or(0, |loc| loc.0 + 1));
             self.words.push(u32::from(event.label.writes()));
-            self.words.extend(event.label.value_written().map(|value| value as u32));
+            event.label.value_written().into_iter().for_each(|value| self.value(value));
             self.places(self.graph.source(id).as_slice());
             self.places(self.graph.dependencies(id));
         }
+    }
+
+    fn value(&mut self, value: Value) {
+        self.words.extend([value as u32, (value >> 32) as u32]);
     }
 
     fn places(&mut self, ids: &[EventId]) {

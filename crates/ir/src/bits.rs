@@ -116,8 +116,24 @@ impl<'a> BitReader<'a> {
 
 /// Does `value` fit a field of `width` bits whose smallest value is `min`?
 pub fn fits(value: Value, min: Value, width: u32) -> bool {
-    let above = i64::from(value) - i64::from(min);
-    above >= 0 && (above as u64).checked_shr(width).unwrap_or(0) == 0
+    above(value, min).checked_shr(width).unwrap_or(0) == 0
+}
+
+/// How far `value` is above `min`, modulo 2^64: the content of a field whose smallest value is `min`.
+#[inline(always)]
+pub fn above(value: Value, min: Value) -> u64 {
+    value.wrapping_sub(min) as u64
+}
+
+/// The value that is so far above `min`, modulo 2^64.
+#[inline(always)]
+pub fn raised(min: Value, above: u64) -> Value {
+    min.wrapping_add(above as Value)
+}
+
+/// How many bits a field for the values `min..=max` has.
+pub fn width_of(min: Value, max: Value) -> u32 {
+    64 - above(max, min).leading_zeros()
 }
 
 /// How many bits are needed to tell `count` things apart.
@@ -174,6 +190,20 @@ mod tests {
             }
             writer.finish();
             assert_eq!(words, expected);
+        }
+    }
+
+    /// Catches ranges of more than 2^63 values.
+    #[test]
+    fn every_range_of_values_has_a_field() {
+        let (min, max) = (Value::MIN, Value::MAX);
+        for (low, high, width) in [(min, max, 64), (-1, max, 64), (min, -1, 63), (-8, 7, 4)] {
+            assert_eq!(width_of(low, high), width);
+            for value in [low, low + 1, high - 1, high] {
+                assert!(fits(value, low, width));
+                assert_eq!(raised(low, above(value, low)), value);
+            }
+            assert!(width == 64 || !fits(high.wrapping_add(1), low, width));
         }
     }
 

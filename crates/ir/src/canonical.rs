@@ -272,11 +272,11 @@ mod tests {
         once.code.into_iter().map(|step| (step.instr, step.next.0)).collect()
     }
 
-    fn jump(value: i32, targets: &[u32]) -> Instr {
+    fn jump(value: Value, targets: &[u32]) -> Instr {
         Instr::Jump { cond: Expr::Const(value), targets: targets.iter().copied().map(Pc).collect() }
     }
 
-    fn set(value: i32) -> Instr {
+    fn set(value: Value) -> Instr {
         Instr::Assign { dst: Reg(0), value: Expr::Const(value) }
     }
 

@@ -32,30 +32,52 @@ impl Domain {
         Domain { min: 0, max, edge: Edge::Wrap }
     }
 
-    /// How many values there are.
-    pub fn size(self) -> u64 {
-        (i64::from(self.max) - i64::from(self.min) + 1) as u64
+    /// How many values there are: up to 2^64, which no 64-bit number says.
+    pub fn size(self) -> u128 {
+        (i128::from(self.max) - i128::from(self.min) + 1) as u128
     }
 
-    /// Is `value` one of them?
-    pub fn contains(self, value: i64) -> bool {
-        i64::from(self.min) <= value && value <= i64::from(self.max)
+    /// The value that is this number, if there is one.
+    #[inline(always)]
+    pub fn value(self, exact: i128) -> Option<Value> {
+        Value::try_from(exact).ok().filter(|value| self.min <= *value && *value <= self.max)
+    }
+
+    /// Is this number one of them?
+    pub fn contains(self, exact: i128) -> bool {
+        self.value(exact).is_some()
+    }
+
+    /// How far from 0 its values may be.
+    pub fn largest_magnitude(self) -> i128 {
+        i128::from(self.max).max(-i128::from(self.min))
     }
 
     /// Brings an exact result into the domain.
     #[inline(always)]
-    pub fn reduce(self, exact: i64, notes: &mut Notes) -> Result<Value, Fault> {
-        if self.contains(exact) {
-            return Ok(exact as Value);
+    pub fn reduce(self, exact: i128, notes: &mut Notes) -> Result<Value, Fault> {
+        match self.value(exact) {
+            Some(value) => Ok(value),
+            None => self.past_the_edge(exact, notes),
         }
+    }
+
+    #[cold]
+    fn past_the_edge(self, exact: i128, notes: &mut Notes) -> Result<Value, Fault> {
         match self.edge {
             Edge::Fault => Err(Fault::Overflow { exact }),
             Edge::Wrap => {
                 notes.wrapped = true;
-                let size = self.size() as i64;
-                Ok((i64::from(self.min) + (exact - i64::from(self.min)).rem_euclid(size)) as Value)
+                let above = (exact - i128::from(self.min)).rem_euclid(self.size() as i128);
+                Ok((i128::from(self.min) + above) as Value)
             }
         }
+    }
+}
+
+impl std::fmt::Display for Domain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..={}", self.min, self.max)
     }
 }
 
@@ -81,7 +103,7 @@ pub enum Fault {
     /// A value left a domain that does not wrap.
     Overflow {
         /// The exact result.
-        exact: i64,
+        exact: i128,
     },
 }
 
@@ -155,7 +177,7 @@ impl Unary {
     fn apply(self, a: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
         match self {
             Unary::Not => Ok(Value::from(a == 0)),
-            Unary::Neg => domain.reduce(-i64::from(a), notes),
+            Unary::Neg => domain.reduce(-i128::from(a), notes),
         }
     }
 }
@@ -198,29 +220,52 @@ impl Binary {
         }
     }
 
+    /// Applies it. Nearly all results are 64-bit numbers and values; what is not goes the slow way.
     #[inline(always)]
-    fn apply(self, a: Value, b: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
-        let (x, y) = (i64::from(a), i64::from(b));
-        let exact = match self {
-            Binary::Or => i64::from(a != 0 || b != 0),
-            Binary::And => i64::from(a != 0 && b != 0),
-            Binary::BitOr => x | y,
-            Binary::BitXor => x ^ y,
-            Binary::BitAnd => x & y,
-            Binary::Eq => i64::from(a == b),
-            Binary::Ne => i64::from(a != b),
-            Binary::Lt => i64::from(a < b),
-            Binary::Le => i64::from(a <= b),
-            Binary::Gt => i64::from(a > b),
-            Binary::Ge => i64::from(a >= b),
-            Binary::Add => x + y,
-            Binary::Sub => x - y,
-            Binary::Mul => x * y,
-            Binary::Div | Binary::Rem if b == 0 => return Err(Fault::DivisionByZero),
-            Binary::Div => x / y,
-            Binary::Rem => x % y,
+    pub(crate) fn apply(
+        self,
+        a: Value,
+        b: Value,
+        domain: Domain,
+        notes: &mut Notes,
+    ) -> Result<Value, Fault> {
+        let narrow = match self {
+            Binary::Or => Some(Value::from(a != 0 || b != 0)),
+            Binary::And => Some(Value::from(a != 0 && b != 0)),
+            Binary::BitOr => Some(a | b),
+            Binary::BitXor => Some(a ^ b),
+            Binary::BitAnd => Some(a & b),
+            Binary::Eq => Some(Value::from(a == b)),
+            Binary::Ne => Some(Value::from(a != b)),
+            Binary::Lt => Some(Value::from(a < b)),
+            Binary::Le => Some(Value::from(a <= b)),
+            Binary::Gt => Some(Value::from(a > b)),
+            Binary::Ge => Some(Value::from(a >= b)),
+            Binary::Add => a.checked_add(b),
+            Binary::Sub => a.checked_sub(b),
+            Binary::Mul => a.checked_mul(b),
+            Binary::Div => a.checked_div(b),
+            Binary::Rem => a.checked_rem(b),
         };
-        domain.reduce(exact, notes)
+        match narrow {
+            Some(value) if domain.min <= value && value <= domain.max => Ok(value),
+            Some(exact) => domain.past_the_edge(exact.into(), notes),
+            None => domain.reduce(self.widely(a, b)?, notes),
+        }
+    }
+
+    /// The exact result where 64 bits do not hold it.
+    #[cold]
+    fn widely(self, a: Value, b: Value) -> Result<i128, Fault> {
+        let (x, y) = (i128::from(a), i128::from(b));
+        match self {
+            Binary::Div | Binary::Rem if b == 0 => Err(Fault::DivisionByZero),
+            Binary::Sub => Ok(x - y),
+            Binary::Mul => Ok(x * y),
+            Binary::Div => Ok(x / y),
+            Binary::Rem => Ok(x % y),
+            _ => Ok(x + y),
+        }
     }
 }
 
@@ -411,6 +456,26 @@ mod tests {
         let square = Expr::binary(Binary::Mul, sum.clone(), sum).unwrap();
         assert_eq!(eval(&square, &[2, 3], Domain::modulo(100)), (Ok(25), false));
         assert_eq!(eval(&square, &[2, 3], Domain::modulo(9)), (Ok(5), true));
+    }
+
+    /// Catches intermediate results that are cut to 64 bits, and panics at the largest values.
+    #[test]
+    fn all_64_bits_are_values() {
+        let word = Domain { min: Value::MIN, max: Value::MAX, edge: Edge::Wrap };
+        let of = |op| Expr::binary(op, Expr::Reg(Reg(0)), Expr::Reg(Reg(1))).unwrap();
+        let (min, max) = (Value::MIN, Value::MAX);
+        assert_eq!(word.size(), 1 << 64);
+        assert_eq!(eval(&of(Binary::Add), &[max, 1], word), (Ok(min), true));
+        assert_eq!(eval(&of(Binary::Mul), &[min, min], word), (Ok(0), true));
+        assert_eq!(eval(&of(Binary::Mul), &[max, max], word), (Ok(1), true));
+        assert_eq!(eval(&of(Binary::Div), &[min, -1], word), (Ok(min), true));
+        assert_eq!(eval(&of(Binary::Rem), &[min, -1], word), (Ok(0), false));
+        assert_eq!(eval(&of(Binary::BitXor), &[min, -1], word), (Ok(max), false));
+        let strict = Domain { edge: Edge::Fault, ..word };
+        let exact = i128::from(max) * i128::from(max);
+        assert_eq!(eval(&of(Binary::Mul), &[max, max], strict).0, Err(Fault::Overflow { exact }));
+        let byte = Domain { min: -128, max: 127, edge: Edge::Wrap };
+        assert_eq!(eval(&of(Binary::Sub), &[-128, 1], byte), (Ok(127), true));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// What registers and locations hold. [`crate::Domain`] says which values a program uses.
-pub type Value = i32;
+pub type Value = i64;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {

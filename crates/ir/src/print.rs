@@ -12,7 +12,7 @@
 //!   place an assumption.
 //!
 //! So `printable(a) == printable(b)` is equality of programs up to origins, and reading back what
-//! was printed keeps it. Not covered are domains other than `0..=max` that wrap around, and constant
+//! was printed keeps it. Not covered are domains that do not wrap around, and constant
 //! indices outside their array, which the language refuses.
 
 mod names;
@@ -31,7 +31,10 @@ use std::ops::Range;
 /// The program as text of the Fencepost language.
 pub fn program(program: &Program) -> String {
     let program = printable(program);
-    let mut out = format!("max_value {};\n", program.domain.max);
+    let mut out = match program.domain.min {
+        0 => format!("max_value {};\n", program.domain.max),
+        _ => format!("values {};\n", program.domain),
+    };
     declarations(&program, &mut out);
     for group in groups(&program.threads) {
         out.push('\n');
@@ -91,7 +94,7 @@ fn index_element(place: &mut Place, locations: &[Location]) {
     if array.contains(&base) {
         place.base = Loc::from(array.start);
         place.len = array.len() as u32;
-        place.index = Some(Expr::Const(element as i32));
+        place.index = Some(Expr::Const(element.into()));
     }
 }
 

@@ -243,12 +243,16 @@ impl Place {
     pub fn known(&self) -> Option<Result<Loc, Value>> {
         match &self.index {
             None => Some(Ok(self.base)),
-            Some(Expr::Const(k)) if (0..i64::from(self.len)).contains(&i64::from(*k)) => {
-                Some(Ok(Loc(self.base.0 + *k as u32)))
-            }
-            Some(Expr::Const(k)) => Some(Err(*k)),
+            Some(Expr::Const(k)) => Some(self.element(*k).ok_or(*k)),
             Some(_) => None,
         }
+    }
+
+    /// The element with this index; `None` if the index is out of range.
+    #[inline(always)]
+    pub fn element(&self, index: Value) -> Option<Loc> {
+        let index = u32::try_from(index).ok().filter(|index| *index < self.len)?;
+        Some(Loc(self.base.0 + index))
     }
 
     /// The locations it may stand for.

@@ -13,8 +13,10 @@ use smallvec::SmallVec;
 /// How the value written by a read-modify-write comes from the one read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// Add this to the value read; negative for `FADD` of a negated expression.
-    Add(i64),
+    /// Add this to the value read.
+    Add(Value),
+    /// Subtract this from the value read.
+    Sub(Value),
     /// Write this.
     Set(Value),
 }
@@ -24,7 +26,8 @@ impl Change {
     #[inline(always)]
     pub fn apply(self, old: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
         match self {
-            Change::Add(amount) => domain.reduce(i64::from(old) + amount, notes),
+            Change::Add(amount) => domain.reduce(i128::from(old) + i128::from(amount), notes),
+            Change::Sub(amount) => domain.reduce(i128::from(old) - i128::from(amount), notes),
             Change::Set(value) => Ok(value),
         }
     }
@@ -164,11 +167,7 @@ pub fn resolve(
 ) -> Result<Loc, Fault> {
     let Some(index) = &place.index else { return Ok(place.base) };
     let index = index.eval(regs, domain, notes)?;
-    if (0..i64::from(place.len)).contains(&i64::from(index)) {
-        Ok(Loc(place.base.0 + index as u32))
-    } else {
-        Err(Fault::IndexOutOfRange { index, len: place.len })
-    }
+    place.element(index).ok_or(Fault::IndexOutOfRange { index, len: place.len })
 }
 
 /// What a thread with these registers wants to do at `instr`.
@@ -196,8 +195,8 @@ pub fn next_action(
         }
         Instr::Rmw { place, update, read, write, .. } => {
             let change = match update {
-                Update::Add(e) => Change::Add(i64::from(eval(e)?)),
-                Update::Sub(e) => Change::Add(-i64::from(eval(e)?)),
+                Update::Add(e) => Change::Add(eval(e)?),
+                Update::Sub(e) => Change::Sub(eval(e)?),
                 Update::Set(e) => Change::Set(eval(e)?),
             };
             let loc = resolve(place, regs, domain, notes)?;

@@ -73,7 +73,13 @@ pub(crate) fn lex(text: &str, sink: &mut Sink) -> Vec<Token> {
             }
             b'0'..=b'9' => {
                 at = end_of_word(bytes, at);
-                if !bytes[start..at].iter().all(u8::is_ascii_digit) {
+                let is_number = match &bytes[start..at] {
+                    [b'0', b'x' | b'X', digits @ ..] => {
+                        !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
+                    }
+                    digits => digits.iter().all(u8::is_ascii_digit),
+                };
+                if !is_number {
                     sink.push(bad_number(&text[start..at], Span::new(start, at)));
                 }
                 Kind::Number
@@ -203,5 +209,8 @@ fn strangers(text: &str, at: usize, tokens: &mut Vec<Token>, sink: &mut Sink) ->
 fn bad_number(word: &str, span: Span) -> Diagnostic {
     let shown: String = word.chars().take(40).collect();
     Diagnostic::error(codes::LEXICAL, format!("`{shown}` is neither a number nor a name"))
-        .with_label(span, "numbers are decimal; names do not start with a digit")
+        .with_label(
+            span,
+            "numbers are decimal, or hexadecimal after `0x`; names do not start with a digit",
+        )
 }

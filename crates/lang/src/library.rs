@@ -28,7 +28,7 @@ use crate::lexer;
 use crate::lower;
 use crate::parser;
 use crate::source::Span;
-use ir::Value;
+use ir::Domain;
 use memory::rc11_views::{Space, System};
 
 /// What the client that a policy stands for is called among the files.
@@ -45,8 +45,8 @@ pub struct Project {
     pub pairs: Vec<Pair>,
     /// The names of the spaces.
     pub spaces: Vec<String>,
-    /// The largest value.
-    pub max_value: Value,
+    /// The values.
+    pub domain: Domain,
     /// What may not be as meant.
     pub warnings: Vec<Diagnostic>,
 }
@@ -159,7 +159,7 @@ pub fn parse(
         Some(lowered) if !sink.has_errors() => Ok(Project {
             pairs: lowered.pairs,
             spaces: lowered.spaces,
-            max_value: lowered.max_value,
+            domain: lowered.domain,
             warnings: sink.finish(),
             text: all.text.clone(),
             files: all.files,

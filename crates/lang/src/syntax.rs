@@ -7,10 +7,13 @@ use crate::source::Span;
 use ir::expr::{Binary, Unary};
 use ir::{FenceMode, LocationKind, ReadMode, WriteMode};
 
+/// Numbers of the text, and what is computed of them before the program's arithmetic is known.
+pub(crate) type Exact = i128;
+
 /// A whole text.
 #[derive(Debug, Default)]
 pub(crate) struct Unit<'a> {
-    pub(crate) max_values: Vec<(i64, Span)>,
+    pub(crate) values: Vec<Values<'a>>,
     pub(crate) constants: Vec<Constant<'a>>,
     pub(crate) locations: Vec<Declaration<'a>>,
     pub(crate) tracks: Vec<Hint<'a>>,
@@ -20,6 +23,15 @@ pub(crate) struct Unit<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'a> {
     pub(crate) text: &'a str,
+    pub(crate) span: Span,
+}
+
+/// `max_value 7;` or `values -8..=7;`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a> {
+    pub(crate) keyword: &'a str,
+    pub(crate) min: Exact,
+    pub(crate) max: Exact,
     pub(crate) span: Span,
 }
 
@@ -51,7 +63,7 @@ pub(crate) enum Initial<'a> {
 #[derive(Debug)]
 pub(crate) struct Hint<'a> {
     pub(crate) name: Name<'a>,
-    pub(crate) values: Option<Vec<(i64, Span)>>,
+    pub(crate) values: Option<Vec<(Exact, Span)>>,
 }
 
 #[derive(Debug)]
@@ -119,7 +131,7 @@ pub(crate) enum StatementKind<'a> {
 /// Libraries, specifications and clients, for `refine`.
 #[derive(Debug, Default)]
 pub(crate) struct Project<'a> {
-    /// What all of them see: constants and the largest value.
+    /// What all of them see: constants and the values.
     pub(crate) shared: Unit<'a>,
     pub(crate) components: Vec<Component<'a>>,
     pub(crate) clients: Vec<Client<'a>>,
@@ -230,7 +242,7 @@ pub(crate) struct Term<'a> {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TermKind<'a> {
-    Number(i64),
+    Number(Exact),
     Name(&'a str),
     Unary(Unary),
     Binary(Binary),

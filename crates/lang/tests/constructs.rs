@@ -80,6 +80,24 @@ fn read_modify_writes() {
     ");
 }
 
+/// Catches literals and arithmetic that are cut to 32 bits, and ranges that are not printed back.
+#[test]
+fn values_have_up_to_64_bits_and_a_sign() {
+    assert_snapshot!(lowered("values -0x8000000000000000..=0x7fffffffffffffff;
+        global x = -1, y = 0x123456789abcdef0;
+        thread t { local r; r = x.load(); y.store(r * -9223372036854775808); }"), @r"
+    values -9223372036854775808..=9223372036854775807;
+    global x = -1;
+    global y = 1311768467463790320;
+
+    thread t {
+      local r;
+      r = x.load(rlx);
+      y.store(r * -9223372036854775808, rlx);
+    }
+    ");
+}
+
 #[test]
 fn fences() {
     assert_snapshot!(body("fence; fence(acq); fence(rel); fence(acq_rel); fence(seq_cst); fence(sc);

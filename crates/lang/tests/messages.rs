@@ -153,9 +153,15 @@ golden! {
     negative_initial_value: "global x = -1; thread t { }";
     tracked_value_out_of_range: "max_value 3; global x; track x: 0, 7; thread t { }";
     max_value_zero: "max_value 0; thread t { }";
-    max_value_too_large: "max_value 1000000001; thread t { }";
+    max_value_too_large: "max_value 9223372036854775808; thread t { }";
+    values_without_one: "values -5..=0; thread t { }";
+    values_too_wide: "values -9223372036854775809..=1; thread t { }";
+    values_half_open: "values -1..1; thread t { }";
+    values_and_max_value: "values -1..=1;\nmax_value 3;\nthread t { }";
+    value_outside_values: "values -4..=3; global x = -5; thread t { }";
+    hexadecimal_without_digits: "const N = 0x; thread t { }";
     constant_division_by_zero: "const N = 1 / (2 - 2); thread t { }";
-    constant_overflow: "const N = 9223372036854775807 + 1; thread t { }";
+    constant_overflow: "const N = 0xFFFFFFFFFFFFFFFF * 0xFFFFFFFFFFFFFFFF; thread t { }";
     no_threads: "global x;";
     zero_replicas: "const N = 0; thread t[N] { }";
     too_many_threads: "thread t[20] { } thread u[20] { }";

@@ -80,7 +80,7 @@ fn foreign_programs() {
     let element = |name: &str, element| Location {
         name: name.into(),
         element: Some(element),
-        initial: element as i32,
+        initial: element.into(),
         kind: LocationKind::Atomic,
     };
     let thread = |name: &str, replica| Thread {

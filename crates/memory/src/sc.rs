@@ -3,15 +3,15 @@
 use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
-use analysis::symmetry::Automorphism;
-use analysis::values::{PossibleValues, Values};
-use ir::bits::{BitReader, BitWriter, fits, width_for};
+use analysis::symmetry::{Automorphism, ValueRenaming};
+use analysis::values::{FEW, PossibleValues, Values};
+use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
 use ir::program::{Instr, Program};
 use ir::thread::Action;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// Locations' values, packed with as many bits as their range needs. Every memory over SC has one.
 #[derive(Clone, Debug)]
@@ -25,9 +25,8 @@ pub struct Store {
 /// An automorphism as far as values in memory are concerned.
 #[derive(Clone, Debug)]
 pub struct StoreRenaming {
-    /// Per location its image, and the image of each of its values if they are renamed.
-    images: Vec<(Loc, Option<Box<[Value]>>)>,
-    min: Value,
+    /// Per location its image, and how its values are renamed.
+    images: Vec<(Loc, ValueRenaming)>,
 }
 
 /// What an access did to a location: the value before, and the value written, if one was.
@@ -87,7 +86,7 @@ impl Store {
             .map(|values| {
                 let (min, max) =
                     values.bounds(program.domain).expect("a location has an initial value");
-                (min, width_for((i64::from(max) - i64::from(min) + 1) as u64))
+                (min, width_of(min, max))
             })
             .collect();
         let initial = program.locations.iter().map(|loc| loc.initial).collect();
@@ -110,35 +109,18 @@ impl Store {
         access(values, action, self.domain, notes)
     }
 
-    /// The image of each value of a location, if they are renamed.
-    pub fn renamed_values(
-        &self,
-        alpha: &Automorphism,
-        types: &Types,
-        loc: Loc,
-    ) -> Option<Box<[Value]>> {
-        let class = types.location(loc);
-        let domain = self.domain;
-        alpha
-            .renames(class)
-            .then(|| (domain.min..=domain.max).map(|v| alpha.value(class, v)).collect())
-    }
-
     /// Prepares to rename values and locations.
     pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
         let images = (0..self.fields.len())
-            .map(|x| (alpha.locations[x], self.renamed_values(alpha, types, Loc::from(x))));
-        StoreRenaming { images: images.collect(), min: self.domain.min }
+            .map(|x| (alpha.locations[x], alpha.values(types.location(Loc::from(x)))));
+        StoreRenaming { images: images.collect() }
     }
 
     /// Writes the image of `values` to `image`.
     #[inline(always)]
     pub fn rename(&self, renaming: &StoreRenaming, values: &[Value], image: &mut [Value]) {
         for (value, (loc, renamed)) in values.iter().zip(&renaming.images) {
-            image[loc.index()] = match renamed {
-                None => *value,
-                Some(table) => table[(value - renaming.min) as usize],
-            };
+            image[loc.index()] = renamed.image(*value);
         }
     }
 
@@ -156,7 +138,7 @@ impl Store {
     #[inline(always)]
     pub fn pack(&self, values: &[Value], out: &mut BitWriter<'_>) {
         for (value, (min, width)) in values.iter().zip(&self.fields) {
-            out.push((value - min) as u64, *width);
+            out.push(above(*value, *min), *width);
         }
     }
 
@@ -164,7 +146,7 @@ impl Store {
     #[inline(always)]
     pub fn unpack(&self, values: &mut [Value], from: &mut BitReader<'_>) {
         for (value, (min, width)) in values.iter_mut().zip(&self.fields) {
-            *value = min + from.take(*width) as Value;
+            *value = raised(*min, from.take(*width));
         }
     }
 }
@@ -173,8 +155,36 @@ impl Store {
 #[derive(Clone, Debug)]
 pub struct Sc {
     store: Store,
-    /// Per location and value, has it been written? Only kept if asked for.
-    written: Option<Arc<[Box<[AtomicBool]>]>>,
+    /// Per location, the values written. Only kept if asked for.
+    written: Option<Arc<[Written]>>,
+}
+
+/// The values written to a location, until they are many.
+#[derive(Debug)]
+struct Written {
+    few: [OnceLock<Value>; FEW],
+    many: AtomicBool,
+}
+
+impl Written {
+    fn nothing() -> Self {
+        let few = std::array::from_fn(|_| OnceLock::new());
+        Written { few, many: AtomicBool::new(false) }
+    }
+
+    fn note(&self, value: Value) {
+        let known = |slot: &OnceLock<Value>| *slot.get_or_init(|| value) == value;
+        if !self.few.iter().any(known) {
+            self.many.store(true, Relaxed);
+        }
+    }
+
+    fn values(&self) -> Values {
+        match self.many.load(Relaxed) {
+            true => Values::Any,
+            false => Values::of_members(self.few.iter().filter_map(|slot| slot.get().copied())),
+        }
+    }
 }
 
 impl Sc {
@@ -185,25 +195,18 @@ impl Sc {
 
     /// The same memory, taking note of every value written.
     pub fn observing(mut self) -> Self {
-        let size = self.store.domain.size() as usize;
-        let row = || (0..size).map(|_| AtomicBool::new(false)).collect();
-        self.written = Some(self.store.fields.iter().map(|_| row()).collect());
+        let written = |initial: &Value| {
+            let written = Written::nothing();
+            written.note(*initial);
+            written
+        };
+        self.written = Some(self.store.initial.iter().map(written).collect());
         self
     }
 
     /// Per location, the initial value and every value written since, if it was observing.
     pub fn observed(&self) -> Vec<Values> {
-        let min = self.store.domain.min;
-        let written = self.written.iter().flat_map(|rows| rows.iter());
-        written
-            .zip(&self.store.initial)
-            .map(|(row, initial)| {
-                let values = row.iter().enumerate().filter(|(_, seen)| seen.load(Relaxed));
-                Values::of_members(
-                    values.map(|(k, _)| min + k as Value).chain(std::iter::once(*initial)),
-                )
-            })
-            .collect()
+        self.written.iter().flat_map(|written| written.iter()).map(Written::values).collect()
     }
 }
 
@@ -243,8 +246,7 @@ impl Memory for Sc {
                 if let (Some(written), Some(loc), true) =
                     (&self.written, action.loc(), access.wrote)
                 {
-                    let value = state[loc.index()] - self.store.domain.min;
-                    written[loc.index()][value as usize].store(true, Relaxed);
+                    written[loc.index()].note(state[loc.index()]);
                 }
                 Effect::Done(Some(access.old), ())
             }

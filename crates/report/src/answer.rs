@@ -202,8 +202,8 @@ fn unchecked(program: &Program, settings: &Settings) -> Vec<Unchecked> {
 pub(crate) fn wrapped(source: &Source, outcome: &Outcome) -> Option<Diagnostic> {
     let step = |(tid, pc): &(Tid, Pc)| source.program.step(*tid, *pc);
     let spans = outcome.wrapped.iter().map(|place| source.span(step(place).origin)).collect();
-    let (min, max) = (source.program.domain.min, source.program.domain.max);
-    let help = format!("values are {min}..={max}; --strict-values shows a run that does this");
+    let domain = source.program.domain;
+    let help = format!("values are {domain}; --strict-values shows a run that does this");
     wrapped_at(spans, help)
 }
 

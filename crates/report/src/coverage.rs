@@ -15,10 +15,11 @@ impl Refinement<'_> {
         let threads = self.subject().system.program.threads.len();
         format!(
             "{what}, {threads} threads, at most {} pending marker{} from any thread to any other, \
-             values 0..{}",
+             values {}..{}",
             self.settings.pending,
             if self.settings.pending == 1 { "" } else { "s" },
-            self.project.max_value,
+            self.project.domain.min,
+            self.project.domain.max,
         )
     }
 
@@ -98,8 +99,8 @@ impl Refinement<'_> {
         let spans = places.flat_map(|(linked, steps)| {
             steps.iter().filter_map(|&(tid, pc)| place_in(linked, tid, pc))
         });
-        let max = self.project.max_value;
-        let help = format!("values are 0..={max}; `max_value` allows larger ones");
+        let domain = self.project.domain;
+        let help = format!("values are {domain}; `max_value` allows larger ones");
         crate::answer::wrapped_at(spans.collect(), help)
     }
 

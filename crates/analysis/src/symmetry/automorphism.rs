@@ -27,6 +27,18 @@ pub struct Automorphism {
     pub keeps_initial: bool,
 }
 
+/// How an automorphism renames the values of one class: those that it moves, and their images.
+#[derive(Clone, Debug)]
+pub struct ValueRenaming(Box<[(Value, Value)]>);
+
+impl ValueRenaming {
+    /// The image of a value. Few values are ever renamed, one per thread as a rule.
+    #[inline(always)]
+    pub fn image(&self, value: Value) -> Value {
+        self.0.iter().find(|(from, _)| *from == value).map_or(value, |(_, image)| *image)
+    }
+}
+
 impl Automorphism {
     pub(super) fn identity(program: &Program, types: &Types) -> Self {
         Automorphism {
@@ -94,6 +106,12 @@ impl Automorphism {
             None => value,
             Some(map) => map.get(&value).copied().unwrap_or(value),
         }
+    }
+
+    /// How the values of a class are renamed.
+    pub fn values(&self, class: Class) -> ValueRenaming {
+        let moved = self.renamed.get(&class).into_iter().flatten();
+        ValueRenaming(moved.map(|(from, image)| (*from, *image)).collect())
     }
 
     fn value_before(&self, class: Class, image: Value) -> Value {

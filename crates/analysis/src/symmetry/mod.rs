@@ -44,7 +44,7 @@
 mod automorphism;
 mod exchange;
 
-pub use automorphism::Automorphism;
+pub use automorphism::{Automorphism, ValueRenaming};
 
 use super::liveness::live_registers;
 use super::opaque_values::{Class, Types};

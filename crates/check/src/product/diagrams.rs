@@ -515,6 +515,7 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         }
         let rc20 = |focus: &[Loc], robustness| {
             Rc20::new(program, &explorer.possible, robustness, Track::Critical, focus)
+                .expect("few values")
         };
         let all: Vec<Loc> = (0..program.locations.len()).map(Loc::from).collect();
         let (mut objects, mut objects_to_first) = (false, false);

@@ -43,7 +43,7 @@ use analysis::liveness::live_registers;
 use analysis::symmetry::Symmetries;
 use analysis::values::PossibleValues;
 use counters::Watch;
-use ir::bits::width_for;
+use ir::bits::{width_for, width_of};
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
@@ -214,7 +214,7 @@ impl<M: Monitor> Product<M> {
                     .register(t, Reg::from(r))
                     .bounds(program.domain)
                     .expect("a register starts at 0");
-                (min, width_for((i64::from(max) - i64::from(min) + 1) as u64))
+                (min, width_of(min, max))
             };
             let regs: Vec<_> = (0..thread.registers.len()).map(width).collect();
             let pc = width_for(thread.code.len() as u64);

@@ -1,7 +1,7 @@
 //! Packing a state into bytes: threads, the memory, and last the monitors.
 
 use super::{Product, World};
-use ir::bits::{BitReader, BitWriter, fits, overwrite};
+use ir::bits::{BitReader, BitWriter, above, fits, overwrite, raised};
 use ir::{Pc, Tid, Value};
 use memory::Monitor;
 
@@ -46,7 +46,7 @@ impl<M: Monitor> Product<M> {
             let (own, others) = regs.split_at(thread.regs.len());
             regs = others;
             for (value, (min, width)) in own.iter().zip(&thread.regs) {
-                out.push((value - min) as u64, *width);
+                out.push(above(*value, *min), *width);
             }
         }
         self.pack_shared(world, out);
@@ -68,7 +68,7 @@ impl<M: Monitor> Product<M> {
         overwrite(words, thread.at, u64::from(world.pcs[tid.index()].0), thread.pc);
         let mut at = thread.at + thread.pc;
         for (value, (min, width)) in self.regs(world, tid).iter().zip(&thread.regs) {
-            overwrite(words, at, (value - min) as u64, *width);
+            overwrite(words, at, above(*value, *min), *width);
             at += width;
         }
         self.pack_shared(world, BitWriter::resume(words, self.layout.shared_at));
@@ -99,7 +99,7 @@ impl<M: Monitor> Product<M> {
             let (own, others) = regs.split_at_mut(thread.regs.len());
             regs = others;
             for (value, (min, width)) in own.iter_mut().zip(&thread.regs) {
-                *value = min + from.take(*width) as Value;
+                *value = raised(*min, from.take(*width));
             }
         }
         if self.uses_bus {

@@ -19,6 +19,7 @@ use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
 use budget::Budget;
 use ir::{Loc, LocationKind, Program};
 use memory::rc20::{Rc20, Robustness, Violation};
+use search::Limit;
 
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;
@@ -117,18 +118,26 @@ impl Check<'_> {
 
     /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.
     fn watch(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) -> bool {
-        if let Some(spent) = self.settings.limits.budget.spent() {
-            let why = Why::Limit(spent.into());
-            self.stale.cut.get_or_insert(why);
-            self.races.cut.get_or_insert(why);
-            if !self.explorer.exhausted {
-                self.assertions.cut.get_or_insert(why);
+        let watched = |memory: Rc20| focus.iter().copied().filter(move |loc| memory.watches(*loc));
+        let watched: Result<Vec<Loc>, Limit> = match self.settings.limits.budget.spent() {
+            Some(spent) => Err(spent.into()),
+            // Rows with a bit for each of that many values would fill the memory at once.
+            None => self
+                .memory(focus, robustness)
+                .map(|memory| watched(memory).collect())
+                .ok_or(Limit::Memory),
+        };
+        let watched = match watched {
+            Ok(watched) => watched,
+            Err(limit) => {
+                let why = Why::Limit(limit);
+                self.stale.cut.get_or_insert(why);
+                self.races.cut.get_or_insert(why);
+                if !self.explorer.exhausted {
+                    self.assertions.cut.get_or_insert(why);
+                }
+                return false;
             }
-            return false;
-        }
-        let watched: Vec<Loc> = {
-            let memory = self.memory(focus, robustness);
-            focus.iter().copied().filter(|loc| memory.watches(*loc)).collect()
         };
         if watched.is_empty() || self.explorer.unclear {
             return false;
@@ -137,13 +146,13 @@ impl Check<'_> {
         true
     }
 
-    fn memory(&self, focus: &[Loc], robustness: Robustness) -> Rc20 {
+    fn memory(&self, focus: &[Loc], robustness: Robustness) -> Option<Rc20> {
         let possible = &self.explorer.possible;
         Rc20::new(self.program, possible, robustness, self.settings.track, focus)
     }
 
     fn explore(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) {
-        let memory = self.memory(focus, robustness);
+        let memory = self.memory(focus, robustness).expect("`watch` found room for the rows");
         let is = |kind| focus.iter().any(|loc| self.program.locations[loc.index()].kind == kind);
         let (atomic, non_atomic) = (is(LocationKind::Atomic), is(LocationKind::NonAtomic));
         let own = if atomic { &self.stale } else { &self.races };

@@ -29,7 +29,7 @@ pub fn make_uneven(program: &mut Program, seed: u64) -> Uneven {
     if random.below(4) > 0 {
         let max = program.domain.max as usize;
         for location in &mut program.locations {
-            location.initial = random.below(max + 1) as i32;
+            location.initial = random.below(max + 1) as ir::Value;
             done.values |= location.initial != 0;
         }
     }
@@ -111,7 +111,7 @@ pub fn with_observer(program: &mut Program, values: [Value; 2]) {
         Expr::binary(Binary::Ne, Expr::Reg(Reg(reg)), value).expect("a small expression")
     };
     let differs = Expr::binary(Binary::Or, holds(0), holds(1)).expect("a small one");
-    let all = Expr::Const(threads as i32);
+    let all = Expr::Const(threads as ir::Value);
     let wait = Instr::Wait { dst: None, place: done, values: vec![all], mode: ReadMode::Acq };
     let instrs = [wait, load(0), load(1), Instr::Assert(differs), Instr::Halt];
     let origin = program.threads[0].code[0].origin;
@@ -136,7 +136,7 @@ pub fn as_store_buffering(program: &mut Program, seed: u64) {
     for (t, thread) in program.threads.iter_mut().enumerate().take(2) {
         let origin = thread.code[0].origin;
         let (own, other) = (Loc(t as u32 % 2), Loc(1 - t as u32 % 2));
-        let value = Expr::Const(random.below(max + 1) as i32);
+        let value = Expr::Const(random.below(max + 1) as ir::Value);
         let place = Place::location(own);
         let mut instrs = vec![Instr::Store { place, value, mode: WriteMode::Rlx }];
         if random.below(4) == 0 {

@@ -107,7 +107,7 @@ impl<'a> Arithmetic<'a> {
             Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => return Ok(exact),
             Binary::BitAnd if min >= 0 => return Ok(exact),
             Binary::BitOr | Binary::BitXor | Binary::BitAnd => {
-                let power = (largest as u64 + 1).next_power_of_two() as i64;
+                let power = (largest as u128 + 1).next_power_of_two() as i128;
                 if min < 0 { -power..=power - 1 } else { 0..=power - 1 }
             }
             Binary::Add => 2 * min..=2 * max,
@@ -137,15 +137,15 @@ impl<'a> Arithmetic<'a> {
         &mut self,
         operator: &'static str,
         exact: Text,
-        range: RangeInclusive<i64>,
+        range: RangeInclusive<i128>,
     ) -> Result<Text, ExportError> {
         let (min, max) = self.bounds();
         let (low, high) = range.into_inner();
         if min <= low && high <= max {
             return Ok(exact);
         }
-        let size = self.domain.size() as i64;
-        let fits = |value: i64| i32::try_from(value).is_ok();
+        let size = self.domain.size() as i128;
+        let fits = |value: i128| i32::try_from(value).is_ok();
         if ![low, high, low - min, high - min, low + size, 2 * size].into_iter().all(fits) {
             let Domain { min, max, .. } = self.domain;
             return Err(ExportError::TooWide { operator, min, max });
@@ -179,8 +179,8 @@ impl<'a> Arithmetic<'a> {
         let text = self.expr(index)?;
         let (min, max) = self.bounds();
         let in_range = match index.as_const() {
-            Some(value) => (0..i64::from(len)).contains(&i64::from(value)),
-            None => min >= 0 && max < i64::from(len),
+            Some(value) => (0..Value::from(len)).contains(&value),
+            None => min >= 0 && max < i128::from(len),
         };
         if !in_range {
             let operand = text.operand();
@@ -193,8 +193,8 @@ impl<'a> Arithmetic<'a> {
         Ok(text)
     }
 
-    fn bounds(&self) -> (i64, i64) {
-        (i64::from(self.domain.min), i64::from(self.domain.max))
+    fn bounds(&self) -> (i128, i128) {
+        (self.domain.min.into(), self.domain.max.into())
     }
 }
 

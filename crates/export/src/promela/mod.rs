@@ -21,7 +21,7 @@ mod step;
 mod storage;
 
 use crate::ExportError;
-use ir::{Instr, Pc, Program, Reg, RegSet, Thread, Tid};
+use ir::{Domain, Instr, Pc, Program, Reg, RegSet, Thread, Tid};
 use names::Names;
 use std::collections::HashSet;
 use step::{Steps, Written};
@@ -55,6 +55,10 @@ pub fn promela(program: &Program) -> Result<String, ExportError> {
     let count = program.threads.len();
     if count > MOST_PROCESSES {
         return Err(ExportError::TooManyThreads { count, most: MOST_PROCESSES });
+    }
+    let Domain { min, max, .. } = program.domain;
+    if i32::try_from(min).is_err() || i32::try_from(max).is_err() {
+        return Err(ExportError::Values(program.domain));
     }
     let mut names = Names::default();
     let storage = Storage::new(program, &mut names);

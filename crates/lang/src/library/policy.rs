@@ -8,13 +8,13 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::lexer;
 use crate::parser;
 use crate::suggest;
-use crate::syntax::{ComponentKind, Method, Policy, Project, TermKind};
+use crate::syntax::{ComponentKind, Exact, Method, Policy, Project, TermKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const POLICIES: [&str; 4] = ["free", "locked", "readers_writer", "thread_per_method"];
 /// How many combinations of arguments a generated client tries.
-const MOST_CALLS: i64 = 64;
+const MOST_CALLS: Exact = 64;
 
 /// The client that the policy in the text stands for, or the default one; `None` if the text has a
 /// client written out.
@@ -71,7 +71,8 @@ fn generate(project: &Project, policy: Option<&Policy>, sink: &mut Sink) -> Opti
             }
         }
     }
-    let max_value = project.shared.max_values.first().map_or(255, |(value, _)| *value);
+    let (min, max) =
+        project.shared.values.first().map_or((0, 255), |values| (values.min, values.max));
     let name = policy.map_or("free", |policy| policy.name.text);
     if !POLICIES.contains(&name) {
         let span = policy.map(|policy| policy.name.span)?;
@@ -111,14 +112,11 @@ fn generate(project: &Project, policy: Option<&Policy>, sink: &mut Sink) -> Opti
     };
     for name in &order {
         let method = methods[name];
-        let calls = (max_value + 1).checked_pow(method.parameters.len() as u32);
+        let calls = (max - min + 1).checked_pow(method.parameters.len() as u32);
         if calls.is_none_or(|calls| calls > MOST_CALLS) {
             sink.push(
                 Diagnostic::error(codes::LIMIT, format!("too many arguments to try for `{name}`"))
-                    .with_label(
-                        method.name.span,
-                        format!("every parameter may be 0 to {max_value}"),
-                    )
+                    .with_label(method.name.span, format!("every parameter may be {min} to {max}"))
                     .with_help("give a smaller `max_value`, or write a client with threads"),
             );
             return None;
@@ -127,7 +125,7 @@ fn generate(project: &Project, policy: Option<&Policy>, sink: &mut Sink) -> Opti
     let writers: Vec<&str> =
         policy.iter().flat_map(|policy| &policy.writers).map(|name| name.text).collect();
     let mut out = String::new();
-    let values: Vec<String> = (0..=max_value).map(|value| value.to_string()).collect();
+    let values: Vec<String> = (min..=max).map(|value| value.to_string()).collect();
     let any = format!("oneof({})", values.join(", "));
     let call = |name: &str, around: &str, out: &mut String| {
         let parameters = methods[name].parameters.len();
@@ -174,7 +172,7 @@ fn generate(project: &Project, policy: Option<&Policy>, sink: &mut Sink) -> Opti
 }
 
 /// What goes around a call.
-fn protection(method: &str, policy: &str, threads: i64, writers: &[&str]) -> (String, String) {
+fn protection(method: &str, policy: &str, threads: Exact, writers: &[&str]) -> (String, String) {
     match policy {
         "locked" => ("acquire(guard); ".to_string(), " release(guard);".to_string()),
         // A reader holds its own lock, so readers do not synchronise with each other; a writer

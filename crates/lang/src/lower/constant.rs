@@ -1,20 +1,20 @@
 //! Constant expressions of declarations: array lengths, initial values, numbers of threads.
 //!
-//! They are computed exactly, as 64-bit integers: they describe the program and are no part of its
-//! arithmetic modulo `max_value + 1`.
+//! They are computed exactly, as 128-bit integers: they describe the program and are no part of its
+//! arithmetic, which wraps around at the largest value.
 
 use super::declare::Globals;
 use super::unknown;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use crate::syntax::{Expr, Name, TermKind};
+use crate::syntax::{Exact, Expr, Name, TermKind};
 use ir::expr::{Binary, Unary};
 
 impl Globals<'_> {
     /// The value of a constant expression; `None` if it has none, which is reported.
-    pub(super) fn evaluate(&self, expr: &Expr, sink: &mut Sink) -> Option<i64> {
-        let mut stack: Vec<i64> = Vec::new();
+    pub(super) fn evaluate(&self, expr: &Expr, sink: &mut Sink) -> Option<Exact> {
+        let mut stack: Vec<Exact> = Vec::new();
         for term in &expr.terms {
             let value = match term.kind {
                 TermKind::Number(value) => Some(value),
@@ -39,7 +39,7 @@ impl Globals<'_> {
         stack.pop()
     }
 
-    fn constant(&self, name: Name, sink: &mut Sink) -> Option<i64> {
+    fn constant(&self, name: Name, sink: &mut Sink) -> Option<Exact> {
         if let Some((value, _)) = self.constants.get(name.text) {
             return Some(*value);
         }
@@ -57,28 +57,28 @@ fn no_value(span: Span, label: &str) -> Diagnostic {
         .with_label(span, label)
 }
 
-/// The exact result; `None` if 64 bits cannot hold it.
-pub(super) fn unary(operator: Unary, a: i64) -> Option<i64> {
+/// The exact result; `None` if 128 bits cannot hold it.
+pub(super) fn unary(operator: Unary, a: Exact) -> Option<Exact> {
     match operator {
-        Unary::Not => Some(i64::from(a == 0)),
+        Unary::Not => Some(Exact::from(a == 0)),
         Unary::Neg => a.checked_neg(),
     }
 }
 
-/// The exact result; `None` if 64 bits cannot hold it or there is none.
-pub(super) fn binary(operator: Binary, a: i64, b: i64) -> Option<i64> {
+/// The exact result; `None` if 128 bits cannot hold it or there is none.
+pub(super) fn binary(operator: Binary, a: Exact, b: Exact) -> Option<Exact> {
     Some(match operator {
-        Binary::Or => i64::from(a != 0 || b != 0),
-        Binary::And => i64::from(a != 0 && b != 0),
+        Binary::Or => Exact::from(a != 0 || b != 0),
+        Binary::And => Exact::from(a != 0 && b != 0),
         Binary::BitOr => a | b,
         Binary::BitXor => a ^ b,
         Binary::BitAnd => a & b,
-        Binary::Eq => i64::from(a == b),
-        Binary::Ne => i64::from(a != b),
-        Binary::Lt => i64::from(a < b),
-        Binary::Le => i64::from(a <= b),
-        Binary::Gt => i64::from(a > b),
-        Binary::Ge => i64::from(a >= b),
+        Binary::Eq => Exact::from(a == b),
+        Binary::Ne => Exact::from(a != b),
+        Binary::Lt => Exact::from(a < b),
+        Binary::Le => Exact::from(a <= b),
+        Binary::Gt => Exact::from(a > b),
+        Binary::Ge => Exact::from(a >= b),
         Binary::Add => return a.checked_add(b),
         Binary::Sub => return a.checked_sub(b),
         Binary::Mul => return a.checked_mul(b),

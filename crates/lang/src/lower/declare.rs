@@ -5,12 +5,11 @@ use crate::Track;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use crate::syntax::{Declaration, Initial, Name, Unit};
-use ir::{Domain, Loc, Location, LocationKind, Value};
+use crate::syntax::{Declaration, Exact, Initial, Name, Unit};
+use ir::{Domain, Edge, Loc, Location, LocationKind, Value};
 use std::collections::{BTreeMap, HashMap};
 
 const DEFAULT_MAX_VALUE: Value = 255;
-const LARGEST_MAX_VALUE: i64 = 1_000_000_000;
 
 /// A declared location or array.
 #[derive(Clone, Copy)]
@@ -25,9 +24,9 @@ pub(super) struct Shared {
 /// All that threads see of the declarations.
 pub(super) struct Globals<'a> {
     pub(super) domain: Domain,
-    /// Does the text say what the largest value is?
-    pub(super) has_max_value: bool,
-    pub(super) constants: BTreeMap<&'a str, (i64, Span)>,
+    /// Does the text say what the values are?
+    pub(super) says_values: bool,
+    pub(super) constants: BTreeMap<&'a str, (Exact, Span)>,
     pub(super) shared: BTreeMap<&'a str, Shared>,
     /// Locations with arrays flattened.
     pub(super) flat: Vec<Location>,
@@ -40,8 +39,8 @@ pub(super) struct Globals<'a> {
 impl<'a> Globals<'a> {
     pub(super) fn declare(unit: &Unit<'a>, sink: &mut Sink) -> Self {
         let mut globals = Globals {
-            domain: Domain::modulo(max_value(unit, sink)),
-            has_max_value: !unit.max_values.is_empty(),
+            domain: domain(unit, sink),
+            says_values: !unit.values.is_empty(),
             constants: BTreeMap::new(),
             shared: BTreeMap::new(),
             flat: Vec::new(),
@@ -83,7 +82,7 @@ impl<'a> Globals<'a> {
                     );
                     Some(1)
                 }
-                Some(length) if length > MAX_LOCATIONS as i64 => {
+                Some(length) if length > MAX_LOCATIONS as Exact => {
                     sink.push(too_many_locations(name));
                     Some(1)
                 }
@@ -113,11 +112,11 @@ impl<'a> Globals<'a> {
     fn initial_values(&self, initial: &Initial, count: u32, sink: &mut Sink) -> Vec<Value> {
         let mut one = |expr| -> Value {
             let Some(value) = self.evaluate(expr, sink) else { return 0 };
-            if self.domain.contains(value) {
-                return value as Value;
+            if let Some(value) = self.domain.value(value) {
+                return value;
             }
             let message = format!("the initial value {value} is out of range");
-            let label = format!("values are 0..={}", self.domain.max);
+            let label = format!("values are {}", self.domain);
             sink.push(
                 Diagnostic::error(codes::RANGE, message)
                     .with_label(expr.span, label)
@@ -154,14 +153,12 @@ impl<'a> Globals<'a> {
             }
             let mut values = hint.values.as_ref().map(|_| Vec::new());
             for &(value, span) in hint.values.iter().flatten() {
-                if !self.domain.contains(value) {
-                    let label = format!("values are 0..={}", self.domain.max);
-                    sink.push(
+                match (self.domain.value(value), &mut values) {
+                    (Some(value), Some(values)) => values.push(value),
+                    _ => sink.push(
                         Diagnostic::error(codes::RANGE, format!("no location ever holds {value}"))
-                            .with_label(span, label),
-                    );
-                } else if let Some(values) = &mut values {
-                    values.push(value as Value);
+                            .with_label(span, format!("values are {}", self.domain)),
+                    ),
                 }
             }
             tracks.push(Track { location: hint.name.text.to_string(), values });
@@ -176,23 +173,36 @@ fn too_many_locations(name: Name) -> Diagnostic {
         .with_label(name.span, "this one is too many; array elements count one each")
 }
 
-fn max_value(unit: &Unit, sink: &mut Sink) -> Value {
-    let Some(&(value, span)) = unit.max_values.first() else { return DEFAULT_MAX_VALUE };
-    if let Some((_, second)) = unit.max_values.get(1) {
+fn domain(unit: &Unit, sink: &mut Sink) -> Domain {
+    let Some(first) = unit.values.first() else { return Domain::modulo(DEFAULT_MAX_VALUE) };
+    if let Some(second) = unit.values.get(1) {
+        let message = match second.keyword == first.keyword {
+            true => format!("`{}` is given twice", first.keyword),
+            false => format!("`{}` and `{}` are both given", first.keyword, second.keyword),
+        };
         sink.push(
-            Diagnostic::error(codes::DUPLICATE, "`max_value` is given twice")
-                .with_label(*second, "already given")
-                .with_label(span, "first given here"),
+            Diagnostic::error(codes::DUPLICATE, message)
+                .with_label(second.span, "already given")
+                .with_label(first.span, "first given here"),
         );
     }
-    if (1..=LARGEST_MAX_VALUE).contains(&value) {
-        return value as Value;
+    match (Value::try_from(first.min), Value::try_from(first.max)) {
+        (Ok(min @ ..=0), Ok(max @ 1..)) => Domain { min, max, edge: Edge::Wrap },
+        _ => {
+            let (message, label) = match first.keyword {
+                "max_value" => (
+                    format!("`max_value` cannot be {}", first.max),
+                    format!("expected 1..={}", Value::MAX),
+                ),
+                _ => (
+                    format!("values cannot be {}..={}", first.min, first.max),
+                    "expected 64-bit numbers, 0 and 1 among them".to_string(),
+                ),
+            };
+            sink.push(Diagnostic::error(codes::RANGE, message).with_label(first.span, label));
+            Domain::modulo(DEFAULT_MAX_VALUE)
+        }
     }
-    sink.push(
-        Diagnostic::error(codes::RANGE, format!("`max_value` cannot be {value}"))
-            .with_label(span, format!("expected 1..={LARGEST_MAX_VALUE}")),
-    );
-    DEFAULT_MAX_VALUE
 }
 
 /// How many threads each declaration makes; `None` for one that is not an array of threads.

@@ -1,6 +1,6 @@
 //! Expressions of threads.
 //!
-//! Values are `0..=max_value` and arithmetic is modulo `max_value + 1`. What consists of constants
+//! Arithmetic wraps around at the ends of the program's values, `0..=max_value` as a rule. What consists of constants
 //! only is computed here, exactly, like the constant expressions of declarations: `(t + N - 1) % N`
 //! is the number before `t` even if `t + N` is no value. Where a constant meets a local or becomes
 //! a value it is reduced, with a warning if that changes it; only `% N` with `N` above all values is
@@ -12,13 +12,13 @@ use super::unknown;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
-use crate::syntax::{Expr, Name, Term, TermKind};
+use crate::syntax::{Exact, Expr, Name, Term, TermKind};
 use ir::expr::{Binary, Op, Unary};
 use ir::{LocationKind, Notes, Update, Value};
 
 /// A lowered operand: a known number, not yet reduced, or code.
 enum Operand {
-    Exact(i64),
+    Exact(Exact),
     Code,
 }
 
@@ -31,7 +31,7 @@ struct Machine {
 
 /// An expression before its last reduction.
 enum Whole {
-    Exact(i64),
+    Exact(Exact),
     Code(ir::Expr),
 }
 
@@ -62,7 +62,7 @@ impl Scope<'_, '_> {
         let (negated, amount) = match self.whole(terms, expr.span, sink)? {
             Whole::Exact(exact) => {
                 let negated = negated != (exact < 0);
-                let magnitude = exact.checked_abs().unwrap_or(i64::MAX);
+                let magnitude = exact.checked_abs().unwrap_or(Exact::MAX);
                 (negated, ir::Expr::Const(self.reduce(magnitude, expr.span, sink)))
             }
             Whole::Code(code) => (negated, code),
@@ -115,7 +115,7 @@ impl Scope<'_, '_> {
             machine.code.push(Op::Reg(*reg));
             machine.stack.push((start, Operand::Code, name.span));
         } else if let Some(number) = self.replica_number(name.text) {
-            machine.push_exact(i64::from(number), name.span);
+            machine.push_exact(Exact::from(number), name.span);
         } else if let Some((value, _)) = self.globals.constants.get(name.text) {
             machine.push_exact(*value, name.span);
         } else {
@@ -160,7 +160,7 @@ impl Scope<'_, '_> {
         let operand = match operand {
             Operand::Exact(exact) => match constant::unary(operator, exact) {
                 Some(result) => Operand::Exact(result),
-                None => Operand::Exact(-i64::from(self.reduce(exact, inner, sink))),
+                None => Operand::Exact(-Exact::from(self.reduce(exact, inner, sink))),
             },
             Operand::Code => {
                 machine.code.push(Op::Unary(operator));
@@ -184,8 +184,8 @@ impl Scope<'_, '_> {
             let divides_by_zero = *b == 0 && matches!(operator, Binary::Div | Binary::Rem);
             let result = match constant::binary(operator, *a, *b) {
                 None if !divides_by_zero => {
-                    let a = i64::from(self.reduce(*a, *left, sink));
-                    let b = i64::from(self.reduce(*b, *right, sink));
+                    let a = Exact::from(self.reduce(*a, *left, sink));
+                    let b = Exact::from(self.reduce(*b, *right, sink));
                     constant::binary(operator, a, b)
                 }
                 result => result,
@@ -197,7 +197,7 @@ impl Scope<'_, '_> {
             }
         }
         if let (Binary::Rem, Operand::Exact(modulus)) = (operator, &right.1)
-            && *modulus > i64::from(self.globals.domain.max)
+            && *modulus > self.globals.domain.largest_magnitude()
         {
             // All values are smaller than the modulus: `(r + 1) % N` where values end at `N - 1`.
             machine.code.truncate(right.0);
@@ -223,43 +223,43 @@ impl Scope<'_, '_> {
     }
 
     /// Brings a constant into the domain, with a warning if that changes it.
-    fn reduce(&self, exact: i64, span: Span, sink: &mut Sink) -> Value {
+    fn reduce(&self, exact: Exact, span: Span, sink: &mut Sink) -> Value {
         let domain = self.globals.domain;
-        if domain.contains(exact) {
-            return exact as Value;
+        if let Some(value) = domain.value(exact) {
+            return value;
         }
         let reduced = self.wrap(exact);
         let mut warning = Diagnostic::warning(
             codes::WRAPS,
-            format!("{exact} is outside 0..={} and wraps around to {reduced}", domain.max),
+            format!("{exact} is outside {domain} and wraps around to {reduced}"),
         )
         .with_label(span, format!("becomes {reduced}"));
-        if !self.globals.has_max_value {
+        if !self.globals.says_values {
             warning = warning.with_help("`max_value N;` makes N the largest value");
         }
         sink.push(warning);
         reduced
     }
 
-    fn wrap(&self, exact: i64) -> Value {
+    fn wrap(&self, exact: Exact) -> Value {
         let domain = self.globals.domain;
         domain.reduce(exact, &mut Notes::default()).unwrap_or(domain.min)
     }
 
-    fn divides_by_zero(&self, exact: i64, span: Span) -> Diagnostic {
-        let max = self.globals.domain.max;
+    fn divides_by_zero(&self, exact: Exact, span: Span) -> Diagnostic {
+        let domain = self.globals.domain;
         let warning = Diagnostic::warning(codes::DIVIDES_BY_ZERO, "this divides by zero");
         if exact == 0 {
             return warning.with_label(span, "this is 0; the check fails wherever it is reached");
         }
         warning
-            .with_label(span, format!("{exact} is outside 0..={max} and wraps around to 0"))
+            .with_label(span, format!("{exact} is outside {domain} and wraps around to 0"))
             .with_help("a larger `max_value` makes room for it")
     }
 }
 
 impl Machine {
-    fn push_exact(&mut self, value: i64, span: Span) {
+    fn push_exact(&mut self, value: Exact, span: Span) {
         self.stack.push((self.code.len(), Operand::Exact(value), span));
         self.code.push(Op::Const(0));
     }

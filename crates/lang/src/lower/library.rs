@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Lowered {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) spaces: Vec<String>,
-    pub(crate) max_value: ir::Value,
+    pub(crate) domain: ir::Domain,
 }
 
 /// All variables of all components: which space each is in.
@@ -53,7 +53,7 @@ impl<'a> Variety<'a> {
     ) -> Globals<'a> {
         let mut globals = Globals {
             domain: shared.domain,
-            has_max_value: shared.has_max_value,
+            says_values: shared.says_values,
             constants: shared.constants.clone(),
             shared: BTreeMap::new(),
             flat: std::mem::take(&mut self.flat),
@@ -185,11 +185,7 @@ pub(crate) fn lower<'a>(project: &Project<'a>, users: usize, sink: &mut Sink) ->
                 .with_help("a library is written `library NAME { method f() { … } }`"),
         );
     }
-    (!sink.has_errors()).then_some(Lowered {
-        pairs,
-        spaces: variety.spaces,
-        max_value: shared.domain.max,
-    })
+    (!sink.has_errors()).then_some(Lowered { pairs, spaces: variety.spaces, domain: shared.domain })
 }
 
 /// Names of components and methods must be clear.

@@ -62,7 +62,7 @@ impl Scope<'_, '_> {
             (Some(index), Some(len)) => {
                 let index_value = self.expr(index, sink)?;
                 if let Expr::Const(k) = index_value
-                    && !(0..i64::from(len)).contains(&i64::from(k))
+                    && !(0..ir::Value::from(len)).contains(&k)
                     && !self.mentions_replica(index)
                 {
                     let message = format!("index {k} is outside `{}`", name.text);

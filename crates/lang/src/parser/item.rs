@@ -6,10 +6,12 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
-use crate::syntax::{Block, Constant, Declaration, Hint, Initial, Name, Thread, Unit};
+use crate::syntax::{Block, Constant, Declaration, Exact, Hint, Initial, Name, Thread, Unit};
 use ir::LocationKind;
+use ir::expr::Binary;
 
-const ITEMS: [&str; 8] = ["thread", "fn", "global", "atomic", "na", "const", "max_value", "track"];
+const ITEMS: [&str; 9] =
+    ["thread", "fn", "global", "atomic", "na", "const", "max_value", "values", "track"];
 const LATER: [&str; 4] = ["space", "library", "spec", "client"];
 
 impl<'a> Parser<'a, '_> {
@@ -18,11 +20,9 @@ impl<'a> Parser<'a, '_> {
             return self.unexpected_item();
         }
         match self.word() {
-            "max_value" => {
-                self.advance();
-                let value = self.number("a number")?;
-                unit.max_values.push(value);
-                self.expect(Kind::Semicolon)?;
+            "max_value" | "values" => {
+                let values = self.values()?;
+                unit.values.push(values);
             }
             "const" => {
                 self.advance();
@@ -132,11 +132,11 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn tracked_value(&mut self) -> Parse<(i64, crate::source::Span)> {
-        if self.kind() != Kind::Number {
+    fn tracked_value(&mut self) -> Parse<(Exact, Span)> {
+        if !matches!(self.kind(), Kind::Number | Kind::Operator(Binary::Sub)) {
             return self.unexpected(&["`all`", "a number"]);
         }
-        self.number("a number")
+        self.signed_number()
     }
 
     pub(super) fn thread(&mut self) -> Parse<Thread<'a>> {

@@ -10,16 +10,14 @@ use crate::syntax::{
 };
 use ir::LocationKind;
 
-const ITEMS: [&str; 5] = ["library", "spec", "client", "const", "max_value"];
+const ITEMS: [&str; 6] = ["library", "spec", "client", "const", "max_value", "values"];
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn project_item(&mut self, project: &mut Project<'a>) -> Parse<()> {
         match self.word() {
-            "max_value" => {
-                self.advance();
-                let value = self.number("a number")?;
-                project.shared.max_values.push(value);
-                self.expect(Kind::Semicolon)?;
+            "max_value" | "values" => {
+                let values = self.values()?;
+                project.shared.values.push(values);
             }
             "const" => {
                 self.advance();

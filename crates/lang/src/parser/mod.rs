@@ -14,7 +14,8 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::lexer::{Kind, Token};
 use crate::source::Span;
-use crate::syntax::{Name, Project, Unit};
+use crate::syntax::{Exact, Name, Project, Unit, Values};
+use ir::expr::Binary;
 
 /// How deep blocks may nest.
 pub(crate) const MAX_NESTING: usize = 200;
@@ -175,18 +176,51 @@ impl<'a, 's> Parser<'a, 's> {
         Ok(name)
     }
 
-    fn number(&mut self, what: &str) -> Parse<(i64, Span)> {
+    fn number(&mut self, what: &str) -> Parse<(Exact, Span)> {
         if self.kind() != Kind::Number {
             return self.unexpected(&[what]);
         }
         let span = self.advance().span();
-        match self.slice(span).parse() {
-            Ok(value) => Ok((value, span)),
+        let text = self.slice(span);
+        let value = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        match value {
+            Ok(value) => Ok((value.into(), span)),
             Err(_) => self.fail(
                 Diagnostic::error(codes::RANGE, "this number is too large for any use")
-                    .with_label(span, "numbers go up to 9223372036854775807"),
+                    .with_label(span, "numbers go up to 18446744073709551615"),
             ),
         }
+    }
+
+    /// A number with or without a sign.
+    fn signed_number(&mut self) -> Parse<(Exact, Span)> {
+        let sign = self.span();
+        let negative = self.eat(Kind::Operator(Binary::Sub));
+        let (value, span) = self.number("a number")?;
+        Ok(if negative { (-value, sign.to(span)) } else { (value, span) })
+    }
+
+    /// `max_value 7;` or `values -8..=7;`
+    fn values(&mut self) -> Parse<Values<'a>> {
+        let keyword = self.word();
+        self.advance();
+        if keyword == "max_value" {
+            let (max, span) = self.number("a number")?;
+            self.expect(Kind::Semicolon)?;
+            return Ok(Values { keyword, min: 0, max, span });
+        }
+        let (min, first) = self.signed_number()?;
+        for kind in [Kind::Dot, Kind::Dot, Kind::Assign] {
+            if !self.eat(kind) {
+                return self.unexpected(&["`..=`"]);
+            }
+        }
+        let (max, last) = self.signed_number()?;
+        self.expect(Kind::Semicolon)?;
+        Ok(Values { keyword, min, max, span: first.to(last) })
     }
 
     fn fail<T>(&mut self, diagnostic: Diagnostic) -> Parse<T> {

@@ -49,8 +49,8 @@ pub fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lowered> {
     let mut constants = vec![0];
     each_constant(automata, &mut |value, _| constants.push(i64::from(value)));
     let largest = constants.iter().map(|k| k.abs()).max().unwrap_or(0);
-    let bound = (2 * largest).max(LEAST_BOUND).min(i64::from(Value::MAX));
-    let domain = Domain { min: -bound as Value - 1, max: bound as Value, edge: Edge::Fault };
+    let bound = (2 * largest).max(LEAST_BOUND).min(i32::MAX.into());
+    let domain = Domain { min: -bound - 1, max: bound, edge: Edge::Fault };
 
     let mut spans = Vec::new();
     let mut threads = Vec::new();
@@ -131,8 +131,7 @@ fn cells_needed(program: &Program, constants: &[i64]) -> u32 {
         };
         match possible.expr(program, tid.index(), pc, index) {
             Values::Few(members) => {
-                let inside =
-                    members.into_iter().map(i64::from).filter(|&k| k < MAX_LOCATIONS as i64);
+                let inside = members.into_iter().filter(|&k| k < MAX_LOCATIONS as Value);
                 last = last.max(inside.max().unwrap_or(0));
             }
             Values::Any => {
@@ -326,7 +325,7 @@ impl<'a, 't> Builder<'a, 't> {
 
     fn compile(&mut self, tree: &Tree<'t>) -> Option<Expr> {
         match tree {
-            Tree::Constant(value, _) => Some(Expr::Const(*value)),
+            Tree::Constant(value, _) => Some(Expr::Const((*value).into())),
             Tree::Register(word) => Some(Expr::Reg(self.number(*word))),
             Tree::Unary(op, a) => Expr::unary(*op, self.compile(a)?),
             Tree::Binary(op, a, b) => Expr::binary(*op, self.compile(a)?, self.compile(b)?),

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// A number that does not fit a byte follows this one.
 const MORE: u8 = 255;
 
-fn put(bytes: &mut Vec<u8>, number: u32) {
+fn put(bytes: &mut Vec<u8>, number: u64) {
     match u8::try_from(number) {
         Ok(byte) if byte != MORE => bytes.push(byte),
         _ => {
@@ -52,14 +52,17 @@ impl<'b> Reader<'b> {
     }
 
     #[inline(always)]
-    pub(super) fn number(&mut self) -> u32 {
+    pub(super) fn number(&mut self) -> u64 {
         match self.byte() {
-            MORE => {
-                let bytes = self.take(4);
-                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-            }
+            MORE => u64::from_le_bytes(*self.array()),
             byte => byte.into(),
         }
+    }
+
+    fn array<const N: usize>(&mut self) -> &'b [u8; N] {
+        let (taken, rest) = self.bytes.split_first_chunk().expect("a packed state is complete");
+        self.bytes = rest;
+        taken
     }
 
     /// The entries, or `None` if all are 0.
@@ -75,68 +78,70 @@ impl<'b> Reader<'b> {
 }
 
 /// Values may be negative in principle; small ones of either sign are small numbers.
-fn zigzag(value: Value) -> u32 {
-    (value as u32) << 1 ^ (value >> 31) as u32
+fn zigzag(value: Value) -> u64 {
+    (value as u64) << 1 ^ (value >> 63) as u64
 }
 
-fn unzigzag(code: u32) -> Value {
+fn unzigzag(code: u64) -> Value {
     (code >> 1) as Value ^ -((code & 1) as Value)
 }
 
-fn status_code(status: Status) -> (u32, Value, u32) {
+fn put_status(bytes: &mut Vec<u8>, status: Status) {
+    bytes.push(match status {
+        Status::Running => 0,
+        Status::Halted => 1,
+        Status::Ended => 2,
+        Status::Spinning => 3,
+        Status::Failed => 4,
+        Status::Fruitless => 5,
+        Status::Lost => 6,
+        Status::Faulted(Fault::DivisionByZero) => 7,
+        Status::Faulted(Fault::IndexOutOfRange { .. }) => 8,
+        Status::Faulted(Fault::Overflow { .. }) => 9,
+    });
     match status {
-        Status::Running => (0, 0, 0),
-        Status::Halted => (1, 0, 0),
-        Status::Ended => (2, 0, 0),
-        Status::Spinning => (3, 0, 0),
-        Status::Failed => (4, 0, 0),
-        Status::Fruitless => (5, 0, 0),
-        Status::Lost => (6, 0, 0),
-        Status::Faulted(Fault::DivisionByZero) => (7, 0, 0),
-        Status::Faulted(Fault::IndexOutOfRange { index, len }) => (8, index, len),
-        Status::Faulted(Fault::Overflow { exact }) => (9, exact as Value, 0),
-    }
-}
-
-fn status_of(code: u32, index: Value, len: u32) -> Status {
-    match code {
-        0 => Status::Running,
-        1 => Status::Halted,
-        2 => Status::Ended,
-        3 => Status::Spinning,
-        4 => Status::Failed,
-        5 => Status::Fruitless,
-        6 => Status::Lost,
-        7 => Status::Faulted(Fault::DivisionByZero),
-        8 => Status::Faulted(Fault::IndexOutOfRange { index, len }),
-        _ => Status::Faulted(Fault::Overflow { exact: index.into() }),
+        Status::Faulted(Fault::IndexOutOfRange { index, len }) => {
+            put(bytes, zigzag(index));
+            put(bytes, len.into());
+        }
+        Status::Faulted(Fault::Overflow { exact }) => bytes.extend(exact.to_le_bytes()),
+        _ => {}
     }
 }
 
 fn put_local(bytes: &mut Vec<u8>, local: &Local) {
-    put(bytes, local.pc.0);
-    let (code, index, len) = status_code(local.status);
-    put(bytes, code);
-    if code >= 8 {
-        put(bytes, zigzag(index));
-        put(bytes, len);
-    }
+    put(bytes, local.pc.0.into());
+    put_status(bytes, local.status);
     for &value in &local.registers {
         put(bytes, zigzag(value));
     }
 }
 
 impl Reader<'_> {
-    fn local(&mut self, registers: usize) -> Local {
-        let pc = Pc(self.number());
-        let code = self.number();
-        let status = match code {
-            8.. => {
-                let index = unzigzag(self.number());
-                status_of(code, index, self.number())
+    fn status(&mut self) -> Status {
+        match self.byte() {
+            0 => Status::Running,
+            1 => Status::Halted,
+            2 => Status::Ended,
+            3 => Status::Spinning,
+            4 => Status::Failed,
+            5 => Status::Fruitless,
+            6 => Status::Lost,
+            7 => Status::Faulted(Fault::DivisionByZero),
+            8 => {
+                let (index, len) = (unzigzag(self.number()), self.number() as u32);
+                Status::Faulted(Fault::IndexOutOfRange { index, len })
             }
-            _ => status_of(code, 0, 0),
-        };
+            _ => {
+                let exact = i128::from_le_bytes(*self.array());
+                Status::Faulted(Fault::Overflow { exact })
+            }
+        }
+    }
+
+    fn local(&mut self, registers: usize) -> Local {
+        let pc = Pc(self.number() as u32);
+        let status = self.status();
         let registers = (0..registers).map(|_| unzigzag(self.number())).collect();
         Local { pc, registers, status }
     }

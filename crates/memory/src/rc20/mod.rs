@@ -32,9 +32,9 @@ use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
 use analysis::access::Future;
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
-use analysis::symmetry::Automorphism;
+use analysis::symmetry::{Automorphism, ValueRenaming};
 use analysis::values::PossibleValues;
-use ir::bits::{BitReader, BitWriter, fits, width_for};
+use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
 use ir::expr::{Expr, Fault, Notes};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
 use ir::mode::FenceMode;
@@ -91,7 +91,7 @@ pub struct Renaming {
     alpha: Automorphism,
     store: StoreRenaming,
     /// The image of each tag, and of each of its values if they are renamed.
-    tags: Vec<(usize, Option<Box<[Value]>>)>,
+    tags: Vec<(usize, ValueRenaming)>,
     precede: Option<Box<[u32]>>,
     reading: Option<Box<[u32]>>,
     overwriting: Option<Box<[u32]>>,
@@ -141,17 +141,23 @@ impl Rc20 {
     /// What is remembered about one location never depends on what is remembered about another,
     /// except through taint. So for plain robustness and races each location can be watched in a
     /// search of its own, and states multiply with the monitors of one location instead of all.
+    ///
+    /// `None` if the monitors would have to tell more values of a location apart than
+    /// [`row_layout::MOST_VALUES`].
     pub fn new(
         program: &Program,
         possible: &PossibleValues,
         robustness: Robustness,
         track: Track,
         focus: &[Loc],
-    ) -> Self {
+    ) -> Option<Self> {
+        // An empty tag holds a number that is no value; 64 bits without such a number have no tags.
+        let no_tag = program.domain.min.wrapping_sub(1);
+        let track = if program.domain.contains(no_tag.into()) { Track::All } else { track };
         let tags = row_layout::tags(program, track, focus);
         let columns = |purpose| Columns::new(program, possible, purpose, track, focus, &tags);
-        let reading = Views::new(program, columns(Purpose::Reading), true);
-        let overwriting = Views::new(program, columns(Purpose::Overwriting), false);
+        let reading = Views::new(program, columns(Purpose::Reading)?, true);
+        let overwriting = Views::new(program, columns(Purpose::Overwriting)?, false);
         let fence = Loc::from(program.locations.len());
         let has_sc_fences = program.has_sc_fences();
         let mut atomic: Vec<bool> =
@@ -174,21 +180,21 @@ impl Rc20 {
         }
         accessed.push(has_sc_fences);
         let rows = atomic.iter().zip(&accessed).map(|(a, b)| *a && *b).collect();
-        Rc20 {
+        Some(Rc20 {
             robustness,
             store: Store::new(program, possible),
             precede: Precede::new(program.threads.len(), &needs_column, rows),
             reading,
             overwriting,
             tags,
-            no_tag: program.domain.min.wrapping_sub(1),
-            tag_bits: width_for(program.domain.size() + 1),
+            no_tag,
+            tag_bits: width_of(no_tag, program.domain.max),
             watched,
             fence,
             has_sc_fences,
             atomic,
             registers: program.threads.iter().map(|t| t.registers.len() as u32).collect(),
-        }
+        })
     }
 
     /// Do the monitors watch the location: could anything go wrong there?
@@ -454,14 +460,14 @@ impl Packed for Rc20 {
     fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
         self.store.pack(&state.values, out);
         for tag in &state.tags {
-            out.push((tag - self.no_tag) as u64, self.tag_bits);
+            out.push(above(*tag, self.no_tag), self.tag_bits);
         }
     }
 
     fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
         self.store.unpack(&mut state.values, from);
         for tag in &mut state.tags {
-            *tag = self.no_tag + from.take(self.tag_bits) as Value;
+            *tag = raised(self.no_tag, from.take(self.tag_bits));
         }
     }
 
@@ -511,8 +517,7 @@ impl Renamed for Rc20 {
                 .iter()
                 .map(|tag| {
                     let image = self.tags.binary_search(&tag.renamed(alpha));
-                    let values = self.store.renamed_values(alpha, types, tag.loc);
-                    (image.expect("tags are symmetric"), values)
+                    (image.expect("tags are symmetric"), alpha.values(types.location(tag.loc)))
                 })
                 .collect(),
             precede: self.precede.renaming(alpha),
@@ -526,10 +531,7 @@ impl Renamed for Rc20 {
         let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
         self.store.rename(store, &state.values, &mut image.values);
         for (tag, (to, values)) in state.tags.iter().zip(tags) {
-            image.tags[*to] = match values {
-                Some(values) if *tag != self.no_tag => values[(tag - self.no_tag - 1) as usize],
-                _ => *tag,
-            };
+            image.tags[*to] = values.image(*tag);
         }
         self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
         self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);

@@ -82,6 +82,9 @@ struct Field {
     tags: Range<usize>,
 }
 
+/// How many values of a location may have bits of their own.
+pub const MOST_VALUES: u128 = 1 << 20;
+
 /// The layout of a row.
 #[derive(Clone, Debug)]
 pub struct Columns {
@@ -122,7 +125,7 @@ pub fn tags(program: &Program, track: Track, focus: &[Loc]) -> Vec<Tag> {
 
 impl Columns {
     /// The columns that `purpose` needs for the locations in `focus`. The last location is the
-    /// fences' hidden one.
+    /// fences' hidden one. `None` if they would tell more than [`MOST_VALUES`] of a location apart.
     pub fn new(
         program: &Program,
         possible: &PossibleValues,
@@ -130,7 +133,7 @@ impl Columns {
         track: Track,
         focus: &[Loc],
         tags: &[Tag],
-    ) -> Self {
+    ) -> Option<Self> {
         let mut needs = vec![Need::default(); program.locations.len()];
         for (t, thread) in program.threads.iter().enumerate() {
             let loaded = LastLoads::of(thread);
@@ -154,21 +157,21 @@ impl Columns {
             .zip(&possible.locations)
             .enumerate()
             .map(|(x, ((need, location), values))| match location.kind {
-                _ if !focus.contains(&Loc::from(x)) => Field::default(),
-                LocationKind::NonAtomic => match purpose {
+                _ if !focus.contains(&Loc::from(x)) => Some(Field::default()),
+                LocationKind::NonAtomic => Some(match purpose {
                     // One bit per thread: see `Monitor::non_atomic`.
                     Purpose::Reading => {
                         let len = program.threads.len() as u32;
                         Field { len, values: len, ..Field::default() }
                     }
                     Purpose::Overwriting => Field::default(),
-                },
+                }),
                 LocationKind::Atomic => {
                     let of = |x| tags.partition_point(|tag| tag.loc < Loc::from(x));
                     need.field(program, values, purpose, track, of(x)..of(x + 1))
                 }
             })
-            .collect();
+            .collect::<Option<_>>()?;
         fields.push(Field::default());
         let mut bits = 0;
         for field in &mut fields {
@@ -192,7 +195,7 @@ impl Columns {
             .collect();
         let per_thread =
             program.locations.iter().map(|loc| loc.kind == LocationKind::NonAtomic).collect();
-        Columns { fields, masks, per_thread, tags: tags.to_vec(), bits }
+        Some(Columns { fields, masks, per_thread, tags: tags.to_vec(), bits })
     }
 
     /// How many bits a row has.
@@ -365,7 +368,7 @@ impl Need {
         purpose: Purpose,
         track: Track,
         tags: Range<usize>,
-    ) -> Field {
+    ) -> Option<Field> {
         // Only plain stores leave behind writes that another write could be placed after, and a
         // thread is aware of its own.
         let unneeded = match purpose {
@@ -373,28 +376,28 @@ impl Need {
             Purpose::Overwriting => !self.overwritten || self.writers != Writers::Several,
         };
         if !self.asked || unneeded {
-            return Field::default();
+            return Some(Field::default());
         }
         let domain = program.domain;
         let all = || match values.members() {
-            Some(members) => members.to_vec(),
-            None => (domain.min..=domain.max).collect(),
+            Some(members) => Some(members.to_vec()),
+            None => (domain.size() <= MOST_VALUES).then(|| (domain.min..=domain.max).collect()),
         };
         let mut critical = Vec::new();
         for compared in &self.compared {
             match compared.members() {
                 Some(members) => critical.extend(members.iter().filter(|&&v| values.contains(v))),
-                None => critical.extend(all()),
+                None => critical.extend(all()?),
             }
         }
         if track == Track::All {
-            critical = all();
+            critical = all()?;
         }
         critical.sort_unstable();
         critical.dedup();
         let others = match values.members() {
             Some(members) => members.len() > critical.len(),
-            None => domain.size() > critical.len() as u64,
+            None => domain.size() > critical.len() as u128,
         };
         // With tags and nothing else to compare with, they tell if there is anything stale at all; a
         // value that the location never has is nothing to compare with.
@@ -402,6 +405,6 @@ impl Need {
             true => 0,
             false => critical.len() as u32 + u32::from(others),
         };
-        Field { first: 0, len: values + 2 * tags.len() as u32, values, critical, tags }
+        Some(Field { first: 0, len: values + 2 * tags.len() as u32, values, critical, tags })
     }
 }

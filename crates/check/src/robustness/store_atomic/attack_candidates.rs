@@ -216,11 +216,9 @@ fn locations(
 ) -> Vec<Loc> {
     let Some(index) = &place.index else { return vec![place.base] };
     match possible.expr(program, tid.index(), pc, index) {
-        Values::Few(members) => members
-            .into_iter()
-            .filter(|&k| (0..i64::from(place.len)).contains(&i64::from(k)))
-            .map(|k| Loc(place.base.0 + k as u32))
-            .collect(),
+        Values::Few(members) => {
+            members.into_iter().filter_map(|index| place.element(index)).collect()
+        }
         Values::Any => place.locations().collect(),
     }
 }

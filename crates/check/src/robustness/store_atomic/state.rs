@@ -6,7 +6,7 @@
 //! attacks end up in the same state and are finished together.
 
 use super::attack_candidates::Candidates;
-use ir::bits::{BitReader, BitWriter, width_for};
+use ir::bits::{BitReader, BitWriter, above, raised, width_for, width_of};
 use ir::{Loc, Pc, Program, Reg, Tid, Value};
 use memory::attack::{Attack, Mark, Phase};
 
@@ -47,17 +47,17 @@ impl Field {
     fn new(bounds: Option<(Value, Value)>) -> Self {
         let (min, max) = bounds.unwrap_or((0, 0));
         let (min, max) = (min.min(0), max.max(0));
-        Field { min, width: width_for((i64::from(max) - i64::from(min) + 1) as u64) }
+        Field { min, width: width_of(min, max) }
     }
 
     #[inline(always)]
     fn put(self, value: Value, out: &mut BitWriter<'_>) {
-        out.push((i64::from(value) - i64::from(self.min)) as u64, self.width);
+        out.push(above(value, self.min), self.width);
     }
 
     #[inline(always)]
     fn get(self, from: &mut BitReader<'_>) -> Value {
-        (from.take(self.width) as i64 + i64::from(self.min)) as Value
+        raised(self.min, from.take(self.width))
     }
 }
 
