@@ -12,8 +12,8 @@
 //! Only some of these are tried, and only within the budget. If none of them is accepted although more
 //! exist, nothing is known ([`Certified::GaveUp`]).
 
+use crate::answer::{Certificate, Problem, Why};
 use crate::replay::RunStep;
-use crate::verdict::{Certificate, Problem, Why};
 use budget::Budget;
 use graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Tid};
@@ -61,7 +61,7 @@ pub fn certify(
             Robustness::Observational => observational(program, run, end, problem, &mut tries),
         },
         Problem::Race => race(program, run, end, robustness, &mut tries),
-        Problem::Assertion | Problem::Fault(_) | Problem::Stuck => None,
+        _ => None,
     };
     match (accepted, tries.given_up) {
         (Some(certificate), _) => Certified::Accepted(Box::new(certificate)),

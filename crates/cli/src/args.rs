@@ -2,8 +2,8 @@
 
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
-use check::robustness::store_atomic::{self, Machine, Method};
-use check::{DoubleCheck, Extent, Model, Reductions, Settings};
+use check::robustness::store_atomic::Machine;
+use check::{DoubleCheck, Extent, Method, Model, Property, Question, Reductions};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
@@ -397,20 +397,18 @@ pub enum ModelName {
 impl ModelName {
     /// The machine with store buffers, if it is one.
     pub fn machine(self) -> Option<Machine> {
-        match self {
-            ModelName::Tso => Some(Machine::Tso),
-            ModelName::Pso => Some(Machine::Pso),
-            ModelName::Pgas => Some(Machine::Pgas),
-            ModelName::Rc20 | ModelName::Ra | ModelName::Sc => None,
-        }
+        self.language().machine()
     }
 
-    /// The model without machine; for those with one, the default.
+    /// The model.
     pub fn language(self) -> Model {
         match self {
+            ModelName::Rc20 => Model::Rc20,
             ModelName::Ra => Model::Ra,
             ModelName::Sc => Model::Sc,
-            ModelName::Rc20 | ModelName::Tso | ModelName::Pso | ModelName::Pgas => Model::Rc20,
+            ModelName::Tso => Model::Tso,
+            ModelName::Pso => Model::Pso,
+            ModelName::Pgas => Model::Pgas,
         }
     }
 }
@@ -491,30 +489,22 @@ pub enum SearchName {
 }
 
 impl Check {
-    /// The settings for machines with store buffers.
-    pub fn store_atomic_settings(&self) -> store_atomic::Settings {
-        let Settings { order, limits, jobs, .. } = self.settings();
-        store_atomic::Settings {
+    /// The question that the arguments stand for, about work that begins now.
+    pub fn question(&self) -> Question {
+        Question {
+            property: match (self.trf, self.observational) {
+                (true, _) => Property::TriangularRaces,
+                (_, true) => Property::ObservationalRobustness,
+                _ => Property::Robustness,
+            },
+            model: self.model.language(),
+            races: !self.no_races,
+            extent: if self.all { Extent::All } else { Extent::First },
             method: match self.method {
                 MethodName::Auto => Method::Auto,
                 MethodName::Locality => Method::Locality,
                 MethodName::Singularity => Method::Singularity,
             },
-            reduce: self.search.reduce.partial_order,
-            order,
-            limits,
-            jobs,
-        }
-    }
-
-    /// The settings that the arguments stand for.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            // The machines with store buffers have settings of their own.
-            model: self.model.language(),
-            observational: self.observational,
-            races: !self.no_races,
-            extent: if self.all { Extent::All } else { Extent::First },
             reductions: self.search.reduce,
             track: match self.search.track {
                 TrackName::Critical => Track::Critical,
@@ -531,6 +521,7 @@ impl Check {
             },
             limits: self.search.limits.limits(),
             jobs: self.search.jobs.map_or_else(all_cores, usize::from),
+            ..Question::default()
         }
     }
 }

@@ -9,9 +9,7 @@ use crate::exit::Exit;
 use crate::inputs;
 use crate::terminal;
 use check::fix::fences::{Aim, NoPlacement, Placement, Weights, insert, place};
-use check::robustness::store_atomic::safety::{self, Question, Robustness};
-use check::robustness::store_atomic::triangular_race::Freedom;
-use check::robustness::store_atomic::{Settings, Verdict, Why};
+use check::{Problem, Question, Verdict, Why};
 use ir::Origin;
 use lang::Source;
 use report::escape::visible;
@@ -32,9 +30,9 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
         false => args.model.iter().map(|&name| Aim::Robust(name.into())).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
-    let settings =
-        Settings { limits: args.limits.limits(), jobs: args::all_cores(), ..Settings::default() };
-    let placement = match place(&source.program, &aims, weights, &settings, &|_| {}) {
+    let question =
+        Question { limits: args.limits.limits(), jobs: args::all_cores(), ..Question::default() };
+    let placement = match place(&source.program, &aims, weights, &question, &|_, _| {}) {
         Ok(placement) => placement,
         Err(why) => {
             let exit = match why {
@@ -44,7 +42,7 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
             return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
-    let mut job = Job { source: &source, aims: &aims, settings };
+    let mut job = Job { source: &source, aims: &aims, question };
     let patched = match job.patch(&placement) {
         Ok(patched) => patched,
         Err(Unproved::Not) => {
@@ -128,7 +126,7 @@ enum Unproved {
 struct Job<'a> {
     source: &'a Source,
     aims: &'a [Aim],
-    settings: Settings,
+    question: Question,
 }
 
 impl Job<'_> {
@@ -164,37 +162,15 @@ impl Job<'_> {
         };
         let fixed = parse(&self.source.name, text).map_err(|_| Unproved::Not)?;
         for aim in self.aims {
-            let question = match *aim {
-                Aim::Robust(machine) => Question::Robust(machine),
-                Aim::TriangularRaceFree => Question::TriangularRaceFree,
-            };
-            let settings = self.settings;
-            let Settings { order, limits, jobs, .. } = settings;
-            let interleavings =
-                check::Settings { order, limits, jobs, ..check::Settings::default() };
-            let checked =
-                safety::check(&fixed.program, question, &settings, &interleavings, &|_| {})
-                    .map_err(|_| Unproved::Not)?;
-            let of_interleavings =
-                checked.interleavings.faults.iter().filter_map(|witness| match witness.problem {
-                    check::Problem::Fault(fault) => Some(fault),
-                    _ => None,
-                });
-            let faults = checked.only_on_machine.iter().map(|faulty| faulty.fault);
-            if let Some(fault) = of_interleavings.chain(faults).next() {
+            let answer = check::check(&fixed.program, &aim.question(&self.question), &|_, _| {})
+                .map_err(|_| Unproved::Not)?;
+            if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
                 return Err(Unproved::Faulty(fault.to_string()));
             }
-            match checked.robustness {
-                Robustness::Attacks(outcome) => match outcome.verdict {
-                    Verdict::Holds => {}
-                    Verdict::Violated(_) => return Err(Unproved::Not),
-                    Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
-                },
-                Robustness::TriangularRaces(freedom, _) => match freedom {
-                    Freedom::Free => {}
-                    Freedom::Race(_) => return Err(Unproved::Not),
-                    Freedom::Undecided(why) => return Err(Unproved::Unknown(why)),
-                },
+            match &answer.decisions[0].verdict {
+                Verdict::Holds => {}
+                Verdict::Violated(_) => return Err(Unproved::Not),
+                Verdict::Undecided(why) => return Err(Unproved::Unknown(*why)),
             }
         }
         Ok(())

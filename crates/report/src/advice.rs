@@ -273,13 +273,13 @@ fn and(items: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use check::{Settings, check};
+    use check::{Question, check};
 
     fn certificate(text: &str) -> (Program, Certificate) {
         let source = lang::parse("test", text).expect("a program");
-        let outcome = check(&source.program, &Settings::default(), &|_, _| {});
-        let witness = outcome.answers[0].1.witness().expect("a violation");
-        (source.program, witness.certificate.clone().expect("a certificate"))
+        let answer = check(&source.program, &Question::default(), &|_, _| {}).expect("legal");
+        let witness = answer.decisions[0].verdict.witness().expect("a violation");
+        (source.program, witness.certificate().cloned().expect("a certificate"))
     }
 
     /// Judging a stronger execution is only fair if it is otherwise the same.

@@ -2,11 +2,12 @@
 
 use crate::advice::{self, Advice};
 use crate::codes;
+use crate::computation;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::run::{Assigned, Replay, Start, Step, stale_values};
 use check::certificate::graphs;
-use check::{Model, Problem, Property, Witness};
+use check::{Evidence, Model, Problem, Property, Witness};
 use graph::EventId;
 use ir::{Program, Tid};
 use lang::{Diagnostic, Source, Span};
@@ -79,7 +80,25 @@ pub enum Kind {
 impl Finding {
     /// What `witness` shows about `program`, whose text is `source`. `property` is the one violated;
     /// run-time errors and stuck threads violate none.
-    pub fn new(
+    pub fn of(
+        source: &Source,
+        program: &Program,
+        model: Model,
+        property: Option<Property>,
+        witness: &Witness,
+    ) -> Self {
+        match (&witness.evidence, witness.problem) {
+            (Evidence::Computation(shown), _) => computation::delayed_store(source, model, shown),
+            (Evidence::TriangularRace(race), _) => computation::triangular_race(source, race),
+            (Evidence::Unshown, Problem::Fault(fault)) => {
+                computation::fault(source, (witness.tid, witness.pc), fault)
+            }
+            _ => Finding::reached(source, program, model, property, witness),
+        }
+    }
+
+    /// What goes wrong at the end of an interleaving.
+    fn reached(
         source: &Source,
         program: &Program,
         model: Model,
@@ -88,15 +107,13 @@ impl Finding {
     ) -> Self {
         let mut replay = Replay::new(source, program);
         let start = replay.start();
-        let mut run: Vec<Step> = witness.run.iter().map(|step| replay.step(step)).collect();
-        if model != Model::Sc {
+        let mut run: Vec<Step> = witness.run().iter().map(|step| replay.step(step)).collect();
+        if model.has_stale_reads() {
             watch(source, program, witness, &mut run);
         }
         let instr = &program.step(witness.tid, witness.pc).instr;
-        let certificate = witness
-            .certificate
-            .as_ref()
-            .map(|certificate| Proof::new(source, program, certificate));
+        let certificate =
+            witness.certificate().map(|certificate| Proof::new(source, program, certificate));
         let kind = kind(witness.problem, certificate.as_ref());
         let thread = program.threads[witness.tid.index()].display_name();
         let used = instr.inputs();
@@ -135,7 +152,7 @@ impl Finding {
                 source,
                 program,
                 kind,
-                witness.certificate.as_ref(),
+                witness.certificate(),
                 certificate.as_ref(),
             ),
             certificate,
@@ -233,11 +250,11 @@ impl Finding {
 
 /// Adds to the steps of a run which events of the certificate they are and what could be read stale.
 fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]) {
-    let Some(graphs) = graphs(program, &witness.run, (witness.tid, witness.pc)) else { return };
+    let Some(graphs) = graphs(program, witness.run(), (witness.tid, witness.pc)) else { return };
     let mut known = Some(Vec::new());
     for (index, step) in run.iter_mut().enumerate() {
         let (before, after) = (&graphs[index], &graphs[index + 1]);
-        if let Some(certificate) = &witness.certificate {
+        if let Some(certificate) = witness.certificate() {
             let same = |id: &usize| {
                 let id = EventId::from(*id);
                 let events = certificate.graph.events();
@@ -265,6 +282,10 @@ fn kind(problem: Problem, proof: Option<&Proof>) -> Kind {
         Problem::Assertion => Kind::Assertion,
         Problem::Fault(_) => Kind::Fault,
         Problem::Stuck => Kind::Stuck,
+        Problem::DelayedStore => Kind::DelayedStore,
+        Problem::TriangularRace => Kind::TriangularRace,
+        Problem::NotSerializable => Kind::NotSerializable,
+        Problem::NotRefined => Kind::NotRefined,
     }
 }
 

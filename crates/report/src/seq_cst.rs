@@ -52,7 +52,7 @@ pub fn warning(source: &Source, model: Model) -> Option<Diagnostic> {
         .collect();
     found.sort_unstable();
     found.dedup();
-    if model == Model::Sc || found.is_empty() {
+    if !model.has_stale_reads() || found.is_empty() {
         return None;
     }
     let hidden = found.len().saturating_sub(SHOWN_PLACES);

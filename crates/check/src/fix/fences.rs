@@ -9,16 +9,17 @@
 //! a replicated thread is one site, and its fence serves all replicas. All transitions from one state
 //! of an automaton share a site.
 
-use super::{Answer, Failure, Repair, Violations, repair};
+use super::{Failure, Remaining, Repair, Violations, repair};
+use crate::answer::{Cost, Faulty, Why};
+use crate::explore::Task;
+use crate::legality::Refusal;
+use crate::question::{Method, Property, Question};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
 use crate::robustness::store_atomic::triangular_race::race;
-use crate::robustness::store_atomic::{
-    Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
-};
-use crate::verdict::Cost;
+use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation};
 use ::ir::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
 use budget::Budget;
-use search::{Options, Progress, Stop};
+use search::{Progress, Stop};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -44,6 +45,15 @@ pub enum Aim {
 }
 
 impl Aim {
+    /// The question whether it is reached, with the settings of `question`.
+    pub fn question(self, question: &Question) -> Question {
+        let property = match self {
+            Aim::Robust(_) => Property::Robustness,
+            Aim::TriangularRaceFree => Property::TriangularRaces,
+        };
+        Question { property, model: self.machine().into(), ..*question }
+    }
+
     /// The machine it is about.
     pub fn machine(self) -> Machine {
         match self {
@@ -151,8 +161,8 @@ pub fn place(
     program: &Program,
     aims: &[Aim],
     weights: Weights,
-    settings: &Settings,
-    observe: &(dyn Fn(&Progress) + Sync),
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Result<Placement, NoPlacement> {
     let begun = Instant::now();
     let mut sites = sites(program);
@@ -177,14 +187,14 @@ pub fn place(
         let compiled = compile(program, machine);
         let method = match aim {
             Aim::Robust(_) => {
-                choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?
+                choose(&compiled, machine, question.method).map_err(NoPlacement::Refused)?
             }
             Aim::TriangularRaceFree => Method::Locality,
         };
         targets.push((aim, compiled, method == Method::Singularity));
     }
     let mut asked =
-        Asked { targets, sites: &sites, point, settings, observe, cost: Cost::default() };
+        Asked { targets, sites: &sites, point, question, observe, cost: Cost::default() };
     let result = repair(&mut asked, &weights);
     let mut cost = asked.cost;
     cost.elapsed = begun.elapsed();
@@ -248,8 +258,8 @@ struct Asked<'a> {
     targets: Vec<(Aim, Compiled, bool)>,
     sites: &'a [Site],
     point: HashMap<(Tid, Pc), usize>,
-    settings: &'a Settings,
-    observe: &'a (dyn Fn(&Progress) + Sync),
+    question: &'a Question,
+    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
     cost: Cost,
 }
 
@@ -257,10 +267,10 @@ impl Violations for Asked<'_> {
     type Undecided = NoPlacement;
 
     fn budget(&self) -> Budget {
-        self.settings.limits.budget
+        self.question.limits.budget
     }
 
-    fn remaining(&mut self, chosen: &[usize]) -> Answer<NoPlacement> {
+    fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoPlacement> {
         let mut wrong = Vec::new();
         for (aim, compiled, singular) in &self.targets {
             let machine = aim.machine();
@@ -271,7 +281,7 @@ impl Violations for Asked<'_> {
                 fences[tid.index()][pc.index()] = true;
             }
             let mut search = AttackSearch::with_fences(program, machine, *singular, &fences, true);
-            if !self.settings.reduce {
+            if !self.question.reductions.partial_order {
                 search = search.without_reduction();
             }
             match aim {
@@ -279,13 +289,9 @@ impl Violations for Asked<'_> {
                 Aim::Robust(_) => {}
                 Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
             }
-            let options = Options {
-                order: self.settings.order,
-                stop: Stop::AfterStates(ENOUGH),
-                limits: self.settings.limits,
-                jobs: self.settings.jobs,
-            };
-            let report = search::explore(&search, &options, self.observe);
+            let options = self.question.options(Stop::AfterStates(ENOUGH));
+            let task = Task::default();
+            let report = search::explore(&search, &options, &|p| (self.observe)(&task, p));
             self.cost.add(&report.progress);
             let before = wrong.len();
             let mut faulty = None;
@@ -297,8 +303,8 @@ impl Violations for Asked<'_> {
                     Finding::Cycle { attacker, .. } => {
                         let between = match aim {
                             Aim::Robust(_) => {
-                                witness(&search, compiled, machine, &found.path, found.finding)
-                                    .map(|witness| witness.between)
+                                computation(&search, compiled, machine, &found.path, found.finding)
+                                    .map(|computation| computation.between)
                             }
                             Aim::TriangularRaceFree => {
                                 race(&search, compiled, &found.path, found.finding)
@@ -309,7 +315,7 @@ impl Violations for Asked<'_> {
                             Some(between) => wrong.push(self.points(attacker, &between)),
                             None => {
                                 let why = NoPlacement::Undecided(*aim, Why::Rejected);
-                                return Answer::Undecided(why);
+                                return Remaining::Undecided(why);
                             }
                         }
                     }
@@ -320,13 +326,13 @@ impl Violations for Asked<'_> {
                     report.limit.map(|limit| NoPlacement::Undecided(*aim, Why::Limit(limit)));
                 let fault = faulty.map(|faulty| NoPlacement::Faulty(*aim, faulty));
                 if let Some(why) = limit.or(fault) {
-                    return Answer::Undecided(why);
+                    return Remaining::Undecided(why);
                 }
             }
         }
         match wrong.is_empty() {
-            true => Answer::Fine,
-            false => Answer::Wrong(wrong),
+            true => Remaining::Fine,
+            false => Remaining::Wrong(wrong),
         }
     }
 }

@@ -7,8 +7,8 @@
 
 use super::machine::{Happening, Memory, Node, Product, Stepped};
 use super::{Action, Question};
+use crate::answer::Cost;
 use crate::robustness::store_atomic::Faulty;
-use crate::verdict::Cost;
 use ::ir::{Fault, Pc, Tid};
 use ::memory::store_buffer::Move;
 use ::search::{Limit, Limits};
