@@ -4,6 +4,7 @@
 //! cost. A violated property has a [`Witness`]: the place, the [`Problem`], and the [`Evidence`], which a
 //! judge that shares no code with the search has accepted. Every analysis answers in these terms.
 
+use crate::certificate::{self, Played};
 use crate::question::{Method, Property};
 use crate::refinement::{History, Side};
 use crate::replay::RunStep;
@@ -172,6 +173,8 @@ pub enum Evidence {
     Interleaving {
         /// What happened, in order.
         run: Vec<RunStep>,
+        /// Where reads can be stale, the execution of the run.
+        played: Option<Box<Played>>,
         /// For robustness and races, the execution that proves it.
         certificate: Option<Box<Certificate>>,
     },
@@ -190,7 +193,7 @@ pub enum Evidence {
 impl Witness {
     /// A place that an interleaving leads to, which needs no other proof.
     pub(crate) fn reached(run: Vec<RunStep>, (tid, pc): (Tid, Pc), problem: Problem) -> Self {
-        let evidence = Evidence::Interleaving { run, certificate: None };
+        let evidence = Evidence::Interleaving { run, played: None, certificate: None };
         Witness { tid, pc, problem, evidence }
     }
 
@@ -199,6 +202,21 @@ impl Witness {
         match &self.evidence {
             Evidence::Interleaving { run, .. } => run,
             _ => &[],
+        }
+    }
+
+    /// The execution of that interleaving, where reads can be stale.
+    pub fn played(&self) -> Option<&Played> {
+        match &self.evidence {
+            Evidence::Interleaving { played, .. } => played.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Has the execution of the interleaving made, unless a judge has done so.
+    pub(crate) fn play(&mut self, program: &Program) {
+        if let Evidence::Interleaving { run, played: played @ None, .. } = &mut self.evidence {
+            *played = certificate::play(program, run, (self.tid, self.pc)).map(Box::new);
         }
     }
 
@@ -378,6 +396,17 @@ impl Answer {
             cost,
             double_checked: false,
         }
+    }
+
+    /// All witnesses.
+    pub(crate) fn witnesses_mut(&mut self) -> impl Iterator<Item = &mut Witness> {
+        let violated =
+            self.decisions.iter_mut().filter_map(|decision| match &mut decision.verdict {
+                Verdict::Violated(witness) => Some(&mut **witness),
+                _ => None,
+            });
+        let more = self.more.iter_mut().map(|(_, witness)| witness);
+        violated.chain(more).chain(&mut self.faults).chain(&mut self.stuck)
     }
 
     /// What is known of `property`, if it was asked.

@@ -93,7 +93,10 @@ pub(crate) fn interleavings(
         false => safety::check,
     };
     let answer = |question: &Question| plan::first_answer(&program, question, observe, check);
-    let confirmed = double_check::confirm(&program, question, answer(question), answer);
+    let mut confirmed = double_check::confirm(&program, question, answer(question), answer);
+    if question.model.has_stale_reads() {
+        confirmed.witnesses_mut().for_each(|witness| witness.play(&program));
+    }
     Answer { program: program.into_owned(), ..confirmed }
 }
 

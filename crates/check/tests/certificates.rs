@@ -24,7 +24,7 @@ fn missing(loads: usize, robustness: Robustness, budget: Budget) -> Option<Why> 
     let last = run.iter().rposition(is_load).expect("a load");
     let place = (run[last].tid, run[last].pc);
     match certify(&source.program, &run[..last], place, Problem::Stale, robustness, budget) {
-        Certified::Accepted(_) => panic!("nothing is stale here"),
+        Certified::Accepted(..) => panic!("nothing is stale here"),
         Certified::Rejected => None,
         Certified::GaveUp(why) => Some(why),
     }

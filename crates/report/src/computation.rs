@@ -9,7 +9,7 @@ use crate::codes;
 use crate::finding::{Finding, Kind};
 use crate::place::Place;
 use crate::proof::{self, EventKind, Hop, Proof};
-use crate::run::{Assigned, Replay, Step};
+use crate::run::{self, Assigned, Step};
 use check::Model;
 use check::robustness::store_atomic::judge::{Event, Happening};
 use check::robustness::store_atomic::triangular_race::Race;
@@ -29,7 +29,7 @@ fn finding(source: &Source, kind: Kind, code: &'static str, (tid, pc): (Tid, Pc)
         tid,
         place: Place::of_step(source, program, tid, pc),
         locals: Vec::new(),
-        start: Replay::new(source, program).start(),
+        start: run::start(program),
         run: Vec::new(),
         certificate: None,
         note: None,
@@ -71,7 +71,7 @@ pub(crate) fn delayed_store(source: &Source, model: Model, witness: &Computation
         store.line, found.thread, found.place.line
     );
     let proof = proof(source, witness);
-    found.run = run(source, witness, proof.events.len() - witness.trace.nodes.len());
+    found.run = steps(source, witness, proof.events.len() - witness.trace.nodes.len());
     let mut fence = advice::fence_between(source, &found.thread, &store, &found.place);
     fence.text.push_str(": that rules this out");
     found.advice = vec![
@@ -91,7 +91,7 @@ fn is_access(event: Event) -> bool {
 }
 
 /// What happened, as steps; the events of accesses are numbered from `first` on.
-fn run(source: &Source, witness: &Computation, first: usize) -> Vec<Step> {
+fn steps(source: &Source, witness: &Computation, first: usize) -> Vec<Step> {
     let program = &source.program;
     let mut locals: Vec<Vec<Value>> =
         program.threads.iter().map(|thread| vec![0; thread.registers.len()]).collect();

@@ -5,8 +5,7 @@ use crate::codes;
 use crate::computation;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
-use crate::run::{Assigned, Replay, Start, Step, stale_values};
-use check::certificate::graphs;
+use crate::run::{self, Assigned, Start, Step, stale_values};
 use check::{Evidence, Model, Problem, Property, Witness};
 use graph::EventId;
 use ir::{Program, Tid};
@@ -93,7 +92,7 @@ impl Finding {
             (Evidence::Unshown, Problem::Fault(fault)) => {
                 computation::fault(source, (witness.tid, witness.pc), fault)
             }
-            _ => Finding::reached(source, program, model, property, witness),
+            _ => Finding::reached(source, program, property, witness),
         }
     }
 
@@ -101,29 +100,16 @@ impl Finding {
     fn reached(
         source: &Source,
         program: &Program,
-        model: Model,
         property: Option<Property>,
         witness: &Witness,
     ) -> Self {
-        let mut replay = Replay::new(source, program);
-        let start = replay.start();
-        let mut run: Vec<Step> = witness.run().iter().map(|step| replay.step(step)).collect();
-        if model.has_stale_reads() {
-            watch(source, program, witness, &mut run);
-        }
-        let instr = &program.step(witness.tid, witness.pc).instr;
+        let mut run: Vec<Step> =
+            witness.run().iter().map(|step| run::step(source, program, step)).collect();
+        watch(source, program, witness, &mut run);
         let certificate =
             witness.certificate().map(|certificate| Proof::new(source, program, certificate));
         let kind = kind(witness.problem, certificate.as_ref());
         let thread = program.threads[witness.tid.index()].display_name();
-        let used = instr.inputs();
-        let locals = replay
-            .named_locals(witness.tid)
-            .into_iter()
-            .zip(0..)
-            .filter(|(_, index)| used.contains(ir::Reg(*index)))
-            .map(|(local, _)| local)
-            .collect();
         let observational = property == Some(Property::ObservationalRobustness);
         let prefix = match (kind, observational) {
             (Kind::Race | Kind::Assertion | Kind::Fault | Kind::Stuck, _) => "",
@@ -145,8 +131,8 @@ impl Finding {
             problem: kind,
             message: format!("{prefix}{what}"),
             place: Place::of_step(source, program, witness.tid, witness.pc),
-            locals,
-            start,
+            locals: run::locals_used(program, witness.run(), (witness.tid, witness.pc)),
+            start: run::start(program),
             run,
             advice: advice::advice(
                 source,
@@ -248,21 +234,22 @@ impl Finding {
     }
 }
 
-/// Adds to the steps of a run which events of the certificate they are and what could be read stale.
+/// Adds to the steps of a run, where reads can be stale, which events of the certificate they are and
+/// what could be read stale.
 fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]) {
-    let Some(graphs) = graphs(program, witness.run(), (witness.tid, witness.pc)) else { return };
+    let Some(played) = witness.played() else { return };
     let mut known = Some(Vec::new());
     for (index, step) in run.iter_mut().enumerate() {
-        let (before, after) = (&graphs[index], &graphs[index + 1]);
+        let after = played.after(index);
         if let Some(certificate) = witness.certificate() {
             let same = |id: &usize| {
                 let id = EventId::from(*id);
                 let events = certificate.graph.events();
                 events.get(id.index()).is_some_and(|event| event.step == after.event(id).step)
             };
-            step.events = (before.len()..after.len()).filter(same).collect();
+            step.events = played.events_of(index).filter(same).collect();
         }
-        let now = stale_values(source, program, after);
+        let now = stale_values(source, program, &after);
         if now != known {
             step.stale = Some(now.clone().unwrap_or_default());
             known = now;

@@ -191,10 +191,10 @@ impl Check<'_> {
         if witnesses.found.iter().any(|w| (w.tid, w.pc, w.problem) == (tid, pc, problem)) {
             return;
         }
-        let certificate = match problem {
-            Problem::Assertion => None,
+        let (certificate, played) = match problem {
+            Problem::Assertion => (None, None),
             _ => match certify(self.program, &run.steps, (tid, pc), problem, robustness, budget) {
-                Certified::Accepted(certificate) => Some(certificate),
+                Certified::Accepted(certificate, played) => (Some(certificate), Some(played)),
                 Certified::Rejected => {
                     witnesses.rejected = true;
                     return;
@@ -207,7 +207,7 @@ impl Check<'_> {
         };
         let depth = witnesses.depth.map_or(run.depth, |depth| depth.min(run.depth));
         witnesses.depth = Some(depth);
-        let evidence = Evidence::Interleaving { run: run.steps, certificate };
+        let evidence = Evidence::Interleaving { run: run.steps, played, certificate };
         witnesses.found.push(Witness { tid, pc, problem, evidence });
     }
 
