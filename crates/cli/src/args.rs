@@ -44,7 +44,7 @@ pub enum Command {
     #[command(long_about = help::EXPORT)]
     Export(Export),
     #[command(flatten)]
-    Sanitizer(crate::sanitizer::args::Command),
+    Sanitizer(crate::sanitizer::Command),
     /// What a code such as FP0001 means, with an example and its fix
     Explain(Explain),
     /// Completions for a shell
