@@ -79,11 +79,10 @@ fn read(file: &str) -> Option<lang::Source> {
             return None;
         }
     };
-    let parse = if lang::trencher::looks_like(&text) { lang::trencher::parse } else { lang::parse };
     let report = |diagnostics: &[lang::Diagnostic]| {
         diagnostics.iter().for_each(|d| eprintln!("{}", d.render(file, &text, false)));
     };
-    match parse(file, &text) {
+    match lang::parse_any(file, &text) {
         Ok(source) => {
             report(&source.warnings);
             Some(source)

@@ -150,7 +150,7 @@ pub struct Refine {
     pub faces: ReportFileArgs,
 }
 
-/// When to give up.
+/// When to give up, and what to use until then.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
 pub struct LimitArgs {
@@ -164,9 +164,18 @@ pub struct LimitArgs {
     /// Give up on a file after this time, such as 30s, 5m or 2h
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub limit_time: Option<Duration>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
 }
 
 impl LimitArgs {
+    /// How many cores to use.
+    pub fn jobs(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(all, usize::from)
+    }
+
     /// The limits that the arguments stand for, for work that begins now.
     pub fn limits(&self) -> Limits {
         let memory = self.limit_memory.or_else(quantity::spare_memory);
@@ -184,9 +193,6 @@ impl LimitArgs {
 pub struct SearchArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Cores to use [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
     /// Breadth first finds the shortest witnesses, depth first gets to deep states early
     #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
     pub search: SearchName,
@@ -520,13 +526,8 @@ impl Check {
                 SearchName::Dfs => Order::Depth,
             },
             limits: self.search.limits.limits(),
-            jobs: self.search.jobs.map_or_else(all_cores, usize::from),
+            jobs: self.search.limits.jobs(),
             ..Question::default()
         }
     }
-}
-
-/// How many cores there are.
-pub fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -103,7 +103,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
             }
         },
         buffer: args.limit_buffer.into(),
-        jobs: args::all_cores(),
+        jobs: args.limits.jobs(),
         ..check::Question::of(Model::Tso)
     };
     let answer = match check::check(&source.program, &question, &|_, _| {}) {

@@ -10,14 +10,14 @@
 //! of an automaton share a site.
 
 use super::{Failure, Remaining, Repair, Violations, repair};
-use crate::answer::{Cost, Faulty, Why};
+use crate::answer::{Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
 use crate::legality::Refusal;
 use crate::question::{Method, Property, Question};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
 use crate::robustness::store_atomic::triangular_race::race;
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation};
-use ::ir::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use ::ir::{Fault, FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
 use budget::Budget;
 use search::{Progress, Stop};
 use std::collections::HashMap;
@@ -236,6 +236,54 @@ pub fn insert(program: &Program, sites: &[Site]) -> Program {
         thread.code.push(Step { instr: Instr::Fence(FenceMode::Sc), next: pc, origin });
     }
     canonical::program(&program)
+}
+
+/// Why a program with fences is not shown to reach its aims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    /// It does not reach them.
+    Not,
+    /// It is not known whether it does.
+    Unknown(Why),
+    /// It has run-time errors, such as this.
+    Faulty(Fault),
+}
+
+impl std::fmt::Display for Unproved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unproved::Not => f.write_str(
+                "the patched program is not what it should be, which is a bug in fencepost",
+            ),
+            Unproved::Unknown(why) => {
+                write!(f, "the patched program could not be checked once more: {why}")
+            }
+            Unproved::Faulty(fault) => write!(
+                f,
+                "the program has run-time errors, and what comes after them is unknown: {fault}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unproved {}
+
+/// Checks that `program` reaches all aims, with what is left of the time. A placement is derived from
+/// attacks without the fences in the program, so the program with the fences is checked once more.
+pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<(), Unproved> {
+    for aim in aims {
+        let asked = aim.question(question);
+        let answer = crate::check(program, &asked, &|_, _| {}).map_err(|_| Unproved::Not)?;
+        if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
+            return Err(Unproved::Faulty(fault));
+        }
+        match answer.verdict(asked.property) {
+            Some(Verdict::Holds) => {}
+            Some(Verdict::Undecided(why)) => return Err(Unproved::Unknown(*why)),
+            Some(Verdict::Violated(_)) | None => return Err(Unproved::Not),
+        }
+    }
+    Ok(())
 }
 
 /// Can control come from here back to here?
