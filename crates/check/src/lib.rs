@@ -10,7 +10,7 @@
 //!    run's execution, or nothing is reported.
 //! 4. The [`Answer`] has a [`Verdict`] for each property, with a [`Witness`] where one is violated.
 //!
-//! [`refinement`] compares two programs, [`fix`] looks for fences, [`outcomes`] lists final states.
+//! [`remedy`] says what rules a witness out. [`refinement`] compares two programs, [`fix`] looks for fences, [`outcomes`] lists final states.
 
 pub mod answer;
 pub mod certificate;
@@ -24,6 +24,7 @@ pub mod product;
 pub mod question;
 pub mod reduce;
 pub mod refinement;
+pub mod remedy;
 pub mod replay;
 pub mod robustness;
 pub mod safety;

@@ -3,11 +3,11 @@
 //! A witness has the steps with all values read, written and assigned; here they get names and lines.
 
 use crate::place::Place;
+use check::remedy::{self, Readable};
 use check::replay::RunStep;
 use graph::ExecutionGraph;
-use graph::monitor::Awareness;
 use ir::thread::Action;
-use ir::{Instr, Loc, Mark, Pc, Program, Reg, Tid, Update, Value};
+use ir::{Instr, Mark, Pc, Program, Reg, Tid, Update, Value};
 use lang::Source;
 use serde::Serialize;
 
@@ -189,43 +189,23 @@ pub(crate) fn locals_used(
         .collect()
 }
 
-/// The most events for which it is worked out who could still read what.
-const KNOWLEDGE: usize = 250;
-
 /// What each thread could still read instead of the latest value, when this is what happened; `None`
 /// if too much happened to work it out quickly.
-pub fn stale_values(
+pub(crate) fn stale_values(
     source: &Source,
     program: &Program,
     graph: &ExecutionGraph,
 ) -> Option<Vec<Stale>> {
-    if graph.len() > KNOWLEDGE {
-        return None;
-    }
-    let awareness = Awareness::new(graph, &[]);
-    let mut all = Vec::new();
-    for tid in program.tids() {
-        for (index, location) in program.locations.iter().enumerate() {
-            let loc = Loc::from(index);
-            let latest = graph.latest(loc);
-            let old = awareness.readable(graph, tid, loc).into_iter().filter(|w| *w != latest);
-            let value = |write| {
-                let event = graph.event(write);
-                let line = event.step.map(|(tid, pc)| {
-                    source.line_column(source.span(program.step(tid, pc).origin).start).0
-                });
-                Some(StaleValue { value: event.label.value_written()?, line })
-            };
-            let values: Vec<StaleValue> = old.filter_map(value).collect();
-            if !values.is_empty() {
-                all.push(Stale {
-                    thread: program.threads[tid.index()].display_name(),
-                    location: location.display_name(),
-                    values,
-                    forbidden: awareness.must_follow(tid, latest),
-                });
-            }
-        }
-    }
-    Some(all)
+    let line = |(tid, pc): (Tid, Pc)| Place::of_step(source, program, tid, pc).line;
+    let stale = |old: Readable| Stale {
+        thread: program.threads[old.tid.index()].display_name(),
+        location: program.locations[old.loc.index()].display_name(),
+        values: old
+            .values
+            .into_iter()
+            .map(|(value, step)| StaleValue { value, line: step.map(line) })
+            .collect(),
+        forbidden: old.forbidden,
+    };
+    Some(remedy::stale_values(program, graph)?.into_iter().map(stale).collect())
 }
