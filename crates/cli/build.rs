@@ -1,12 +1,8 @@
-//! Tells the binary which commit it was built from, if that is known, and gives it the sanitizer runtime.
+//! Tells the binary which commit it was built from, if that is known.
 
 use std::process::Command;
 
-#[path = "build/runtime.rs"]
-mod runtime;
-
 fn main() {
-    runtime::embed();
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;

@@ -2,7 +2,7 @@
 //! sc, rc20, ra, rc20-o or ra-o (observational).
 
 extern crate fencepost_check as check;
-use check::{Model, Settings};
+use check::{Model, Property, Question};
 use std::io::Write;
 
 fn main() {
@@ -11,21 +11,24 @@ fn main() {
         eprintln!("usage: measure sc|rc20|ra|rc20-o|ra-o REDUCTIONS JOBS FILE…");
         std::process::exit(2);
     };
-    let settings = Settings {
+    let question = Question {
         model: match model.trim_end_matches("-o") {
             "rc20" => Model::Rc20,
             "ra" => Model::Ra,
             _ => Model::Sc,
         },
-        observational: model.ends_with("-o"),
+        property: match model.ends_with("-o") {
+            true => Property::ObservationalRobustness,
+            false => Property::Robustness,
+        },
         reductions: reductions.parse().expect("reductions"),
         jobs: jobs.parse().expect("a number of jobs"),
-        ..Settings::default()
+        ..Question::default()
     };
     for file in files {
         let text = std::fs::read_to_string(file).expect("a readable file");
         let source = lang::parse(file, &text).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let outcome = check::check(&source.program, &settings, &|task, p| {
+        let answer = check::check(&source.program, &question, &|task, p| {
             eprint!(
                 "\r{:?} {} states, depth {}, {} MB   ",
                 task.focus,
@@ -33,12 +36,13 @@ fn main() {
                 p.depth,
                 p.bytes >> 20
             );
-        });
-        let cost = outcome.cost;
-        let verdicts: Vec<String> = outcome
-            .answers
+        })
+        .unwrap_or_else(|refused| panic!("{file}: {refused:?}"));
+        let cost = answer.cost;
+        let verdicts: Vec<String> = answer
+            .decisions
             .iter()
-            .map(|(property, verdict)| format!("{property} {}", verdict.name()))
+            .map(|one| format!("{} {}", one.property, one.verdict.name()))
             .collect();
         let seconds = cost.elapsed.as_secs_f64();
         println!(

@@ -8,13 +8,14 @@
 extern crate fencepost_check as check;
 
 use check::fix::fences::{Aim, Weights, insert, place};
-use check::robustness::store_atomic::{Machine, Method, Settings, Verdict, check};
+use check::robustness::store_atomic::{Machine, decide};
+use check::{By, Evidence, Method, Question, Reductions, Verdict};
 use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
     let mut machine = Machine::Tso;
-    let mut settings = Settings::default();
+    let mut question = Question::default();
     let (mut time, mut memory) = (None, None);
     let mut files = Vec::new();
     let mut show = false;
@@ -34,16 +35,17 @@ fn main() -> ExitCode {
                 let all = [Method::Auto, Method::Locality, Method::Singularity];
                 let known = all.into_iter().find(|method| method.name() == name);
                 let Some(known) = known else { return usage(&format!("no method `{name}`")) };
-                settings.method = known;
+                question.method = known;
             }
-            "--reduce" => settings.reduce = value() != "none",
+            "--reduce" if value() == "none" => question.reductions = Reductions::NONE,
+            "--reduce" => {}
             "--limit-time" => {
                 time = value().parse().ok().map(Duration::from_secs);
             }
             "--limit-memory" => {
                 memory = value().parse::<u64>().ok().map(|mib| mib << 20);
             }
-            "--jobs" => settings.jobs = value().parse().unwrap_or(1),
+            "--jobs" => question.jobs = value().parse().unwrap_or(1),
             "--witness" => show = true,
             "--fix" => fixing = true,
             // As the command line of fencepost has it; the input format is told by content here.
@@ -54,11 +56,11 @@ fn main() -> ExitCode {
     }
     let mut code = 0;
     for file in files {
-        settings.limits.budget = search::Budget::new(time, memory);
+        question.limits.budget = search::Budget::new(time, memory);
         code = code.max(match read(&file) {
             None => 2,
-            Some(source) if fixing => fix(&file, &source, machine, &settings, show),
-            Some(source) => one(&file, &source, machine, &settings, show),
+            Some(source) if fixing => fix(&file, &source, machine, &question, show),
+            Some(source) => one(&file, &source, machine, &question, show),
         });
     }
     ExitCode::from(code)
@@ -77,11 +79,10 @@ fn read(file: &str) -> Option<lang::Source> {
             return None;
         }
     };
-    let parse = if lang::trencher::looks_like(&text) { lang::trencher::parse } else { lang::parse };
     let report = |diagnostics: &[lang::Diagnostic]| {
         diagnostics.iter().for_each(|d| eprintln!("{}", d.render(file, &text, false)));
     };
-    match parse(file, &text) {
+    match lang::parse_any(file, &text) {
         Ok(source) => {
             report(&source.warnings);
             Some(source)
@@ -93,13 +94,13 @@ fn read(file: &str) -> Option<lang::Source> {
     }
 }
 
-fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings, show: bool) -> u8 {
+fn fix(file: &str, source: &lang::Source, machine: Machine, question: &Question, show: bool) -> u8 {
     let placement = match place(
         &source.program,
         &[Aim::Robust(machine)],
         Weights::default(),
-        settings,
-        &|_| {},
+        question,
+        &|_, _| {},
     ) {
         Ok(placement) => placement,
         Err(why) => {
@@ -108,7 +109,7 @@ fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
         }
     };
     let fixed = insert(&source.program, &placement.sites);
-    let proof = check(&fixed, machine, settings, &|_| {});
+    let proof = decide(&fixed, machine, question, &|_, _| {});
     let lines: Vec<usize> = placement
         .sites
         .iter()
@@ -122,7 +123,7 @@ fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
         placement.rounds,
         placement.cost.states,
         placement.cost.elapsed.as_secs_f64(),
-        proof.map_or("refused", |outcome| outcome.verdict.name()),
+        proof.map_or("refused", |(robust, _)| robust.verdict.name()),
     );
     if show {
         let origins: Vec<ir::Origin> = placement.sites.iter().map(|site| site.origin).collect();
@@ -133,44 +134,47 @@ fn fix(file: &str, source: &lang::Source, machine: Machine, settings: &Settings,
     0
 }
 
-fn one(file: &str, source: &lang::Source, machine: Machine, settings: &Settings, show: bool) -> u8 {
-    let outcome = match check(&source.program, machine, settings, &|_| {}) {
-        Ok(outcome) => outcome,
+fn one(file: &str, source: &lang::Source, machine: Machine, question: &Question, show: bool) -> u8 {
+    let robust = match decide(&source.program, machine, question, &|_, _| {}) {
+        Ok((robust, _)) => robust,
         Err(refusal) => {
             eprintln!("{file}: {refusal}");
             return 2;
         }
     };
-    let (code, error) = match &outcome.verdict {
+    let (code, error) = match &robust.verdict {
         Verdict::Holds => (0, "null".to_string()),
         Verdict::Violated(_) => (1, "null".to_string()),
         Verdict::Undecided(why) => (3, format!("\"{why}\"")),
     };
+    let By::Attacks { method, attacks, examined } = robust.by else { return 2 };
     println!(
         "{{\"file\":{file:?},\"model\":\"{machine}\",\"property\":\"robustness\",\"verdict\":\"{}\",\
          \"method\":\"{}\",\"attacks\":{},\"attacks_examined\":{},\"states\":{},\"transitions\":{},\
          \"seconds\":{:.6},\"peak_bytes\":{},\"threads\":{},\"labels\":{},\"instructions\":{},\
          \"error\":{error}}}",
-        outcome.verdict.name(),
-        outcome.method.name(),
-        outcome.attacks,
-        outcome.attacks_examined,
-        outcome.cost.states,
-        outcome.cost.transitions,
-        outcome.cost.elapsed.as_secs_f64(),
-        outcome.cost.peak_bytes,
+        robust.verdict.name(),
+        method.name(),
+        attacks,
+        examined,
+        robust.cost.states,
+        robust.cost.transitions,
+        robust.cost.elapsed.as_secs_f64(),
+        robust.cost.peak_bytes,
         source.program.threads.len(),
         source.program.steps().count(),
         source.program.steps().filter(|(_, _, s)| s.instr != ir::Instr::Halt).count(),
     );
-    if let (true, Verdict::Violated(witness)) = (show, &outcome.verdict) {
+    if let (true, Some(Evidence::Computation(witness))) =
+        (show, robust.verdict.witness().map(|witness| &witness.evidence))
+    {
         let place = |tid: ir::Tid, pc: ir::Pc| {
             let step = source.program.step(tid, pc);
             let (line, _) = source.line_column(source.span(step.origin).start);
             let text = source.snippet(source.span(step.origin));
             format!("{:12} {line:4}: {text}", source.program.threads[tid.index()].display_name())
         };
-        for happening in &witness.computation {
+        for happening in &witness.happenings {
             println!("  {:60} {:?}", place(happening.tid, happening.pc), happening.event);
         }
         println!("  cycle:");

@@ -12,13 +12,14 @@
 //! Only some of these are tried, and only within the budget. If none of them is accepted although more
 //! exist, nothing is known ([`Certified::GaveUp`]).
 
+use crate::answer::{Certificate, Problem, Why};
 use crate::replay::RunStep;
-use crate::verdict::{Certificate, Problem, Why};
 use budget::Budget;
 use graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Tid};
 use memory::rc20::Robustness;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// How many loads of a run may have read something stale without the program noticing.
 const STALE_LOADS: usize = 3;
@@ -30,8 +31,8 @@ const TRIES: usize = 5000;
 /// What became of a monitor's objection.
 #[derive(Clone, Debug)]
 pub enum Certified {
-    /// The judge accepted this execution.
-    Accepted(Box<Certificate>),
+    /// The judge accepted this execution. The other is that of the run up to there.
+    Accepted(Box<Certificate>, Box<Played>),
     /// The judge accepted none of the executions that there are. This is a bug in Fencepost.
     Rejected,
     /// Not all executions were tried, because of this.
@@ -51,20 +52,25 @@ pub fn certify(
 ) -> Certified {
     let mut tries = Tries { left: TRIES, budget, given_up: None };
     let end = (tid, pc);
+    let Some(before) = replay(program, run, end, &[]) else { return Certified::Rejected };
     let accepted = match problem {
         Problem::Stale | Problem::Dependency => match robustness {
-            Robustness::Plain => replay(program, run, end, &[]).and_then(|replayed| {
-                continuations(program, &replayed.execution, tid, problem).into_iter().find_map(
+            Robustness::Plain => {
+                continuations(program, &before.execution, tid, problem).into_iter().find_map(
                     |(graph, write)| weigh(program, graph, (None, write), robustness, &mut tries),
                 )
-            }),
-            Robustness::Observational => observational(program, run, end, problem, &mut tries),
+            }
+            Robustness::Observational => {
+                observational(program, run, end, problem, &before, &mut tries)
+            }
         },
-        Problem::Race => race(program, run, end, robustness, &mut tries),
-        Problem::Assertion | Problem::Fault(_) | Problem::Stuck => None,
+        Problem::Race => race(program, run, end, robustness, &before, &mut tries),
+        _ => None,
     };
     match (accepted, tries.given_up) {
-        (Some(certificate), _) => Certified::Accepted(Box::new(certificate)),
+        (Some(certificate), _) => {
+            Certified::Accepted(Box::new(certificate), Box::new(before.played()))
+        }
         (None, Some(why)) => Certified::GaveUp(why),
         (None, None) => Certified::Rejected,
     }
@@ -164,6 +170,7 @@ fn observational(
     run: &[RunStep],
     end: (Tid, Pc),
     problem: Problem,
+    before: &Replayed,
     tries: &mut Tries,
 ) -> Option<Certificate> {
     let is_load =
@@ -199,7 +206,17 @@ fn observational(
             if !tries.another() {
                 break 'tries;
             }
-            let Some(replayed) = replay(program, run, end, &stale) else { continue };
+            let again;
+            let replayed = match stale.is_empty() {
+                true => before,
+                false => match replay(program, run, end, &stale) {
+                    Some(replayed) => {
+                        again = replayed;
+                        &again
+                    }
+                    None => continue,
+                },
+            };
             for (graph, write) in continuations(program, &replayed.execution, end.0, problem) {
                 let part = match problem {
                     Problem::Dependency => match replayed.stale {
@@ -237,10 +254,10 @@ fn race(
     run: &[RunStep],
     end: (Tid, Pc),
     robustness: Robustness,
+    before: &Replayed,
     tries: &mut Tries,
 ) -> Option<Certificate> {
-    let certificate = |stale: &[Stale], tries: &mut Tries| {
-        let before = replay(program, run, end, stale)?.execution;
+    let certificate = |before: &Execution, tries: &mut Tries| {
         let Next::Access(access) = before.next(program, end.0) else { return None };
         let latest = before.graph.latest(access.loc);
         let graph = before.access(program, end.0, latest)?.graph;
@@ -251,7 +268,7 @@ fn race(
         let (cycle, used_by, conclusive) = (None, None, true);
         Some(Certificate { graph, access, other, cycle, used_by, conclusive })
     };
-    let found = certificate(&[], tries);
+    let found = certificate(&before.execution, tries);
     if found.is_some() || robustness == Robustness::Plain {
         return found;
     }
@@ -265,8 +282,10 @@ fn race(
         if !tries.another() {
             break;
         }
-        if let Some(found) = certificate(&stale, tries) {
-            return Some(found);
+        let found = replay(program, run, end, &stale)
+            .and_then(|replayed| certificate(&replayed.execution, tries));
+        if found.is_some() {
+            return found;
         }
     }
     None
@@ -304,35 +323,51 @@ struct Replayed {
     execution: Execution,
     /// The last stale load and what it reads from.
     stale: Option<(EventId, EventId)>,
+    /// How many events there were before each step.
+    before: Vec<usize>,
 }
 
-/// The execution graphs of an SC run that ends with `end` about to step: one before the run, and one
-/// after each step. They are what the monitors remember a little of.
-pub fn graphs(program: &Program, run: &[RunStep], end: (Tid, Pc)) -> Option<Vec<ExecutionGraph>> {
-    let mut graphs = Vec::with_capacity(run.len() + 1);
-    let after = replay_with(program, run, end, &[], &mut |before| graphs.push(before.clone()))?;
-    graphs.push(after.execution.graph);
-    Some(graphs)
+impl Replayed {
+    fn played(self) -> Played {
+        let Replayed { execution, mut before, .. } = self;
+        before.push(execution.graph.len());
+        Played { graph: execution.graph, events: before }
+    }
+}
+
+/// The execution graph of a run under SC. The monitors remember a little of it.
+#[derive(Clone, Debug)]
+pub struct Played {
+    graph: ExecutionGraph,
+    /// How many events there were before the run, and after each step.
+    events: Vec<usize>,
+}
+
+impl Played {
+    /// The events that a step of the run added.
+    pub fn events_of(&self, step: usize) -> Range<usize> {
+        self.events[step]..self.events[step + 1]
+    }
+
+    /// The execution right after a step of the run.
+    pub fn after(&self, step: usize) -> ExecutionGraph {
+        self.graph.truncated(self.events[step + 1])
+    }
+}
+
+/// The execution of a run under SC that ends with `end` about to step.
+pub(crate) fn play(program: &Program, run: &[RunStep], end: (Tid, Pc)) -> Option<Played> {
+    replay(program, run, end, &[]).map(Replayed::played)
 }
 
 /// Repeats `run` on graphs, up to `end`, where that thread will be, with some loads reading stale
 /// values. `None` if the program then does something else.
 fn replay(program: &Program, run: &[RunStep], end: (Tid, Pc), stale: &[Stale]) -> Option<Replayed> {
-    replay_with(program, run, end, stale, &mut |_| {})
-}
-
-/// The same, showing the graph before each step.
-fn replay_with(
-    program: &Program,
-    run: &[RunStep],
-    end: (Tid, Pc),
-    stale: &[Stale],
-    before: &mut dyn FnMut(&ExecutionGraph),
-) -> Option<Replayed> {
+    let mut before = Vec::with_capacity(run.len() + 1);
     let mut execution = Execution::initial(program);
     let mut read_stale = None;
     for (position, step) in run.iter().enumerate() {
-        before(&execution.graph);
+        before.push(execution.graph.len());
         let tid = step.tid;
         if execution.threads[tid.index()].pc != step.pc {
             return None;
@@ -360,5 +395,5 @@ fn replay_with(
         }
     }
     let at_end = execution.threads[end.0.index()].pc == end.1;
-    at_end.then_some(Replayed { execution, stale: read_stale })
+    at_end.then_some(Replayed { execution, stale: read_stale, before })
 }

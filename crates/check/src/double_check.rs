@@ -3,12 +3,12 @@
 //! Reductions are theorems, and theorems can be misapplied. When a check took little time, there is
 //! time to explore the program again with no reduction at all and every value told apart. If that
 //! ends within its small budget and says something else, one of the two is wrong: an error in
-//! Fencepost, which the user is told about ([`Outcome::internal`]), and the plain answer counts. It is
+//! Fencepost, which the user is told about ([`Answer::internal`]), and the plain answer counts. It is
 //! the one that rests on the fewest arguments.
 
+use crate::answer::{Answer, Verdict};
+use crate::question::{DoubleCheck, Question};
 use crate::reduce::Reductions;
-use crate::settings::{DoubleCheck, Settings};
-use crate::verdict::{Outcome, Verdict};
 use ir::Program;
 use memory::rc20::row_layout::Track;
 use search::Limits;
@@ -21,43 +21,43 @@ const SMALL_PROGRAM: usize = 500;
 /// What the plain search may use up.
 const BUDGET: (Duration, u64) = (Duration::from_millis(30), 20_000);
 
-/// Returns `outcome`, or what the plain search says instead, with both answers.
+/// Returns `answer`, or what the plain search says instead, with both answers.
 pub(crate) fn confirm(
     program: &Program,
-    settings: &Settings,
-    outcome: Outcome,
-    check: impl Fn(&Settings) -> Outcome,
-) -> Outcome {
-    let Some(limits) = limits(program, settings, &outcome) else { return outcome };
+    question: &Question,
+    answer: Answer,
+    check: impl Fn(&Question) -> Answer,
+) -> Answer {
+    let Some(limits) = limits(program, question, &answer) else { return answer };
     let track = match program.domain.size() {
         ..=256 => Track::All,
-        _ => settings.track, // a row of bits for each value would be too much
+        _ => question.track, // a row of bits for each value would be too much
     };
-    let plain = check(&Settings { reductions: Reductions::NONE, track, limits, ..*settings });
+    let plain = check(&Question { reductions: Reductions::NONE, track, limits, ..*question });
     if plain.cost.limit.is_some() {
-        return outcome;
+        return answer;
     }
-    if !contradict(&outcome, &plain) {
-        return Outcome { double_checked: true, ..outcome };
+    if !contradict(&answer, &plain) {
+        return Answer { double_checked: true, ..answer };
     }
     let mut plain = plain;
     plain.internal.push(format!(
         "two searches disagree; with reductions: {}; without: {}",
-        said(&outcome),
+        said(&answer),
         said(&plain)
     ));
     plain
 }
 
 /// What the plain search may use up; none if there is to be none.
-fn limits(program: &Program, settings: &Settings, outcome: &Outcome) -> Option<Limits> {
-    let cost = &outcome.cost;
-    if settings.reductions == Reductions::NONE && settings.track == Track::All {
+fn limits(program: &Program, question: &Question, answer: &Answer) -> Option<Limits> {
+    let cost = &answer.cost;
+    if question.reductions == Reductions::NONE && question.track == Track::All {
         return None; // that was the plain search
     }
-    match settings.double_check {
+    match question.double_check {
         DoubleCheck::Never => None,
-        DoubleCheck::Always => Some(settings.limits),
+        DoubleCheck::Always => Some(question.limits),
         DoubleCheck::IfSmall => {
             let small = cost.limit.is_none()
                 && cost.elapsed <= SMALL.0
@@ -65,8 +65,8 @@ fn limits(program: &Program, settings: &Settings, outcome: &Outcome) -> Option<L
                 && program.steps().count() <= SMALL_PROGRAM
                 && program.locations.len() <= SMALL_PROGRAM;
             small.then(|| Limits {
-                states: settings.limits.states.into_iter().chain([BUDGET.1]).min(),
-                budget: settings.limits.budget.at_most(BUDGET.0),
+                states: question.limits.states.into_iter().chain([BUDGET.1]).min(),
+                budget: question.limits.budget.at_most(BUDGET.0),
                 depth: None,
             })
         }
@@ -74,22 +74,22 @@ fn limits(program: &Program, settings: &Settings, outcome: &Outcome) -> Option<L
 }
 
 /// Does one say that something holds which the other says does not?
-fn contradict(one: &Outcome, other: &Outcome) -> bool {
-    let answers = one.answers.iter().any(|(property, verdict)| {
+fn contradict(one: &Answer, other: &Answer) -> bool {
+    let verdicts = one.decisions.iter().any(|decision| {
         matches!(
-            (verdict, other.verdict(*property)),
+            (&decision.verdict, other.verdict(decision.property)),
             (Verdict::Holds, Some(Verdict::Violated(_)))
                 | (Verdict::Violated(_), Some(Verdict::Holds))
         )
     });
-    answers || one.cost.limit.is_none() && one.faults.is_empty() != other.faults.is_empty()
+    verdicts || one.cost.limit.is_none() && one.faults.is_empty() != other.faults.is_empty()
 }
 
-fn said(outcome: &Outcome) -> String {
-    let answers = outcome.answers.iter();
+fn said(answer: &Answer) -> String {
+    let decisions = answer.decisions.iter();
     let mut said: Vec<String> =
-        answers.map(|(property, verdict)| format!("{property} {}", verdict.name())).collect();
-    if !outcome.faults.is_empty() {
+        decisions.map(|one| format!("{} {}", one.property, one.verdict.name())).collect();
+    if !answer.faults.is_empty() {
         said.push("run-time errors".into());
     }
     said.join(", ")
@@ -98,7 +98,7 @@ fn said(outcome: &Outcome) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Model;
+    use crate::question::Model;
 
     /// A program whose threads wait for each other's value in turn.
     fn program() -> Program {
@@ -106,34 +106,34 @@ mod tests {
         lang::parse("small", text).expect("a good program").program
     }
 
-    fn settings() -> Settings {
-        Settings { model: Model::Sc, ..Settings::default() }
+    fn question() -> Question {
+        Question { model: Model::Sc, ..Question::default() }
     }
 
     #[test]
     fn small_programs_are_checked_twice() {
-        let outcome = crate::check(&program(), &settings(), &|_, _| {});
-        assert!(outcome.double_checked && outcome.internal.is_empty());
-        let never = Settings { double_check: DoubleCheck::Never, ..settings() };
-        assert!(!crate::check(&program(), &never, &|_, _| {}).double_checked);
+        let answer = crate::interleavings(&program(), &question(), &|_, _| {});
+        assert!(answer.double_checked && answer.internal.is_empty());
+        let never = Question { double_check: DoubleCheck::Never, ..question() };
+        assert!(!crate::interleavings(&program(), &never, &|_, _| {}).double_checked);
     }
 
     /// If the reduced search says that all is well and the plain one does not, the plain one counts.
     #[test]
     fn the_plain_answer_counts() {
         let program = program();
-        let never = Settings { double_check: DoubleCheck::Never, ..settings() };
-        let holds = crate::check(&program, &never, &|_, _| {});
-        assert!(holds.answers.iter().all(|(_, verdict)| verdict.holds()));
+        let never = Question { double_check: DoubleCheck::Never, ..question() };
+        let holds = crate::interleavings(&program, &never, &|_, _| {});
+        assert!(holds.verdicts().all(Verdict::holds));
         let wrong = "atomic x; thread t { assert(0); }";
         let wrong = lang::parse("wrong", wrong).expect("a good program").program;
-        let outcome = confirm(&program, &settings(), holds, |plain| {
+        let answer = confirm(&program, &question(), holds, |plain| {
             assert_eq!(plain.reductions, Reductions::NONE);
-            crate::check(&wrong, &never, &|_, _| {})
+            crate::interleavings(&wrong, &never, &|_, _| {})
         });
-        assert!(outcome.answers.iter().all(|(_, verdict)| verdict.witness().is_some()));
+        assert!(answer.verdicts().all(|verdict| verdict.witness().is_some()));
         let expected = "two searches disagree; with reductions: assertions holds; \
                         without: assertions violated";
-        assert_eq!(outcome.internal, [expected]);
+        assert_eq!(answer.internal, [expected]);
     }
 }

@@ -1,10 +1,10 @@
-//! Searches over one program: what they share, and what they add up to.
+//! Runs one search per task over one program and combines their results into one answer.
 
+use crate::answer::{Answer, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::{Compared, Observe, Plan, comparisons};
 use crate::product::{Finding, Product};
+use crate::question::{Extent, Model, Property, Question};
 use crate::replay::{Run, replay};
-use crate::settings::{Extent, Model, Settings};
-use crate::verdict::{Cost, Outcome, Problem, Property, Verdict, Why, Witness};
 use analysis::counters::Counters;
 use analysis::symmetry::{self, Symmetries};
 use analysis::values::PossibleValues;
@@ -47,7 +47,7 @@ pub(crate) struct Searched<V> {
 pub(crate) struct Explorer<'a> {
     /// The program.
     pub program: Arc<Program>,
-    settings: &'a Settings,
+    question: &'a Question,
     observe: Observe<'a>,
     start: Instant,
     /// The program's automorphisms, as far as they are used.
@@ -69,11 +69,11 @@ pub(crate) struct Explorer<'a> {
 }
 
 impl<'a> Explorer<'a> {
-    pub fn new(plan: &'a Plan<'_>, settings: &'a Settings, observe: Observe<'a>) -> Self {
+    pub fn new(plan: &'a Plan<'_>, question: &'a Question, observe: Observe<'a>) -> Self {
         let program = Arc::new(plan.program.as_ref().clone());
         let counters = plan.counters.clone();
-        let symmetries = match settings.reductions.symmetry {
-            true => symmetry::find(&program, settings.limits.budget, |alpha, types| {
+        let symmetries = match question.reductions.symmetry {
+            true => symmetry::find(&program, question.limits.budget, |alpha, types| {
                 Counters::fixed_by(&counters, alpha, types)
             }),
             false => Symmetries::trivial(&program),
@@ -82,7 +82,7 @@ impl<'a> Explorer<'a> {
         symmetries.close(&program, &mut possible);
         let mut explorer = Explorer {
             program,
-            settings,
+            question,
             observe,
             start: plan.start,
             symmetries,
@@ -104,11 +104,11 @@ impl<'a> Explorer<'a> {
 
     /// Would the monitors be smaller if it was known which values some location takes?
     fn values_matter(&self) -> bool {
-        self.settings.model != Model::Sc
+        self.question.model != Model::Sc
             && comparisons(&self.program).into_iter().any(|compared| {
                 let Compared { tid, pc, expected, loaded, .. } = compared;
                 let values = self.possible.expr(&self.program, tid.index(), pc, expected);
-                let has_tag = self.settings.track == Track::Critical && loaded;
+                let has_tag = self.question.track == Track::Critical && loaded;
                 values.members().is_none() && !has_tag
             })
     }
@@ -119,11 +119,11 @@ impl<'a> Explorer<'a> {
         let memory = Sc::new(&self.program, &self.possible).observing();
         let product = self.product(memory, &[]);
         let most =
-            self.settings.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
+            self.question.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
         // Whatever is learnt, there must be time left to use it.
-        let budget = self.settings.limits.budget.halved();
+        let budget = self.question.limits.budget.halved();
         let limits = Limits { states: Some(most), depth: None, budget };
-        let options = self.options(limits, Stop::AtEnd);
+        let options = Options { limits, ..self.question.options(Stop::AtEnd) };
         let task = Task::default();
         let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
         let seen = product.memory.observed();
@@ -139,18 +139,13 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    fn options(&self, limits: Limits, stop: Stop) -> Options {
-        let Settings { order, jobs, .. } = *self.settings;
-        Options { order, stop, limits, jobs, ..Options::default() }
-    }
-
     /// The product that is searched with `memory` and these locations watched.
     pub fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<M> {
         let symmetries = match focus {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
         };
-        let (possible, reductions) = (&self.possible, self.settings.reductions);
+        let (possible, reductions) = (&self.possible, self.question.reductions);
         Product::new(&self.program, possible, symmetries, memory, reductions, &self.counters)
     }
 
@@ -190,21 +185,21 @@ impl<'a> Explorer<'a> {
         if self.has_windows() && !product.lowers(&self.counters) {
             return None; // states have no room for numbers that are not made small
         }
-        let stop = match self.settings.extent {
+        let stop = match self.question.extent {
             Extent::First => Stop::AfterStates(LINGER),
             Extent::All => Stop::AtEnd,
         };
-        let mut limits = self.settings.limits;
+        let mut limits = self.question.limits;
         let quick = task.states.filter(|quick| {
-            self.settings.extent == Extent::First && limits.states.is_none_or(|most| *quick < most)
+            self.question.extent == Extent::First && limits.states.is_none_or(|most| *quick < most)
         });
         limits.states = quick.or(limits.states);
-        let depth = task.depth.filter(|_| self.settings.extent == Extent::First);
+        let depth = task.depth.filter(|_| self.question.extent == Extent::First);
         limits.depth = depth.map(|depth| depth as u64);
-        let options = self.options(limits, stop);
+        let options = Options { limits, ..self.question.options(stop) };
         let mut report = search::explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
-        let budget = self.settings.limits.budget.to_finish();
+        let budget = self.question.limits.budget.to_finish();
         let in_time = |_: &&search::Found<_>| !budget.is_spent();
         let replayed: Vec<_> = report
             .findings
@@ -232,11 +227,13 @@ impl<'a> Explorer<'a> {
             let run = run.expect("a path that was found can be followed again");
             match run.finding {
                 Finding::Fault { tid, pc, fault } => {
-                    keep(&mut self.faults, run.steps, tid, pc, Problem::Fault(fault), usize::MAX);
+                    let witness = Witness::reached(run.steps, (tid, pc), Problem::Fault(fault));
+                    keep(&mut self.faults, witness, usize::MAX);
                 }
                 Finding::Deadlock { ref waiting } => {
-                    let (tid, pc) = waiting.first().copied().unwrap_or_default();
-                    keep(&mut self.stuck, run.steps, tid, pc, Problem::Stuck, KEPT_STUCK);
+                    let place = waiting.first().copied().unwrap_or_default();
+                    let witness = Witness::reached(run.steps, place, Problem::Stuck);
+                    keep(&mut self.stuck, witness, KEPT_STUCK);
                 }
                 _ => runs.push(run),
             }
@@ -255,12 +252,12 @@ impl<'a> Explorer<'a> {
         Some(Searched { runs, cut })
     }
 
-    /// Adds what all searches share to the answers.
-    pub fn outcome(
+    /// Adds what all searches share to the verdicts.
+    pub fn answer(
         mut self,
-        answers: Vec<(Property, Verdict)>,
+        verdicts: Vec<(Property, Verdict)>,
         more: Vec<(Property, Witness)>,
-    ) -> Outcome {
+    ) -> Answer {
         self.cost.elapsed = self.start.elapsed();
         self.wrapped.sort_unstable();
         // Runs end at a run-time error, so what would have come after was not looked at.
@@ -269,29 +266,23 @@ impl<'a> Explorer<'a> {
             Verdict::Holds if faulty => Verdict::Undecided(Why::Faulty),
             verdict => verdict,
         };
-        let answers = answers.into_iter().map(|(asked, verdict)| (asked, known(verdict))).collect();
-        Outcome {
-            answers,
+        let decisions = verdicts
+            .into_iter()
+            .map(|(asked, verdict)| Decision::by_interleavings(asked, known(verdict)))
+            .collect();
+        Answer {
             more,
             faults: self.faults,
             stuck: self.stuck,
             wrapped: self.wrapped,
-            internal: Vec::new(),
-            cost: self.cost,
-            double_checked: false,
+            ..Answer::new(&self.program, decisions, self.cost)
         }
     }
 }
 
-fn keep(
-    kept: &mut Vec<Witness>,
-    run: Vec<crate::replay::RunStep>,
-    tid: Tid,
-    pc: Pc,
-    problem: Problem,
-    most: usize,
-) {
-    if kept.len() < most && !kept.iter().any(|w| (w.tid, w.pc) == (tid, pc)) {
-        kept.push(Witness { run, tid, pc, problem, certificate: None });
+/// Keeps one witness for each place, and `most` in all.
+fn keep(kept: &mut Vec<Witness>, witness: Witness, most: usize) {
+    if kept.len() < most && !kept.iter().any(|w| (w.tid, w.pc) == (witness.tid, witness.pc)) {
+        kept.push(witness);
     }
 }

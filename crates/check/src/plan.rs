@@ -6,9 +6,9 @@
 //! where a program without its loop_counters is not all right, the next plan is tried. The last one makes
 //! counters smaller at most, and does without that, too, if need be.
 
+use crate::answer::{Answer, Verdict};
 use crate::explore::Task;
-use crate::settings::{Model, Settings};
-use crate::verdict::{Outcome, Verdict};
+use crate::question::{Model, Question};
 use analysis::counters::{self, Counters, Window};
 use analysis::last_load::LastLoads;
 use analysis::loop_counter;
@@ -44,26 +44,26 @@ pub(crate) struct Plan<'p> {
 pub(crate) type Observe<'a> = &'a (dyn Fn(&Task, &Progress) + Sync);
 
 /// How a plan is carried out; there is no answer if what happens is unclear.
-pub(crate) type Check = fn(&Plan<'_>, &Settings, Observe<'_>) -> Option<Outcome>;
+pub(crate) type Check = fn(&Plan<'_>, &Question, Observe<'_>) -> Option<Answer>;
 
 /// Carries out one plan after the other until one gives an answer.
 pub(crate) fn first_answer(
     program: &Program,
-    settings: &Settings,
+    question: &Question,
     observe: Observe<'_>,
     check: Check,
-) -> Outcome {
+) -> Answer {
     let mut too_many_runs = false;
-    for plan in plans(program, settings) {
+    for plan in plans(program, question) {
         if plan.more_runs && too_many_runs {
             continue;
         }
-        let mut settings = *settings;
+        let mut question = *question;
         if plan.more_runs {
-            settings.limits.budget = settings.limits.budget.halved();
+            question.limits.budget = question.limits.budget.halved();
         }
-        match check(&plan, &settings, observe) {
-            Some(outcome) if !plan.more_runs || is_all_right(&outcome) => return outcome,
+        match check(&plan, &question, observe) {
+            Some(answer) if !plan.more_runs || is_all_right(&answer) => return answer,
             Some(_) => too_many_runs = true, // whatever the window
             None => {}
         }
@@ -71,16 +71,16 @@ pub(crate) fn first_answer(
     unreachable!("the last plan has an answer")
 }
 
-fn is_all_right(outcome: &Outcome) -> bool {
-    outcome.answers.iter().all(|(_, verdict)| matches!(verdict, Verdict::Holds))
-        && outcome.faults.is_empty()
-        && outcome.stuck.is_empty()
-        && outcome.wrapped.is_empty()
+fn is_all_right(answer: &Answer) -> bool {
+    answer.verdicts().all(Verdict::holds)
+        && answer.faults.is_empty()
+        && answer.stuck.is_empty()
+        && answer.wrapped.is_empty()
 }
 
 /// The plans, the boldest first.
-pub(crate) fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'p>> {
-    let found = match settings.reductions.counters && settings.reductions.dead_registers {
+pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'p>> {
+    let found = match question.reductions.counters && question.reductions.dead_registers {
         true => counters::find(program, &PossibleValues::of(program)),
         false => counters::Found::default(),
     };
@@ -96,7 +96,7 @@ pub(crate) fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'
         };
         for behind in BEHIND {
             let counters = found.classes.iter().filter_map(|class| {
-                let ahead = tells_apart(program, settings, class).then_some(AHEAD);
+                let ahead = tells_apart(program, question, class).then_some(AHEAD);
                 let window = class.clock.map(|clock| Window { clock, behind, ahead });
                 let kept = window.is_some() || class.constants.is_empty() && ahead.is_none();
                 kept.then(|| Counters { window, ..class.clone() })
@@ -110,16 +110,16 @@ pub(crate) fn plans<'p>(program: &'p Program, settings: &Settings) -> Vec<Plan<'
         }
     }
     let mut counters = found.classes;
-    counters.retain(|class| class.constants.is_empty() && !tells_apart(program, settings, class));
+    counters.retain(|class| class.constants.is_empty() && !tells_apart(program, question, class));
     plans.push(Plan { program: Cow::Borrowed(program), counters, more_runs: false, start });
     plans
 }
 
 /// Do monitors tell single numbers of the class apart?
-fn tells_apart(program: &Program, settings: &Settings, class: &Counters) -> bool {
-    settings.model != Model::Sc
+fn tells_apart(program: &Program, question: &Question, class: &Counters) -> bool {
+    question.model != Model::Sc
         && comparisons(program).into_iter().any(|compared| {
-            let has_tag = settings.track == Track::Critical && compared.loaded;
+            let has_tag = question.track == Track::Critical && compared.loaded;
             !has_tag && compared.place.locations().any(|x| class.locations.contains(&x))
         })
 }

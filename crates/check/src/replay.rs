@@ -3,25 +3,30 @@
 //! A search remembers states, and of each orbit only a representative; a user wants to see a run of
 //! the program. [`replay`] walks along the path again, in the program's own names: from the state in
 //! hand it moves every thread in every way and goes on with the successor whose representative is
-//! the next state of the path.
+//! the next state of the path. The steps then get the values that they write and assign, so that nobody
+//! has to do the run again to know them.
 
 use crate::product::{Finding, Follow, Product, Scratch, World};
 use ir::thread::Action;
-use ir::{Pc, Tid, Value};
+use ir::{Instr, Notes, Pc, Program, Reg, Tid, Value};
 use memory::Monitor;
 use search::Model;
 
 /// One step of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStep {
-    /// Who.
+    /// The thread that moves.
     pub tid: Tid,
-    /// Where.
+    /// Its program counter before the step.
     pub pc: Pc,
-    /// What it wanted.
+    /// The action that it takes.
     pub action: Action,
-    /// What it read, if it read.
+    /// The value read, if it reads.
     pub read: Option<Value>,
+    /// The value written, if it writes.
+    pub written: Option<Value>,
+    /// The register that gets a new value, and the value.
+    pub assigned: Option<(Reg, Value)>,
 }
 
 /// A run of the program under SC, up to where something was found: the thread concerned is about to
@@ -66,7 +71,14 @@ impl<M: Monitor> Recorder<M> {
 
 impl<M: Monitor> Follow<M> for Recorder<M> {
     fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
-        self.steps.push(RunStep { tid, pc, action: action.clone(), read });
+        self.steps.push(RunStep {
+            tid,
+            pc,
+            action: action.clone(),
+            read,
+            written: None,
+            assigned: None,
+        });
     }
 
     fn forked(&mut self, alternatives: usize) {
@@ -116,6 +128,51 @@ pub(crate) fn beginnings<M: Monitor>(
 
 /// The run along `path` to `finding`; `None` if there is none, which would be a bug.
 pub fn replay<M: Monitor>(
+    product: &Product<M>,
+    path: &[Box<[u8]>],
+    finding: &Finding<M::Violation>,
+) -> Option<Run<M::Violation>> {
+    let mut run = follow_path(product, path, finding)?;
+    add_values(&product.program, &mut run.steps);
+    Some(run)
+}
+
+/// Adds to the steps of a run what they write and assign.
+fn add_values(program: &Program, steps: &mut [RunStep]) {
+    let mut registers: Vec<Vec<Value>> =
+        program.threads.iter().map(|thread| vec![0; thread.registers.len()]).collect();
+    for step in steps {
+        let registers = &mut registers[step.tid.index()];
+        let instr = &program.step(step.tid, step.pc).instr;
+        let value = match instr {
+            Instr::Assign { value, .. } => {
+                value.eval(registers, program.domain, &mut Notes::default()).ok()
+            }
+            _ => step.read,
+        };
+        step.assigned = instr.output().zip(value);
+        if let Some((register, value)) = step.assigned {
+            registers[register.index()] = value;
+        }
+        step.written = written(&step.action, step.read, program);
+    }
+}
+
+/// What an action writes when it reads `read`.
+fn written(action: &Action, read: Option<Value>, program: &Program) -> Option<Value> {
+    match action {
+        Action::Write { value, .. } => Some(*value),
+        Action::Update { change, .. } => {
+            change.apply(read?, program.domain, &mut Notes::default()).ok()
+        }
+        Action::Cas { expected, desired, .. } | Action::BlockingCas { expected, desired, .. } => {
+            (read == Some(*expected)).then_some(*desired)
+        }
+        _ => None,
+    }
+}
+
+fn follow_path<M: Monitor>(
     product: &Product<M>,
     path: &[Box<[u8]>],
     finding: &Finding<M::Violation>,

@@ -1,16 +1,16 @@
 //! Assertions under sequential consistency.
 
+use crate::answer::{Answer, Problem, Verdict, Witness};
 use crate::explore::{Explorer, Task};
 use crate::plan::{Observe, Plan};
 use crate::product::Finding;
-use crate::settings::{Extent, Settings};
-use crate::verdict::{Outcome, Problem, Property, Verdict, Witness};
+use crate::question::{Extent, Property, Question};
 use memory::sc::Sc;
 
 /// Checks that no assertion of the plan's program fails in any interleaving; no answer if what
 /// happens is unclear.
-pub(crate) fn check(plan: &Plan<'_>, settings: &Settings, observe: Observe<'_>) -> Option<Outcome> {
-    let mut explorer = Explorer::new(plan, settings, observe);
+pub(crate) fn check(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) -> Option<Answer> {
+    let mut explorer = Explorer::new(plan, question, observe);
     let memory = Sc::new(&plan.program, &explorer.possible);
     let searched = explorer.explore(memory, &Task::default());
     if explorer.unclear {
@@ -20,25 +20,21 @@ pub(crate) fn check(plan: &Plan<'_>, settings: &Settings, observe: Observe<'_>) 
         .runs
         .into_iter()
         .filter_map(|run| match run.finding {
-            Finding::Assertion { tid, pc } => Some(Witness {
-                run: run.steps,
-                tid,
-                pc,
-                problem: Problem::Assertion,
-                certificate: None,
-            }),
+            Finding::Assertion { tid, pc } => {
+                Some(Witness::reached(run.steps, (tid, pc), Problem::Assertion))
+            }
             _ => None,
         })
         .collect();
-    failures.sort_by_key(|witness| witness.run.len());
+    failures.sort_by_key(|witness| witness.run().len());
     let verdict = match (failures.is_empty(), searched.cut) {
         (false, _) => Verdict::Violated(Box::new(failures.remove(0))),
         (true, Some(why)) => Verdict::Undecided(why),
         (true, None) => Verdict::Holds,
     };
-    let more = match settings.extent {
+    let more = match question.extent {
         Extent::First => Vec::new(),
         Extent::All => failures.into_iter().map(|w| (Property::Assertions, w)).collect(),
     };
-    Some(explorer.outcome(vec![(Property::Assertions, verdict)], more))
+    Some(explorer.answer(vec![(Property::Assertions, verdict)], more))
 }

@@ -7,7 +7,7 @@ extern crate fencepost_check as check;
 mod aimed;
 mod said;
 
-use check::{DoubleCheck, Extent, Model, Reductions, Settings};
+use check::{DoubleCheck, Extent, Model, Property, Question, Reductions};
 use memory::rc20::row_layout::Track;
 use said::said;
 use search::Limits;
@@ -38,43 +38,43 @@ fn aimed_programs() {
                         Ok(source) => source.program,
                         Err(error) => panic!("seed {seed}: {error:?}\n{text}"),
                     };
-                    let (model, observational) = [
-                        (Model::Rc20, false),
-                        (Model::Sc, false),
-                        (Model::Rc20, true),
-                        (Model::Ra, false),
+                    let (model, property) = [
+                        (Model::Rc20, Property::Robustness),
+                        (Model::Sc, Property::Robustness),
+                        (Model::Rc20, Property::ObservationalRobustness),
+                        (Model::Ra, Property::Robustness),
                     ][seed as usize % 4];
-                    let settings = Settings {
+                    let question = Question {
                         model,
-                        observational,
+                        property,
                         extent: Extent::All,
                         double_check: DoubleCheck::Never,
                         limits: Limits { states: Some(STATES), ..Limits::default() },
-                        ..Settings::default()
+                        ..Question::default()
                     };
-                    let plain = Settings {
-                        reductions: Reductions::NONE,
-                        track: Track::All,
-                        ..settings
-                    };
-                    let expected = check::check(&program, &plain, &|_, _| {});
+                    let plain =
+                        Question { reductions: Reductions::NONE, track: Track::All, ..question };
+                    let expected =
+                        check::check(&program, &plain, &|_, _| {}).expect("a legal question");
                     if expected.cost.limit.is_some() {
                         continue;
                     }
-                    let outcome = std::panic::catch_unwind(|| {
-                        check::check(&program, &settings, &|_, _| {})
+                    let answer = std::panic::catch_unwind(|| {
+                        check::check(&program, &question, &|_, _| {}).expect("a legal question")
                     })
                     .unwrap_or_else(|_| panic!("seed {seed} {}\n{text}", model.name()));
-                    if outcome.cost.limit.is_some() {
+                    if answer.cost.limit.is_some() {
                         continue;
                     }
                     compared.fetch_add(1, Relaxed);
-                    let wrong = outcome.answers.iter().any(|(_, v)| v.witness().is_some());
+                    let wrong = answer.verdicts().any(|v| v.witness().is_some());
                     violated.fetch_add(u64::from(wrong), Relaxed);
-                    if said(&outcome) != said(&expected) {
+                    if said(&answer) != said(&expected) {
                         panic!(
-                            "seed {seed}: {} observational={observational}\nreduced {:?}\nplain   {:?}\n{text}",
-                            model.name(), said(&outcome), said(&expected)
+                            "seed {seed}: {} {property}\nreduced {:?}\nplain   {:?}\n{text}",
+                            model.name(),
+                            said(&answer),
+                            said(&expected)
                         );
                     }
                 }

@@ -5,7 +5,7 @@ extern crate fencepost_check as check;
 
 use budget::Budget;
 use check::certificate::{Certified, certify};
-use check::{Model, Problem, Settings, Why};
+use check::{Model, Problem, Question, Why};
 use memory::rc20::Robustness;
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ fn missing(loads: usize, robustness: Robustness, budget: Budget) -> Option<Why> 
     let text =
         format!("atomic x; thread t {{ local r; x.store(1, rlx); {loads} assert(r == 0); }}");
     let source = lang::parse("t.fp", &text).expect("a program");
-    let settings = Settings { model: Model::Sc, ..Settings::default() };
-    let outcome = check::check(&source.program, &settings, &|_, _| {});
-    let run = &outcome.answers[0].1.witness().expect("the assertion fails").run;
+    let question = Question { model: Model::Sc, ..Question::default() };
+    let answer = check::check(&source.program, &question, &|_, _| {}).expect("a legal question");
+    let run = answer.decisions[0].verdict.witness().expect("the assertion fails").run();
     let is_load = |step: &check::replay::RunStep| {
         matches!(source.program.step(step.tid, step.pc).instr, ir::Instr::Load { .. })
     };
     let last = run.iter().rposition(is_load).expect("a load");
     let place = (run[last].tid, run[last].pc);
     match certify(&source.program, &run[..last], place, Problem::Stale, robustness, budget) {
-        Certified::Accepted(_) => panic!("nothing is stale here"),
+        Certified::Accepted(..) => panic!("nothing is stale here"),
         Certified::Rejected => None,
         Certified::GaveUp(why) => Some(why),
     }

@@ -6,7 +6,7 @@
 
 extern crate fencepost_check as check;
 
-use check::{Model, Property, Settings, Verdict, Why};
+use check::{Model, Property, Question, Verdict, Why};
 use graph::{self, Limits, monitor};
 use ir::Program;
 use ir::random::{self, Allow, Config};
@@ -42,10 +42,10 @@ fn programs() -> u64 {
 }
 
 /// Is it violated? Fails if a certificate was rejected or the search was cut short.
-fn violated(outcome: &check::Outcome, property: Property) -> Result<bool, String> {
-    match outcome.verdict(property) {
+fn violated(answer: &check::Answer, property: Property) -> Result<bool, String> {
+    match answer.verdict(property) {
         Some(Verdict::Violated(witness)) => {
-            if property != Property::Assertions && witness.certificate.is_none() {
+            if property != Property::Assertions && witness.certificate().is_none() {
                 return Err(format!("{property} without certificate"));
             }
             Ok(true)
@@ -60,10 +60,11 @@ fn violated(outcome: &check::Outcome, property: Property) -> Result<bool, String
 fn compare(program: &Program) -> Result<(), String> {
     let limits = Limits { unroll: 100, graphs: usize::MAX };
     let oracle = monitor::verdicts(program, &limits);
-    let settings = Settings::default();
-    let plain = check::check(program, &settings, &|_, _| {});
-    let observational =
-        check::check(program, &Settings { observational: true, ..settings }, &|_, _| {});
+    let question = Question::default();
+    let plain = check::check(program, &question, &|_, _| {}).expect("a legal question");
+    let property = Property::ObservationalRobustness;
+    let observational = check::check(program, &Question { property, ..question }, &|_, _| {})
+        .expect("a legal question");
     let same = |what: &str, packed: bool, expected: bool| match packed == expected {
         true => Ok(()),
         false => Err(format!("{what}: packed monitors say violated={packed}, oracle {expected}")),
@@ -92,7 +93,7 @@ fn compare(program: &Program) -> Result<(), String> {
     }
     let outcomes = graph::outcomes(program, &limits);
     let fails = outcomes.outcomes.iter().any(|end| end.under_sc && end.state.has_failed());
-    let sc = check::check(program, &Settings { model: Model::Sc, ..settings }, &|_, _| {});
+    let sc = check::check(program, &Question::of(Model::Sc), &|_, _| {}).expect("a legal question");
     same("assertions under SC", violated(&sc, Property::Assertions)?, fails)
 }
 

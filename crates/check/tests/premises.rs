@@ -3,7 +3,7 @@
 
 extern crate fencepost_check as check;
 
-use check::{DoubleCheck, Model, Settings, Verdict, Why};
+use check::{Decision, DoubleCheck, Model, Question, Verdict, Why};
 
 /// Equal threads over an array that is too short for the second: `a[1]` is out of range, `a[0]` is not,
 /// so the threads cannot be exchanged although their code is the same.
@@ -14,10 +14,10 @@ fn a_short_array_tells_threads_apart() {
     let program = lang::parse("short", text).expect("a good program").program;
     for model in [Model::Rc20, Model::Ra, Model::Sc] {
         let double_check = DoubleCheck::Never;
-        let settings = Settings { model, double_check, ..Settings::default() };
-        let outcome = check::check(&program, &settings, &|_, _| {});
-        assert_eq!(outcome.faults.len(), 1, "{}", model.name());
-        for (property, verdict) in &outcome.answers {
+        let question = Question { model, double_check, ..Question::default() };
+        let answer = check::check(&program, &question, &|_, _| {}).expect("a legal question");
+        assert_eq!(answer.faults.len(), 1, "{}", model.name());
+        for Decision { property, verdict, .. } in &answer.decisions {
             let unknown = matches!(verdict, Verdict::Undecided(Why::Faulty));
             assert!(unknown, "{}: {property} {}", model.name(), verdict.name());
         }

@@ -6,7 +6,7 @@ mod said;
 
 use analysis::counters::{self, Found};
 use analysis::values::PossibleValues;
-use check::{DoubleCheck, Extent, Model, Settings};
+use check::{DoubleCheck, Extent, Model, Property, Question};
 use ir::Program;
 use ir::random::{self, Allow, Config};
 use memory::rc20::row_layout::Track;
@@ -24,8 +24,12 @@ fn asked(variable: &str, usual: u64) -> u64 {
 }
 
 /// What every variant is asked.
-const MODELS: [(Model, bool); 4] =
-    [(Model::Sc, false), (Model::Rc20, false), (Model::Rc20, true), (Model::Ra, false)];
+const MODELS: [(Model, Property); 4] = [
+    (Model::Sc, Property::Robustness),
+    (Model::Rc20, Property::Robustness),
+    (Model::Rc20, Property::ObservationalRobustness),
+    (Model::Ra, Property::Robustness),
+];
 
 const NAMES: [&str; 10] = [
     "none",
@@ -40,25 +44,25 @@ const NAMES: [&str; 10] = [
     "local,por",
 ];
 
-fn variants(states: u64) -> Vec<(&'static str, Settings)> {
-    let with = |reductions: &str| Settings {
+fn variants(states: u64) -> Vec<(&'static str, Question)> {
+    let with = |reductions: &str| Question {
         reductions: reductions.parse().expect("names of reductions"),
         extent: Extent::All,
         double_check: DoubleCheck::Never,
         limits: Limits { states: Some(states), ..Limits::default() },
-        ..Settings::default()
+        ..Question::default()
     };
-    let mut variants: Vec<(&str, Settings)> =
+    let mut variants: Vec<(&str, Question)> =
         NAMES.into_iter().map(|names| (names, with(names))).collect();
-    variants.push(("all, depth first", Settings { order: Order::Depth, ..with("all") }));
-    variants.push(("none, two cores", Settings { jobs: 2, ..with("none") }));
-    variants.push(("all values told apart", Settings { track: Track::All, ..with("all") }));
-    variants.push(("first finding only", Settings { extent: Extent::First, ..with("all") }));
+    variants.push(("all, depth first", Question { order: Order::Depth, ..with("all") }));
+    variants.push(("none, two cores", Question { jobs: 2, ..with("none") }));
+    variants.push(("all values told apart", Question { track: Track::All, ..with("all") }));
+    variants.push(("first finding only", Question { extent: Extent::First, ..with("all") }));
     variants
 }
 
 /// Without those that go depth first, where runs get so long that judging them takes most of the time.
-fn breadth_first(states: u64) -> Vec<(&'static str, Settings)> {
+fn breadth_first(states: u64) -> Vec<(&'static str, Question)> {
     let mut variants = variants(states);
     variants.retain(|(_, settings)| settings.order == Order::Breadth);
     variants
@@ -88,14 +92,14 @@ impl Compared {
 }
 
 /// Compares the variants that end within their limits where `none`, which comes first, does.
-fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> Compared {
+fn compare(program: &Program, name: &str, variants: &[(&str, Question)]) -> Compared {
     let mut compared = Compared::default();
-    for (model, observational) in MODELS {
+    for (model, property) in MODELS {
         let mut expected = None;
-        for (variant, settings) in variants {
-            let settings = Settings { model, observational, ..*settings };
-            let outcome = check::check(program, &settings, &|_, _| {});
-            if outcome.cost.limit.is_some() {
+        for (variant, question) in variants {
+            let question = Question { model, property, ..*question };
+            let answer = check::check(program, &question, &|_, _| {}).expect("a legal question");
+            if answer.cost.limit.is_some() {
                 if expected.is_none() {
                     break; // nothing to compare with
                 }
@@ -105,12 +109,12 @@ fn compare(program: &Program, name: &str, variants: &[(&str, Settings)]) -> Comp
                 None => compared.plain += 1,
                 Some(_) => compared.others += 1,
             }
-            let found = said(&outcome);
+            let found = said(&answer);
             let expected = expected.get_or_insert_with(|| found.clone());
             assert_eq!(
                 found,
                 *expected,
-                "{name}: {} observational={observational}, {variant}\n{}",
+                "{name}: {} {property}, {variant}\n{}",
                 model.name(),
                 ir::print::program(program)
             );
@@ -319,9 +323,10 @@ fn time_is_relative() {
              }}"
         );
         let program = lang::parse("epochs", &text).expect("a good program").program;
-        let outcome = check::check(&program, &Settings::default(), &|_, _| {});
-        assert!(outcome.answers.iter().all(|(_, verdict)| verdict.witness().is_none()));
-        outcome.cost.states
+        let answer =
+            check::check(&program, &Question::default(), &|_, _| {}).expect("a legal question");
+        assert!(answer.verdicts().all(|verdict| verdict.witness().is_none()));
+        answer.cost.states
     };
     assert_eq!(states(3), states(30));
 }

@@ -4,10 +4,12 @@
 extern crate fencepost_check as check;
 
 use check::refinement::inclusion::{Automaton, Outcome, SILENT, StepSink, Symbol, compare};
-use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
+use check::refinement::{Compared, History, Settings, Side, refines};
+use check::{Verdict, Why};
 use ir::random::Generator;
 use lang::library::{Pair, Project, parse};
 use memory::rc11_views::Finding;
+use search::Limits;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::Path;
 
@@ -145,23 +147,28 @@ fn project(files: &[impl AsRef<str>], client: Option<&str>) -> Project {
     parse(&files, client.as_ref()).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }
 
-fn ask(pair: &Pair, settings: Settings) -> Answer {
+fn ask(pair: &Pair, settings: Settings) -> Compared {
     let settings = Settings { own_space: pair.own_space, ..settings };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &mut |_| true)
+    refines(first, second, &settings, &Limits::default(), &mut |_| {})
 }
 
 /// A verdict in a word.
-fn verdict(answer: &Answer) -> &'static str {
-    match &answer.verdict {
-        Verdict::Refines => "refines",
-        Verdict::Differs(_) => "differs",
-        Verdict::Wrong { finding: Finding::Race { .. }, .. } => "race",
-        Verdict::Wrong { finding: Finding::Assertion { .. }, .. } => "assertion",
-        Verdict::Wrong { .. } => "wrong",
-        Verdict::Stuck(_) => "stuck",
-        Verdict::Undecided(_) => "undecided",
+fn verdict(compared: &Compared) -> &'static str {
+    match (&compared.verdict, compared.history()) {
+        (Verdict::Holds, _) => "refines",
+        (_, Some(History::Differs(_))) => "differs",
+        (_, Some(History::Wrong { finding: Finding::Race { .. }, .. })) => "race",
+        (_, Some(History::Wrong { finding: Finding::Assertion { .. }, .. })) => "assertion",
+        (_, Some(History::Wrong { .. })) => "wrong",
+        (_, Some(History::Stuck(_))) => "stuck",
+        (_, None) => "undecided",
     }
+}
+
+/// So many pairs of states and no more.
+fn limits(pairs: u64) -> Limits {
+    Limits { states: Some(pairs), ..Limits::default() }
 }
 
 const RCU: [&str; 3] = ["rcu1-spec.fp", "rcu1.fp", "rcu1-client.fp"];
@@ -242,12 +249,12 @@ fn reductions_change_nothing() {
             let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
             if let Verdict::Undecided(limit) = &without.verdict {
                 // A specification that writes over and over has infinitely many states then.
-                assert!(matches!(limit, Limit::Reached(Side::Second, _)), "{files:?}: {limit:?}");
+                assert!(matches!(limit, Why::NotCovered(Side::Second, _)), "{files:?}: {limit:?}");
                 assert_eq!(expected, "differs", "{files:?} without reductions");
                 continue;
             }
             assert_eq!(verdict(&without), expected, "{files:?} without reductions");
-            if let (Verdict::Differs(a), Verdict::Differs(b)) = (&with.verdict, &without.verdict) {
+            if let (Some(a), Some(b)) = (with.difference(), without.difference()) {
                 let length = |run: &[check::refinement::Event]| {
                     run.iter().filter(|event| event.label.is_some()).count()
                 };
@@ -318,8 +325,8 @@ fn reductions_change_nothing_at_random() {
             let with = ask(pair, settings);
             let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
             assert_eq!(verdict(&with), verdict(&without), "seed {seed}:\n{text}");
-            match (&with.verdict, &without.verdict) {
-                (Verdict::Differs(a), Verdict::Differs(b)) => {
+            match (with.difference(), without.difference()) {
+                (Some(a), Some(b)) => {
                     let length = |run: &[check::refinement::Event]| {
                         run.iter().filter(|event| event.label.is_some()).count()
                     };
@@ -448,7 +455,7 @@ fn compare_on_demand(seed: u64) -> [u64; 2] {
         let own_space = pair.own_space;
         let settings = Settings { pending, literal, own_space, ..Settings::default() };
         let plain = Settings { on_demand: false, ..settings };
-        let without = refines(first, second, &plain, &mut |so_far| so_far.pairs < 4_000);
+        let without = refines(first, second, &plain, &limits(4_000), &mut |_| {});
         let expected = verdict(&without);
         if expected == "undecided" {
             continue;
@@ -474,7 +481,13 @@ fn clients() {
         let pair = &project.pairs[0];
         let client = pair.client.as_ref().expect("a client was given");
         let settings = Settings { literal: true, ..Settings::default() };
-        let answer = refines(&client.system, &pair.specification.system, &settings, &mut |_| true);
+        let answer = refines(
+            &client.system,
+            &pair.specification.system,
+            &settings,
+            &Limits::default(),
+            &mut |_| {},
+        );
         verdict(&answer)
     };
     assert_eq!(ask("rcu1-spec.fp", "rcu1-user.fp"), "refines");

@@ -7,12 +7,14 @@
 
 extern crate fencepost_check as check;
 
-use check::refinement::{Settings, Verdict, refines};
+use check::Verdict;
+use check::refinement::{Settings, refines};
 use ir::Value;
 use ir::random::Generator;
 use lang::library::{Linked, Project, parse};
 use memory::rc11_views::Status;
 use memory::rc11_views::{Machine, Options};
+use search::Limits;
 use std::collections::{BTreeSet, HashSet};
 
 /// A method of a specification with a lock, and one of a library that makes do with a relaxed update.
@@ -132,10 +134,11 @@ fn clients_cannot_tell() {
         let pair = &checked.pairs[0];
         let settings = Settings { pending: 4, own_space: pair.own_space, ..Settings::default() };
         let (first, second) = (&pair.implementation.system, &pair.specification.system);
-        let answer = refines(first, second, &settings, &mut |so_far| so_far.pairs < 20_000);
-        let refines = match answer.verdict {
-            Verdict::Refines if !answer.literal => true,
-            Verdict::Differs(_) => false,
+        let limits = Limits { states: Some(20_000), ..Limits::default() };
+        let answer = refines(first, second, &settings, &limits, &mut |_| {});
+        let refines = match (&answer.verdict, answer.difference()) {
+            (Verdict::Holds, _) if !answer.literal => true,
+            (_, Some(_)) => false,
             _ => continue,
         };
         early += u64::from(refines);

@@ -3,24 +3,26 @@
 
 extern crate fencepost_check as check;
 
-use check::refinement::{Answer, Limit, Settings, Side, Verdict, refines};
+use check::refinement::{Compared, History, Settings, Side, refines};
+use check::{Verdict, Why};
 use lang::library::{Pair, parse};
+use search::Limits;
 use std::path::Path;
 
-fn ask(pair: &Pair, settings: Settings) -> Answer {
+fn ask(pair: &Pair, settings: Settings) -> Compared {
     let settings = Settings { own_space: pair.own_space, ..settings };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &mut |_| true)
+    refines(first, second, &settings, &Limits::default(), &mut |_| {})
 }
 
 /// A verdict in a word.
-fn verdict(answer: &Answer) -> &'static str {
-    match &answer.verdict {
-        Verdict::Refines => "refines",
-        Verdict::Differs(_) => "differs",
-        Verdict::Wrong { .. } => "wrong",
-        Verdict::Stuck(_) => "stuck",
-        Verdict::Undecided(_) => "undecided",
+fn verdict(compared: &Compared) -> &'static str {
+    match (&compared.verdict, compared.history()) {
+        (Verdict::Holds, _) => "refines",
+        (_, Some(History::Differs(_))) => "differs",
+        (_, Some(History::Wrong { .. })) => "wrong",
+        (_, Some(History::Stuck(_))) => "stuck",
+        (_, None) => "undecided",
     }
 }
 
@@ -172,12 +174,12 @@ fn limits_are_no_answers() {
             .verdict
     };
     // All that is seen of the library is followed, but not all is seen.
-    assert!(matches!(ask(noise, look), Verdict::Undecided(Limit::Reached(Side::First, _))));
+    assert!(matches!(ask(noise, look), Verdict::Undecided(Why::NotCovered(Side::First, _))));
     // A library without noise is all there; the specification follows it as far as it was seen.
-    assert!(matches!(ask("assume(0);", look), Verdict::Refines));
+    assert!(matches!(ask("assume(0);", look), Verdict::Holds));
     // The result 3 is impossible, also before there is any noise: that is a difference all the same.
-    assert!(matches!(ask("assume(0);", "return(3);"), Verdict::Differs(_)));
+    assert!(ask("assume(0);", "return(3);").witness().is_some());
     // Here it comes after the noise has begun, and nobody has seen all that the specification can do then.
     let found = ask("y.store(1, rel); assume(0);", "wait(y, 1, acq); return(3);");
-    assert!(matches!(found, Verdict::Undecided(Limit::Reached(Side::Second, _))), "{found:?}");
+    assert!(matches!(found, Verdict::Undecided(Why::NotCovered(Side::Second, _))), "{found:?}");
 }

@@ -7,10 +7,12 @@
 
 extern crate fencepost_check as check;
 
-use check::refinement::{Answer, Settings, Verdict, refines};
+use check::Verdict;
+use check::refinement::{Compared, Difference, History, Settings, refines};
 use ir::random::Generator;
 use lang::library::{Pair, parse};
-use std::time::{Duration, Instant};
+use search::{Budget, Limits};
+use std::time::Duration;
 
 /// One statement of a method, or a few that belong together. `r` is a register that may be returned.
 fn part(random: &mut Generator) -> String {
@@ -128,27 +130,27 @@ fn random_pair(seed: u64) -> String {
     format!("max_value 2;\n{library}{specification}{client}\n")
 }
 
-fn word(answer: &Answer) -> String {
-    match &answer.verdict {
-        Verdict::Refines => format!("refines, to the letter: {}", answer.literal),
-        Verdict::Differs(difference) => {
+fn word(compared: &Compared) -> String {
+    match (&compared.verdict, compared.history()) {
+        (Verdict::Holds, _) => format!("refines, to the letter: {}", compared.literal),
+        (_, Some(History::Differs(difference))) => {
             let labels = difference.run.iter().filter(|event| event.label.is_some());
             format!("differs after {}", labels.count())
         }
-        Verdict::Wrong { finding, .. } => {
+        (_, Some(History::Wrong { finding, .. })) => {
             let text = format!("{finding:?}");
             text.split(' ').next().unwrap_or_default().to_string()
         }
-        Verdict::Stuck(_) => "stuck".to_string(),
-        Verdict::Undecided(_) => "undecided".to_string(),
+        (_, Some(History::Stuck(_))) => "stuck".to_string(),
+        (_, None) => "undecided".to_string(),
     }
 }
 
-fn ask(pair: &Pair, settings: Settings, patience: Duration) -> Answer {
-    let start = Instant::now();
+fn ask(pair: &Pair, settings: Settings, patience: Duration) -> Compared {
+    let limits = Limits { budget: Budget::new(Some(patience), None), ..Limits::default() };
     let settings = Settings { own_space: pair.own_space, ..settings };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &mut |_| start.elapsed() < patience)
+    refines(first, second, &settings, &limits, &mut |_| {})
 }
 
 /// Catches any shortcut that changes a verdict or the length of a history.
@@ -172,21 +174,17 @@ fn shortcuts_change_nothing() {
                 given_up += 1;
                 continue;
             }
-            let shortest = |answer: &Answer| match &answer.verdict {
-                Verdict::Differs(difference) => difference.shortest,
-                _ => true,
-            };
             for on_demand in [false, true] {
                 let with = ask(pair, Settings { on_demand, ..settings }, Duration::from_secs(20));
-                match shortest(&without) {
+                match without.difference().is_none_or(|Difference { shortest, .. }| *shortest) {
                     true => assert_eq!(word(&with), expected, "seed {seed}, {on_demand}:\n{text}"),
                     // The plain search could not see all of the specification.
                     false => assert!(word(&with).starts_with("differs"), "seed {seed}:\n{text}"),
                 }
             }
             match &without.verdict {
-                Verdict::Refines if without.literal => refining += 1,
-                Verdict::Refines => early += 1,
+                Verdict::Holds if without.literal => refining += 1,
+                Verdict::Holds => early += 1,
                 _ => differing += 1,
             }
         }

@@ -11,9 +11,8 @@ extern crate fencepost_check as check;
 mod oracle;
 
 use check::robustness::store_atomic::{Machine, compile};
-use check::serializability::{
-    Answer, By, Refusal, Settings, Verdict, check, explore, transactions::Mistake,
-};
+use check::serializability::{explore, transactions::Mistake};
+use check::{By, Decision, Refusal, Verdict};
 use ir::random::{Allow, Config, program};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};
 use memory::store_buffer::{self, Entry, Move, Own, Seen, State};
@@ -259,8 +258,14 @@ fn count() -> u64 {
     std::env::var("FENCEPOST_ORACLE_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(600)
 }
 
-fn yes(answer: &Answer) -> bool {
-    match &answer.verdict {
+/// Are the program's blocks atomic?
+fn asked() -> check::Question {
+    let property = check::Property::Serializability;
+    check::Question { property, ..check::Question::of(check::Model::Tso) }
+}
+
+fn yes(decision: &Decision) -> bool {
+    match &decision.verdict {
         Verdict::Holds => true,
         Verdict::Violated(_) => false,
         Verdict::Undecided(why) => panic!("{why}"),
@@ -270,7 +275,7 @@ fn yes(answer: &Answer) -> bool {
 #[test]
 fn searches_agree_with_all_executions() {
     let configs = configs();
-    let settings = Settings::default();
+    let asked = asked();
     let (mut judged, mut skipped, mut seed) = (0, 0, 0);
     let mut no = [0; 3];
     let (mut by_theorem, mut only_tso) = (0, 0);
@@ -287,14 +292,14 @@ fn searches_agree_with_all_executions() {
         judged += 1;
         let text = || format!("seed {seed}\n{}", ir::print::program(&one));
         for (k, question) in Question::ALL.into_iter().enumerate() {
-            let answer = explore(&one, question, &settings).expect("a good program");
+            let answer = explore(&one, question, &asked).expect("a good program");
             assert_eq!(yes(&answer), expected[k], "{question:?}, {}", text());
             no[k] += u64::from(!expected[k]);
         }
-        let answers = check(&one, &settings).expect("a good program");
-        assert_eq!(answers.iter().map(yes).collect::<Vec<_>>(), expected, "{}", text());
+        let decisions = check::check(&one, &asked, &|_, _| {}).expect("a good program").decisions;
+        assert_eq!(decisions.iter().map(yes).collect::<Vec<_>>(), expected, "{}", text());
         only_tso += u64::from(expected[0] && !(expected[1] && expected[2]));
-        by_theorem += u64::from(answers[0].by == By::Theorem2);
+        by_theorem += u64::from(decisions[0].by == By::Theorem2);
     }
     eprintln!(
         "{judged} programs ({skipped} too large), answered no: {no:?}, {by_theorem} by Theorem 2, \
@@ -311,8 +316,8 @@ fn source(text: &str) -> lang::Source {
 }
 
 fn verdicts(text: &str) -> Vec<&'static str> {
-    let answers = check(&source(text).program, &Settings::default()).expect("a good program");
-    answers.iter().map(|answer| answer.verdict.name()).collect()
+    let answer = check::check(&source(text).program, &asked(), &|_, _| {}).expect("a good program");
+    answer.verdicts().map(Verdict::name).collect()
 }
 
 /// The summary is finite: endless loops end, with a buffer that always fills (fenced) or not.
@@ -336,20 +341,21 @@ fn full_buffers_are_not_covered() {
     let text = "max_value 1; global x, y;
         thread t { local a; while (a == 0) { x.store(1); a = y.load(); } }
         thread u { local b; y.store(1); b = x.load(); }";
-    let settings = Settings { buffer: 2, ..Settings::default() };
-    let answers = check(&source(text).program, &settings).expect("a good program");
-    let Verdict::Undecided(why) = &answers[0].verdict else { panic!("{:?}", answers[0]) };
+    let asked = check::Question { buffer: 2, ..asked() };
+    let answer = check::check(&source(text).program, &asked, &|_, _| {}).expect("a good program");
+    let why = answer.decisions[0].verdict.why().expect("undecided");
     assert!(why.to_string().contains("at most 2 writes"), "{why}");
-    assert_eq!(answers[1].verdict, Verdict::Holds);
+    assert!(answer.decisions[1].verdict.holds());
 }
 
 #[test]
 fn marks_must_match() {
     let mistake = |body: &str| {
         let text = format!("global x; thread t {{ local r; {body} }}");
-        match check(&source(&text).program, &Settings::default()) {
-            Err(Refusal::Misplaced(misplaced)) => misplaced.what,
-            other => panic!("{body}: {other:?}"),
+        let refused = check::check(&source(&text).program, &asked(), &|_, _| {}).unwrap_err();
+        match refused[..] {
+            [Refusal::Misplaced(misplaced)] => misplaced.what,
+            _ => panic!("{body}: {refused:?}"),
         }
     };
     assert_eq!(mistake("atomic begin; x.store(1); atomic begin; atomic end;"), Mistake::Nested);

@@ -3,9 +3,8 @@
 extern crate fencepost_check as check;
 
 use check::robustness::store_atomic::model::AttackSearch;
-use check::robustness::store_atomic::{
-    Machine, Method, Refusal, Settings, Verdict, Why, check, compile,
-};
+use check::robustness::store_atomic::{Machine, compile, decide};
+use check::{Method, Property, Question, Refusal, Verdict, Why};
 use search::Limits;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +43,8 @@ fn the_corpus_is_as_it_says() {
             let source = lang::parse(&name, &text).expect("a good program");
             let limits = Limits { states: Some(STATES), ..Limits::default() };
             let run = |method| {
-                let settings = Settings { method, limits, ..Settings::default() };
-                check(&source.program, machine, &settings, &|_| {})
+                let question = Question { method, limits, ..Question::of(machine) };
+                decide(&source.program, machine, &question, &|_, _| {}).map(|(robust, _)| robust)
             };
             let outcome = run(Method::Locality).expect("locality is always complete");
             if let Verdict::Undecided(_) = outcome.verdict {
@@ -60,7 +59,7 @@ fn the_corpus_is_as_it_says() {
                     assert!(singular.cost.states <= outcome.cost.states, "{name} {machine}");
                     both += 1;
                 }
-                Err(Refusal::Incomplete(..)) => {}
+                Err(refusal) => assert!(matches!(refusal, Refusal::Incomplete(..)), "{refusal}"),
             }
         }
     }
@@ -74,8 +73,10 @@ fn singularity_is_refused_where_it_would_be_wrong() {
     let file = corpus().join("store-atomic/light-fence-two-delays.fp");
     let text = std::fs::read_to_string(file).expect("the corpus can be read");
     let source = lang::parse("light-fence-two-delays.fp", &text).expect("a good program");
-    let settings = Settings { method: Method::Singularity, ..Settings::default() };
-    let refusal = check(&source.program, Machine::Pgas, &settings, &|_| {}).unwrap_err();
+    let method = Method::Singularity;
+    let question = Question { method, ..Question::of(Machine::Pgas) };
+    let refused = check::check(&source.program, &question, &|_, _| {}).unwrap_err();
+    let [refusal] = refused[..] else { panic!("{refused:?}") };
     assert!(refusal.to_string().contains("lightweight fences"), "{refusal}");
     let compiled = compile(&source.program, Machine::Pgas);
     let findings = |singular| {
@@ -85,8 +86,8 @@ fn singularity_is_refused_where_it_would_be_wrong() {
     assert_eq!((findings(false), findings(true)), (1, 0));
     let without = text.replace("fence(x);", "");
     let source = lang::parse("no-fence.fp", &without).expect("a good program");
-    let outcome = check(&source.program, Machine::Pgas, &settings, &|_| {}).expect("complete");
-    assert_eq!(outcome.verdict.name(), "violated");
+    let answer = check::check(&source.program, &question, &|_, _| {}).expect("complete");
+    assert_eq!(answer.decisions[0].verdict.name(), "violated");
 }
 
 /// A value that grows without bound ends in a clean answer that names the place.
@@ -96,10 +97,11 @@ fn runaway_values_are_undecided() {
                 thread b initial q transition q p write 1 1 transition p s read r 2 end
                 thread c initial q transition q p read r 1 transition p s write 1 2 end";
     let source = lang::trencher::parse("t.txt", text).expect("a good program");
-    let outcome = check(&source.program, Machine::Tso, &Settings::default(), &|_| {})
-        .expect("can be checked");
-    assert_eq!(outcome.verdict, Verdict::Undecided(Why::Faulty));
-    let [faulty] = outcome.faults.as_slice() else { panic!("{:?}", outcome.faults) };
+    let question = Question::of(Machine::Tso);
+    let (robust, faults) =
+        decide(&source.program, Machine::Tso, &question, &|_, _| {}).expect("can be checked");
+    assert_eq!(robust.verdict.why(), Some(Why::Faulty));
+    let [faulty] = faults.as_slice() else { panic!("{faults:?}") };
     assert!(faulty.fault.to_string().contains("out of range"), "{}", faulty.fault);
     assert_eq!(
         source.snippet(source.span(source.program.step(faulty.tid, faulty.pc).origin)),
@@ -110,7 +112,6 @@ fn runaway_values_are_undecided() {
 /// Equal threads whose registers are negative: their interleavings are explored with symmetry.
 #[test]
 fn negative_values_of_equal_threads() {
-    use check::robustness::store_atomic::safety::{self, Question};
     let thread = |name: &str| {
         format!(
             "thread {name} initial q transition q p read r 0 transition p s local r - r 1
@@ -119,11 +120,8 @@ fn negative_values_of_equal_threads() {
     };
     let text = format!("{}{}", thread("a"), thread("b"));
     let source = lang::trencher::parse("t.txt", &text).expect("a good program");
-    let interleavings = check::Settings::default();
-    let question = Question::Robust(Machine::Tso);
-    let checked =
-        safety::check(&source.program, question, &Settings::default(), &interleavings, &|_| {})
-            .expect("can be checked");
-    assert!(checked.interleavings.faults.is_empty());
-    assert_eq!(checked.interleavings.answers[0].1.name(), "holds");
+    let question = Question::of(Machine::Tso);
+    let answer = check::check(&source.program, &question, &|_, _| {}).expect("can be checked");
+    assert!(answer.faults.is_empty());
+    assert!(answer.verdict(Property::Assertions).is_some_and(Verdict::holds));
 }

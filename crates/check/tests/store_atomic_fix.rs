@@ -2,8 +2,9 @@
 
 extern crate fencepost_check as check;
 
+use check::Question;
 use check::fix::fences::{Aim, Site, Weights, insert, place, sites};
-use check::robustness::store_atomic::{Machine, Settings, check, triangular_race};
+use check::robustness::store_atomic::{Machine, decide, triangular_race};
 use ir::random::{Allow, Config, program};
 use ir::{Origin, Program};
 
@@ -18,9 +19,8 @@ fn with_origins(mut program: Program) -> Program {
 
 fn is_robust(program: &Program, machines: &[Machine]) -> bool {
     machines.iter().all(|&machine| {
-        let outcome =
-            check(program, machine, &Settings::default(), &|_| {}).expect("can be checked");
-        match outcome.verdict.name() {
+        let decided = decide(program, machine, &Question::of(machine), &|_, _| {});
+        match decided.expect("can be checked").0.verdict.name() {
             "holds" => true,
             "violated" => false,
             other => panic!("{other}"),
@@ -71,8 +71,8 @@ fn placements_are_minimum_irreducible_and_enough() {
             _ => &[Machine::Tso, Machine::Pso],
         };
         let aims: Vec<Aim> = machines.iter().copied().map(Aim::Robust).collect();
-        let settings = Settings::default();
-        let placement = place(&one, &aims, Weights::default(), &settings, &|_| {})
+        let question = Question::default();
+        let placement = place(&one, &aims, Weights::default(), &question, &|_, _| {})
             .unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         let text = ir::print::program(&one);
         assert!(placement.minimum);
@@ -104,8 +104,8 @@ fn replicas_share_their_fences() {
         &source.program,
         &[Aim::Robust(Machine::Tso)],
         Weights::default(),
-        &Settings::default(),
-        &|_| {},
+        &Question::default(),
+        &|_, _| {},
     )
     .expect("fences help");
     let [site] = placement.sites.as_slice() else { panic!("{:?}", placement.sites) };
@@ -121,9 +121,14 @@ fn weights_count() {
         thread u { local r; y.store(1); r = x.load(); }";
     let source = lang::parse("loop.fp", text).expect("a good program");
     let dear = Weights { fence: 1, in_loop: 9 };
-    let placement =
-        place(&source.program, &[Aim::Robust(Machine::Tso)], dear, &Settings::default(), &|_| {})
-            .expect("help");
+    let placement = place(
+        &source.program,
+        &[Aim::Robust(Machine::Tso)],
+        dear,
+        &Question::default(),
+        &|_, _| {},
+    )
+    .expect("help");
     let lines: Vec<&str> =
         placement.sites.iter().map(|site| source.snippet(source.span(site.origin))).collect();
     assert_eq!(lines, ["r = y.load()", "r = x.load()"]);
@@ -138,18 +143,18 @@ fn fences_against_triangular_races_are_enough() {
         allow: Allow { branches: true, sc_fences: true, ..Allow::NOTHING },
         ..Config::default()
     };
-    let settings = Settings::default();
+    let question = Question::default();
     let mut more = 0;
     for seed in 0..300 {
         let one = with_origins(program(seed, &config));
         let count =
-            |aim| place(&one, &[aim], Weights::default(), &settings, &|_| {}).expect("help");
+            |aim| place(&one, &[aim], Weights::default(), &question, &|_, _| {}).expect("help");
         let races = count(Aim::TriangularRaceFree);
         let robust = count(Aim::Robust(Machine::Tso));
         let fixed = insert(&one, &races.sites);
         assert!(is_robust(&fixed, &[Machine::Tso]), "seed {seed}");
-        let (freedom, _) = triangular_race::check(&fixed, &settings, &|_| {});
-        assert_eq!(freedom.name(), "holds", "seed {seed}");
+        let decision = triangular_race::decide(&fixed, &question, &|_, _| {});
+        assert_eq!(decision.verdict.name(), "holds", "seed {seed}");
         assert!(races.sites.len() >= robust.sites.len(), "seed {seed}");
         more += usize::from(races.sites.len() > robust.sites.len());
     }
@@ -174,9 +179,10 @@ fn patched_texts_are_robust() {
         let source = lang::parse(name, &text).expect("a good program");
         for machine in [Machine::Tso, Machine::Pso] {
             let aims = [Aim::Robust(machine)];
-            let settings = Settings::default();
-            let placement = place(&source.program, &aims, Weights::default(), &settings, &|_| {})
-                .unwrap_or_else(|why| panic!("{name} {machine}: {why}"));
+            let question = Question::default();
+            let placement =
+                place(&source.program, &aims, Weights::default(), &question, &|_, _| {})
+                    .unwrap_or_else(|why| panic!("{name} {machine}: {why}"));
             let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
             let fixed = lang::insert_fences(&source, &origins);
             let again =

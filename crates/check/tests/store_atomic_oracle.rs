@@ -9,9 +9,8 @@ extern crate fencepost_check as check;
 
 mod unequal;
 
-use check::robustness::store_atomic::{
-    Machine, Method, Settings, Verdict, Why, check, compile, triangular_race,
-};
+use check::robustness::store_atomic::{Machine, compile, decide, triangular_race};
+use check::{Method, Question, Reductions, Verdict, Why};
 use ir::random::{Allow, Config, program};
 use ir::{Instr, Program, Tid};
 use memory::store_buffer::trace::Trace;
@@ -181,22 +180,20 @@ fn agree(machine: Machine, blocks: bool) {
         judged += 1;
         if machine == Machine::Tso {
             // Triangular race freedom is sufficient.
-            let (freedom, _) = triangular_race::check(&one, &Settings::default(), &|_| {});
-            assert!(
-                !(cyclic && freedom == triangular_race::Freedom::Free),
-                "seed {seed}: no triangular race"
-            );
+            let free = triangular_race::decide(&one, &Question::of(machine), &|_, _| {});
+            assert!(!(cyclic && free.verdict.holds()), "seed {seed}: no triangular race");
         }
         violated += u64::from(cyclic);
-        for (method, reduce) in [
-            (Method::Auto, true),
-            (Method::Auto, false),
-            (Method::Locality, true),
-            (Method::Locality, false),
+        for (method, reductions) in [
+            (Method::Auto, Reductions::ALL),
+            (Method::Auto, Reductions::NONE),
+            (Method::Locality, Reductions::ALL),
+            (Method::Locality, Reductions::NONE),
         ] {
-            let settings = Settings { method, reduce, ..Settings::default() };
-            let outcome = check(&one, machine, &settings, &|_| {}).expect("can be checked");
-            let found = match outcome.verdict {
+            let question = Question { method, reductions, ..Question::of(machine) };
+            let decided = decide(&one, machine, &question, &|_, _| {});
+            let (robust, _) = decided.expect("can be checked");
+            let found = match robust.verdict {
                 Verdict::Holds => false,
                 Verdict::Violated(_) => true,
                 // What comes after a run-time error counts for nothing, on the machine too.
@@ -211,8 +208,8 @@ fn agree(machine: Machine, blocks: bool) {
             assert_eq!(
                 found,
                 cyclic,
-                "seed {seed}, {machine}, {}, reduce {reduce}: the machine says {cyclic}\n{}",
-                outcome.method.name(),
+                "seed {seed}, {machine}, {:?}, {reductions}: the machine says {cyclic}\n{}",
+                robust.by,
                 ir::print::program(&one),
             );
         }

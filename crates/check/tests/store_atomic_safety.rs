@@ -10,10 +10,8 @@ extern crate fencepost_check as check;
 mod unequal;
 
 use check::outcomes::{Limits, outcomes};
-use check::robustness::store_atomic::safety::{Checked, Question, Robustness, check};
-use check::robustness::store_atomic::triangular_race::Freedom;
-use check::robustness::store_atomic::{Machine, Settings, Verdict};
-use check::{Property, Reductions};
+use check::robustness::store_atomic::Machine;
+use check::{Property, Question, Reductions, Verdict};
 use graph::{Outcome, Status};
 use ir::random::{Allow, Config, program};
 use unequal::{as_store_buffering, make_uneven, with_observer};
@@ -39,17 +37,6 @@ fn configs() -> Vec<Config> {
         Config { threads: 3..=3, instructions: 1..=3, allow: arrays, ..base.clone() },
         Config { threads: 2..=2, instructions: 4..=6, allow: asserts, ..base },
     ]
-}
-
-fn robust(checked: &Checked) -> Option<bool> {
-    match &checked.robustness {
-        Robustness::Attacks(outcome) => match outcome.verdict {
-            Verdict::Holds => Some(true),
-            Verdict::Violated(_) => Some(false),
-            Verdict::Undecided(_) => None,
-        },
-        Robustness::TriangularRaces(freedom, _) => matches!(freedom, Freedom::Free).then_some(true),
-    }
 }
 
 #[derive(Default, Debug)]
@@ -96,25 +83,22 @@ fn agree(machine: Machine) {
         let fails: fn(Status) -> bool = |status| status == Status::Failed;
         let faults: fn(Status) -> bool = |status| matches!(status, Status::Faulted(_));
         loop_counter.only_weak += u64::from(ends(fails, false) && !ends(fails, true));
-        let mut questions = vec![Question::Robust(machine)];
+        let mut properties = vec![Property::Robustness];
         if machine == Machine::Tso {
-            questions.push(Question::TriangularRaceFree);
+            properties.push(Property::TriangularRaces);
         }
-        for (question, reductions) in
-            questions.into_iter().flat_map(|q| [(q, Reductions::ALL), (q, Reductions::NONE)])
+        for (property, reductions) in
+            properties.into_iter().flat_map(|p| [(p, Reductions::ALL), (p, Reductions::NONE)])
         {
-            let reduce = reductions.partial_order;
-            let settings = Settings { reduce, ..Settings::default() };
-            let sc = check::Settings { reductions, ..check::Settings::default() };
-            let checked = check(&one, question, &settings, &sc, &|_| {}).expect("can be checked");
-            let verdict = checked.interleavings.verdict(Property::Assertions).expect("an answer");
-            let found_fault =
-                !checked.interleavings.faults.is_empty() || !checked.only_on_machine.is_empty();
+            let question = Question { property, reductions, ..Question::of(machine) };
+            let answer = check::check(&one, &question, &|_, _| {}).expect("can be checked");
+            let robust = answer.verdict(property).is_some_and(Verdict::holds);
+            let verdict = answer.verdict(Property::Assertions).expect("an answer");
+            let found_fault = !answer.faults.is_empty();
             let context = || {
-                let robust = robust(&checked);
                 let text = ir::print::program(&one);
                 format!(
-                    "seed {seed}, {machine}, {question:?}, {reductions}: robust {robust:?}, \
+                    "seed {seed}, {machine}, {property}, {reductions}: robust {robust}, \
                      assertions {}, fault {found_fault}\n{text}",
                     verdict.name()
                 )
@@ -130,15 +114,14 @@ fn agree(machine: Machine) {
                     loop_counter.fail += 1;
                 }
                 _ => {
-                    let known = robust(&checked) == Some(true);
-                    assert!(!known, "robust, but undecided: {}", context());
+                    assert!(!robust, "robust, but undecided: {}", context());
                     loop_counter.undecided += 1;
                 }
             }
             if found_fault {
                 assert!(ends(faults, false), "no run-time error: {}", context());
                 loop_counter.faulty += 1;
-            } else if robust(&checked) == Some(true) {
+            } else if robust {
                 assert!(!ends(faults, false), "a run-time error is missed: {}", context());
             } else {
                 assert!(!ends(faults, true), "a run-time error is missed: {}", context());

@@ -2,8 +2,8 @@
 
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
-use check::robustness::store_atomic::{self, Machine, Method};
-use check::{DoubleCheck, Extent, Model, Reductions, Settings};
+use check::robustness::store_atomic::Machine;
+use check::{DoubleCheck, Extent, Method, Model, Property, Question, Reductions};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
@@ -44,7 +44,7 @@ pub enum Command {
     #[command(long_about = help::EXPORT)]
     Export(Export),
     #[command(flatten)]
-    Sanitizer(crate::sanitizer::args::Command),
+    Sanitizer(crate::sanitizer::Command),
     /// What a code such as FP0001 means, with an example and its fix
     Explain(Explain),
     /// Completions for a shell
@@ -150,7 +150,7 @@ pub struct Refine {
     pub faces: ReportFileArgs,
 }
 
-/// When to give up.
+/// When to give up, and what to use until then.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
 pub struct LimitArgs {
@@ -164,9 +164,18 @@ pub struct LimitArgs {
     /// Give up on a file after this time, such as 30s, 5m or 2h
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub limit_time: Option<Duration>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
 }
 
 impl LimitArgs {
+    /// How many cores to use.
+    pub fn jobs(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(all, usize::from)
+    }
+
     /// The limits that the arguments stand for, for work that begins now.
     pub fn limits(&self) -> Limits {
         let memory = self.limit_memory.or_else(quantity::spare_memory);
@@ -184,9 +193,6 @@ impl LimitArgs {
 pub struct SearchArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Cores to use [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub jobs: Option<u16>,
     /// Breadth first finds the shortest witnesses, depth first gets to deep states early
     #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
     pub search: SearchName,
@@ -397,20 +403,18 @@ pub enum ModelName {
 impl ModelName {
     /// The machine with store buffers, if it is one.
     pub fn machine(self) -> Option<Machine> {
-        match self {
-            ModelName::Tso => Some(Machine::Tso),
-            ModelName::Pso => Some(Machine::Pso),
-            ModelName::Pgas => Some(Machine::Pgas),
-            ModelName::Rc20 | ModelName::Ra | ModelName::Sc => None,
-        }
+        self.language().machine()
     }
 
-    /// The model without machine; for those with one, the default.
+    /// The model.
     pub fn language(self) -> Model {
         match self {
+            ModelName::Rc20 => Model::Rc20,
             ModelName::Ra => Model::Ra,
             ModelName::Sc => Model::Sc,
-            ModelName::Rc20 | ModelName::Tso | ModelName::Pso | ModelName::Pgas => Model::Rc20,
+            ModelName::Tso => Model::Tso,
+            ModelName::Pso => Model::Pso,
+            ModelName::Pgas => Model::Pgas,
         }
     }
 }
@@ -491,30 +495,22 @@ pub enum SearchName {
 }
 
 impl Check {
-    /// The settings for machines with store buffers.
-    pub fn store_atomic_settings(&self) -> store_atomic::Settings {
-        let Settings { order, limits, jobs, .. } = self.settings();
-        store_atomic::Settings {
+    /// The question that the arguments stand for, about work that begins now.
+    pub fn question(&self) -> Question {
+        Question {
+            property: match (self.trf, self.observational) {
+                (true, _) => Property::TriangularRaces,
+                (_, true) => Property::ObservationalRobustness,
+                _ => Property::Robustness,
+            },
+            model: self.model.language(),
+            races: !self.no_races,
+            extent: if self.all { Extent::All } else { Extent::First },
             method: match self.method {
                 MethodName::Auto => Method::Auto,
                 MethodName::Locality => Method::Locality,
                 MethodName::Singularity => Method::Singularity,
             },
-            reduce: self.search.reduce.partial_order,
-            order,
-            limits,
-            jobs,
-        }
-    }
-
-    /// The settings that the arguments stand for.
-    pub fn settings(&self) -> Settings {
-        Settings {
-            // The machines with store buffers have settings of their own.
-            model: self.model.language(),
-            observational: self.observational,
-            races: !self.no_races,
-            extent: if self.all { Extent::All } else { Extent::First },
             reductions: self.search.reduce,
             track: match self.search.track {
                 TrackName::Critical => Track::Critical,
@@ -530,12 +526,8 @@ impl Check {
                 SearchName::Dfs => Order::Depth,
             },
             limits: self.search.limits.limits(),
-            jobs: self.search.jobs.map_or_else(all_cores, usize::from),
+            jobs: self.search.limits.jobs(),
+            ..Question::default()
         }
     }
-}
-
-/// How many cores there are.
-pub fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

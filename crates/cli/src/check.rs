@@ -6,24 +6,20 @@ use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
-use crate::store_atomic;
 use crate::terminal::{self, Printer};
 use analysis::symmetry;
-use check::{Extent, Settings};
+use check::{Extent, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
-use report::{By, FileReport, InputReport, Ruling, json};
+use report::{InputReport, Ruling, json};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command.
 pub fn run(args: &args::Check) -> io::Result<Exit> {
-    if let Some(machine) = args.model.machine() {
-        return store_atomic::run(args, machine);
-    }
     let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
     let look = terminal::output();
@@ -31,7 +27,7 @@ pub fn run(args: &args::Check) -> io::Result<Exit> {
     let faces = ReportFiles::new(&args.faces, &files, args.output.quiet);
     let mut job = Job {
         args,
-        settings: args.settings(),
+        question: args.question(),
         face: match (args.output.json, files.len() + unusable.len()) {
             (true, _) => Face::Json,
             (false, 1) => Face::Story,
@@ -73,7 +69,7 @@ enum Face {
 
 struct Job<'a> {
     args: &'a args::Check,
-    settings: Settings,
+    question: Question,
     face: Face,
     look: Look,
     errors: Look,
@@ -93,57 +89,69 @@ impl Job<'_> {
     }
 
     fn load(&self, file: &Path) -> Result<Source, Unusable> {
-        let source = inputs::load_as(file, self.args.input)?;
-        let why = report::unsupported(&source, self.settings.model, By::Search);
-        strictly(self.args, file, source, why)
+        let mut source = inputs::load_as(file, self.args.input)?;
+        if self.args.strict_values {
+            source.program.domain.edge = Edge::Fault;
+            let is_error = |warning: &&Diagnostic| warning.code == lang::codes::WRAPS;
+            let errors = source.warnings.iter().filter(is_error).cloned();
+            let why: Vec<Diagnostic> =
+                errors.map(|w| Diagnostic { severity: lang::Severity::Error, ..w }).collect();
+            if !why.is_empty() {
+                return Err(Unusable::new(file, source.text.to_string(), why));
+            }
+        }
+        Ok(source)
     }
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let mut settings = self.args.settings();
+        let mut question = self.args.question();
         let worked = guard::work(|| {
-            if settings.extent == Extent::All && symmetry_hides_lines(source, &settings) {
-                settings.reductions.symmetry = false;
+            if question.extent == Extent::All && symmetry_hides_lines(source, &question) {
+                question.reductions.symmetry = false;
             }
-            let outcome = check::check(&source.program, &settings, &|task, progress| {
+            let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
             });
-            FileReport::new(source, &settings, &outcome)
+            answer
+                .map(|answer| InputReport::of(source, &question, &answer))
+                .map_err(|why| why.iter().map(|why| report::refused_at(source, why)).collect())
         });
         drop(watch);
-        let report = match worked {
+        let report = match worked.unwrap_or_else(|internal| Err(vec![internal])) {
             Ok(report) => report,
-            Err(internal) => {
+            Err(why) => {
                 let (name, text) = (source.name.clone(), source.text.to_string());
-                return self.refuse(&Unusable { name, text, why: vec![internal] });
+                return self.refuse(&Unusable { name, text, why });
             }
         };
-        for internal in &report.internal {
-            let shown = internal.render(&report.file, &source.text, self.errors.color);
+        for internal in &report.errors {
+            let shown = internal.render(&report.file, &report.text, self.errors.color);
             terminal::complain(&shown);
         }
-        let wrong = !report.faults.is_empty() || !report.internal.is_empty();
+        let wrong = !report.faults.is_empty() || !report.errors.is_empty();
         self.tally.add(report.ruling(), wrong);
-        self.faces.add(InputReport::of(&report, source));
         self.exit = self.exit.and(match report.ruling() {
-            _ if !report.internal.is_empty() => Exit::Internal,
+            _ if !report.errors.is_empty() => Exit::Internal,
             _ if !report.faults.is_empty() => Exit::BadInput,
             Ruling::Violated => Exit::Violated,
             Ruling::Undecided => Exit::Undecided,
             Ruling::Holds => Exit::Holds,
         });
-        self.show(&report, source)
+        self.show(&report)?;
+        self.faces.add(report);
+        Ok(())
     }
 
-    fn show(&mut self, report: &FileReport, source: &Source) -> io::Result<()> {
+    fn show(&mut self, report: &InputReport) -> io::Result<()> {
         self.board.clear();
         let details = self.args.output.details && !self.args.output.quiet;
         if !self.args.output.quiet && (details || !matches!(self.face, Face::Table { .. })) {
-            self.warn(report, source);
+            self.warn(report);
         }
         match self.face {
             Face::Json => {
-                for line in json::lines(&InputReport::of(report, source)) {
+                for line in json::lines(report) {
                     writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
                 }
             }
@@ -152,20 +160,20 @@ impl Job<'_> {
                     true => Detail::Verdicts,
                     false => Detail::Stories,
                 };
-                self.out.write_all(text::file(report, source, detail, &self.look).as_bytes())?;
+                self.out.write_all(text::file(report, detail, &self.look).as_bytes())?;
             }
             Face::Table { names } => {
                 for fault in report.faults.iter().filter(|_| !details) {
                     let shown = fault.diagnostic();
                     terminal::complain(&shown.render(
                         &report.file,
-                        &source.text,
+                        &report.text,
                         self.errors.color,
                     ));
                 }
                 self.out.write_all(text::line(report, names, &self.look).as_bytes())?;
                 if details && report.findings().next().is_some() {
-                    let story = text::file(report, source, Detail::Stories, &self.look);
+                    let story = text::file(report, Detail::Stories, &self.look);
                     write!(self.out, "\n{story}\n")?;
                 }
             }
@@ -173,18 +181,18 @@ impl Job<'_> {
         self.out.flush()
     }
 
-    fn warn(&self, report: &FileReport, source: &Source) {
+    fn warn(&self, report: &InputReport) {
         let mut warnings = report.warnings.clone();
-        if self.settings.extent == Extent::First {
-            warnings.extend(
-                report
-                    .stuck
-                    .iter()
-                    .map(|finding| finding.diagnostic().with_help("--all shows how it gets there")),
-            );
+        if self.question.extent == Extent::First {
+            let help = match self.question.model.machine() {
+                None => "--all shows how it gets there",
+                Some(_) => "`--model sc --all` shows how it gets there",
+            };
+            let stuck = report.stuck.iter();
+            warnings.extend(stuck.map(|finding| finding.diagnostic().with_help(help)));
         }
         for warning in warnings {
-            terminal::complain(&warning.render(&report.file, &source.text, self.errors.color));
+            terminal::complain(&warning.render(&report.file, &report.text, self.errors.color));
         }
     }
 
@@ -193,13 +201,12 @@ impl Job<'_> {
         self.exit = self.exit.and(unusable.exit());
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
-        self.faces.add(InputReport::refused(name, text, self.settings.model.name(), why));
+        let sheet = InputReport::refused(name, text, self.question.model.name(), why);
         for diagnostic in why {
             terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }
         match self.face {
             Face::Json => {
-                let sheet = InputReport::refused(name, text, self.settings.model.name(), why);
                 for line in json::lines(&sheet) {
                     writeln!(self.out, "{}", serde_json::to_string(&line)?)?;
                 }
@@ -209,6 +216,7 @@ impl Job<'_> {
                 self.out.write_all(text::error_line(name, names, &self.look).as_bytes())?;
             }
         }
+        self.faces.add(sheet);
         self.out.flush()
     }
 
@@ -223,30 +231,11 @@ impl Job<'_> {
     }
 }
 
-/// The program, with values that wrap around made errors if that is asked for, unless there is a reason
-/// `why` it cannot be checked.
-pub fn strictly(
-    args: &args::Check,
-    file: &Path,
-    mut source: Source,
-    mut why: Vec<Diagnostic>,
-) -> Result<Source, Unusable> {
-    if args.strict_values {
-        source.program.domain.edge = Edge::Fault;
-        let errors = source.warnings.iter().filter(|warning| warning.code == lang::codes::WRAPS);
-        why.extend(errors.cloned().map(|w| Diagnostic { severity: lang::Severity::Error, ..w }));
-    }
-    match why.is_empty() {
-        true => Ok(source),
-        false => Err(Unusable::new(file, source.text.to_string(), why)),
-    }
-}
-
 /// Does symmetry exchange threads that stand in different lines? Then a search that makes use of it
 /// reports only some of the lines where things go wrong.
-fn symmetry_hides_lines(source: &Source, settings: &Settings) -> bool {
+fn symmetry_hides_lines(source: &Source, question: &Question) -> bool {
     let program = &source.program;
-    symmetry::find(program, settings.limits.budget, |_, _| true).elements.iter().any(|alpha| {
+    symmetry::find(program, question.limits.budget, |_, _| true).elements.iter().any(|alpha| {
         program.steps().any(|(tid, pc, step)| {
             let image = alpha.threads[tid.index()];
             let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);

@@ -8,18 +8,13 @@ use crate::args;
 use crate::exit::Exit;
 use crate::inputs;
 use crate::terminal;
-use check::fix::fences::{Aim, NoPlacement, Placement, Weights, insert, place};
-use check::robustness::store_atomic::safety::{self, Question, Robustness};
-use check::robustness::store_atomic::triangular_race::Freedom;
-use check::robustness::store_atomic::{Settings, Verdict, Why};
+use check::Question;
+use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights, insert, place, verify};
 use ir::Origin;
 use lang::Source;
 use report::escape::visible;
 use serde_json::json;
 use std::io::{self, Write};
-
-/// The statement that is inserted.
-const FENCE: &str = "fence(seq_cst); ";
 
 /// Runs the command.
 pub fn run(args: &args::Fix) -> io::Result<Exit> {
@@ -32,9 +27,9 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
         false => args.model.iter().map(|&name| Aim::Robust(name.into())).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
-    let settings =
-        Settings { limits: args.limits.limits(), jobs: args::all_cores(), ..Settings::default() };
-    let placement = match place(&source.program, &aims, weights, &settings, &|_| {}) {
+    let question =
+        Question { limits: args.limits.limits(), jobs: args.limits.jobs(), ..Question::default() };
+    let placement = match place(&source.program, &aims, weights, &question, &|_, _| {}) {
         Ok(placement) => placement,
         Err(why) => {
             let exit = match why {
@@ -44,22 +39,14 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
             return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
-    let mut job = Job { source: &source, aims: &aims, settings };
-    let patched = match job.patch(&placement) {
+    let patched = match patch(&source, &placement, &aims, &question) {
         Ok(patched) => patched,
-        Err(Unproved::Not) => {
-            let why = "the patched program is not what it should be, which is a bug in fencepost";
-            return fail(args, &source, &aims, why, Exit::Undecided);
-        }
-        Err(Unproved::Unknown(why)) => {
-            let why = format!("the patched program could not be checked once more: {why}");
-            return fail(args, &source, &aims, &why, Exit::Undecided);
-        }
-        Err(Unproved::Faulty(fault)) => {
-            let why = format!(
-                "the program has run-time errors, and what comes after them is unknown: {fault}"
-            );
-            return fail(args, &source, &aims, &why, Exit::BadInput);
+        Err(why) => {
+            let exit = match why {
+                Unproved::Not | Unproved::Unknown(_) => Exit::Undecided,
+                Unproved::Faulty(_) => Exit::BadInput,
+            };
+            return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
     if let Some(path) = &args.write
@@ -115,89 +102,24 @@ fn reached(aims: &[Aim]) -> String {
     }
 }
 
-/// Why a patched program is not shown to be what it should be.
-enum Unproved {
-    /// It is not.
-    Not,
-    /// Nobody knows.
-    Unknown(Why),
-    /// It has run-time errors, such as this.
-    Faulty(String),
-}
-
-struct Job<'a> {
-    source: &'a Source,
-    aims: &'a [Aim],
-    settings: Settings,
-}
-
-impl Job<'_> {
-    /// The program's text with the fences in it, checked once more. Where a statement cannot simply have
-    /// a fence put before it, the program is printed anew.
-    fn patch(&mut self, placement: &Placement) -> Result<String, Unproved> {
-        let source = self.source;
-        let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
-        let in_place = lang::trencher::insert_fences(source, &origins).unwrap_or_else(|| {
-            let mut starts: Vec<usize> =
-                origins.iter().map(|&origin| source.span(origin).start).collect();
-            starts.sort_unstable();
-            let mut text = source.text.to_string();
-            for start in starts.into_iter().rev() {
-                text.insert_str(start, FENCE);
-            }
-            text
-        });
-        match self.verify(&in_place) {
-            Err(Unproved::Not) => {
-                let anew = ir::print::program(&insert(&source.program, &placement.sites));
-                self.verify(&anew).map(|()| anew)
-            }
-            verified => verified.map(|()| in_place),
+/// The program's text with the fences in it, checked once more. Where a statement cannot simply have a
+/// fence put before it, the program is printed anew.
+fn patch(
+    source: &Source,
+    placement: &Placement,
+    aims: &[Aim],
+    question: &Question,
+) -> Result<String, Unproved> {
+    let verified = |text: String| {
+        let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;
+        verify(&fixed.program, aims, question).map(|()| text)
+    };
+    let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
+    match verified(lang::insert_fences(source, &origins)) {
+        Err(Unproved::Not) => {
+            verified(ir::print::program(&insert(&source.program, &placement.sites)))
         }
-    }
-
-    /// Is the program in `text` what it should be?
-    fn verify(&self, text: &str) -> Result<(), Unproved> {
-        let parse = match lang::trencher::looks_like(text) {
-            true => lang::trencher::parse,
-            false => lang::parse,
-        };
-        let fixed = parse(&self.source.name, text).map_err(|_| Unproved::Not)?;
-        for aim in self.aims {
-            let question = match *aim {
-                Aim::Robust(machine) => Question::Robust(machine),
-                Aim::TriangularRaceFree => Question::TriangularRaceFree,
-            };
-            let settings = self.settings;
-            let Settings { order, limits, jobs, .. } = settings;
-            let interleavings =
-                check::Settings { order, limits, jobs, ..check::Settings::default() };
-            let checked =
-                safety::check(&fixed.program, question, &settings, &interleavings, &|_| {})
-                    .map_err(|_| Unproved::Not)?;
-            let of_interleavings =
-                checked.interleavings.faults.iter().filter_map(|witness| match witness.problem {
-                    check::Problem::Fault(fault) => Some(fault),
-                    _ => None,
-                });
-            let faults = checked.only_on_machine.iter().map(|faulty| faulty.fault);
-            if let Some(fault) = of_interleavings.chain(faults).next() {
-                return Err(Unproved::Faulty(fault.to_string()));
-            }
-            match checked.robustness {
-                Robustness::Attacks(outcome) => match outcome.verdict {
-                    Verdict::Holds => {}
-                    Verdict::Violated(_) => return Err(Unproved::Not),
-                    Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
-                },
-                Robustness::TriangularRaces(freedom, _) => match freedom {
-                    Freedom::Free => {}
-                    Freedom::Race(_) => return Err(Unproved::Not),
-                    Freedom::Undecided(why) => return Err(Unproved::Unknown(why)),
-                },
-            }
-        }
-        Ok(())
+        done => done,
     }
 }
 

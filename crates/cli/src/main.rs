@@ -18,7 +18,6 @@ mod refine;
 mod report_files;
 mod sanitizer;
 mod serial;
-mod store_atomic;
 mod terminal;
 
 use exit::Exit;

@@ -131,6 +131,7 @@ const TABLES: &[Table] = &[
             option("limit_states", MACHINES),
             option("limit_memory", MACHINES),
             option("limit_time", MACHINES),
+            option("jobs", MACHINES),
         ],
     },
     Table {
@@ -166,6 +167,7 @@ const TABLES: &[Table] = &[
             option("limit_states", &[FROM]),
             option("limit_memory", &[RECORDING, FROM]),
             option("limit_time", &[RECORDING, FROM]),
+            option("jobs", &[FROM]),
         ],
     },
 ];

@@ -112,7 +112,7 @@ fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
             strengthened = source.program.release_acquire();
             &strengthened
         }
-        Model::Rc20 | Model::Sc => &source.program,
+        _ => &source.program,
     };
     drop(out);
     let seen = final_states(&source.program, program, model, args);

@@ -6,12 +6,13 @@ use crate::inputs;
 use crate::interrupt;
 use crate::report_files::ReportFiles;
 use crate::terminal;
-use ::check::refinement::{Settings, Statistics, Verdict, refines};
+use ::check::Problem;
+use ::check::refinement::{Settings, Statistics, refines};
 use budget::Budget;
 use lang::library::{GENERATED, Pair, Project};
-use memory::rc11_views::Finding;
 use report::refinement::{Question, Refinement};
 use report::timeline;
+use search::Limits;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -91,26 +92,21 @@ fn answer(
     };
     let start = Instant::now();
     let mut said = Instant::now();
-    let mut stopped_by = String::new();
     let shows = io::stderr().is_terminal() && !args.quiet && !args.json;
-    let answer = refines(&first.system, &pair.specification.system, &settings, &mut |so_far| {
+    let limits = Limits { budget, ..Limits::default() };
+    let second = &pair.specification.system;
+    let answer = refines(&first.system, second, &settings, &limits, &mut |so_far| {
         if shows && said.elapsed() > Duration::from_millis(500) {
             said = Instant::now();
             let Statistics { pairs, bytes, .. } = so_far;
             let _ = write!(io::stderr(), "\r{pairs} pairs, {} MB ", bytes >> 20);
         }
-        if let Some(spent) = budget.spent() {
-            stopped_by = spent.to_string();
-        } else if args.limit_memory.is_some_and(|limit| so_far.bytes >= limit) {
-            stopped_by = budget::Spent::Memory.to_string();
-        }
-        stopped_by.is_empty()
     });
     if shows {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
     let (settings, answer) = (&settings, &answer);
-    let shown = Refinement { project, pair, question, settings, answer, stopped_by: &stopped_by };
+    let shown = Refinement { project, pair, question, settings, answer };
     let sheet = shown.sheet(start.elapsed());
     if let Some(warning) = shown.wrapped() {
         terminal::complain(project.render(&[warning], terminal::errors().color).trim_end());
@@ -119,18 +115,18 @@ fn answer(
     if args.json {
         writeln!(out, "{}", shown.json(&sheet))?;
     } else if args.quiet {
-        writeln!(out, "{}: {}", pair.name, shown.verdict())?;
+        writeln!(out, "{}: {}", pair.name, answer.verdict.name())?;
     } else {
         write!(out, "{}", shown.text())?;
     }
     out.flush()?;
     faces.add(sheet);
-    Ok(match answer.verdict {
-        Verdict::Refines => Exit::Holds,
+    Ok(match answer.verdict.witness().map(|witness| witness.problem) {
         // A program that divides by zero or leaves its arrays is no program to reason about.
-        Verdict::Wrong { finding: Finding::Fault { .. }, .. } => Exit::BadInput,
-        Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => Exit::Violated,
-        Verdict::Undecided(_) => Exit::Undecided,
+        Some(Problem::Fault(_)) => Exit::BadInput,
+        Some(_) => Exit::Violated,
+        None if answer.verdict.holds() => Exit::Holds,
+        None => Exit::Undecided,
     })
 }
 

@@ -10,7 +10,7 @@ use ::serial::execution::Question;
 use ::serial::judge::{self, Reading};
 use ::serial::random::{Shape, Style};
 use ::serial::report;
-use check::serializability::{Settings, Verdict, Why};
+use check::{Model, Property, Verdict, Why};
 use search::Limits;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -93,7 +93,8 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
     for warning in &source.warnings {
         terminal::complain(&warning.render(&source.name, &source.text, look.color));
     }
-    let settings = Settings {
+    let question = check::Question {
+        property: Property::Serializability,
         limits: match args.limits.limit_time {
             Some(_) => args.limits.limits(),
             None => {
@@ -102,17 +103,18 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
             }
         },
         buffer: args.limit_buffer.into(),
-        jobs: args::all_cores(),
+        jobs: args.limits.jobs(),
+        ..check::Question::of(Model::Tso)
     };
-    let answers = match check::serializability::check(&source.program, &settings) {
-        Ok(answers) => answers,
-        Err(refusal) => {
-            let why = vec![::report::serializability::refusal(&source, &refusal)];
+    let answer = match check::check(&source.program, &question, &|_, _| {}) {
+        Ok(answer) => answer,
+        Err(refused) => {
+            let why = refused.iter().map(|why| ::report::refused_at(&source, why)).collect();
             return refuse(args, &Unusable::new(program, source.text.to_string(), why));
         }
     };
     let mut faces = ReportFiles::new(&args.faces, &[program.to_path_buf()], false);
-    let mut reply = ::report::serializability::Reply::new(&source, &answers);
+    let mut reply = ::report::serializability::Reply::new(&source, &answer);
     let mut out = io::stdout().lock();
     match args.json {
         true => {
@@ -126,10 +128,10 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
     if faces.wanted() {
         faces.add(reply.sheet());
     }
-    let exit = match answers[0].verdict {
+    let exit = match &answer.decisions[0].verdict {
         Verdict::Holds => Exit::Holds,
         Verdict::Violated(_) => Exit::Violated,
-        Verdict::Undecided(Why::Faulty(_)) => Exit::BadInput,
+        Verdict::Undecided(Why::CutShort(_)) => Exit::BadInput,
         Verdict::Undecided(_) => Exit::Undecided,
     };
     Ok(exit.and(faces.finish()))

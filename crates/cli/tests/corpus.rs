@@ -2,7 +2,7 @@
 //!
 //! Catches: verdicts that change, programs that no longer parse, searches that became too large.
 
-use check::{Model, Property, Settings, Verdict};
+use check::{Model, Property, Question, Verdict};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,23 +29,24 @@ fn corpus_programs_get_the_verdicts_they_expect() {
         let source = lang::parse(&name, &text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let expected = expectations_of(&name, &text);
         assert!(text.contains("// expect "), "{name} expects nothing");
-        for ((model, observational), expected) in by_search(expected) {
+        for ((model, property), expected) in by_search(expected) {
             let start = Instant::now();
-            let settings = Settings {
+            let question = Question {
                 model,
-                observational,
+                property,
                 limits: search::Limits { states: Some(MOST_STATES), ..Default::default() },
                 jobs: 2,
-                ..Settings::default()
+                ..Question::default()
             };
-            let outcome = check::check(&source.program, &settings, &|_, _| {});
+            let answer = check::check(&source.program, &question, &|_, _| {})
+                .unwrap_or_else(|refused| panic!("{name}: {refused:?}"));
             times.insert(start.elapsed(), format!("{name} {}", model.name()));
-            for internal in &outcome.internal {
+            for internal in &answer.internal {
                 wrong.push(format!("{name}: {} {internal}", model.name()));
             }
             for Expectation { property, verdict, .. } in expected {
                 checked += 1;
-                let found = outcome.verdict(property);
+                let found = answer.verdict(property);
                 if found.map(Verdict::name) != Some(verdict.as_str()) {
                     let model = model.name();
                     wrong.push(format!(
@@ -54,7 +55,7 @@ fn corpus_programs_get_the_verdicts_they_expect() {
                 }
                 if let Some(Verdict::Violated(witness)) = found {
                     let needs_proof = property != Property::Assertions;
-                    assert_eq!(needs_proof, witness.certificate.is_some(), "{name} {property}");
+                    assert_eq!(needs_proof, witness.certificate().is_some(), "{name} {property}");
                 }
             }
         }
@@ -114,11 +115,14 @@ fn expectations_of(name: &str, text: &str) -> Vec<Expectation> {
 }
 
 /// One search answers several expectations.
-fn by_search(expected: Vec<Expectation>) -> Vec<((Model, bool), Vec<Expectation>)> {
-    let mut groups: Vec<((Model, bool), Vec<Expectation>)> = Vec::new();
+fn by_search(expected: Vec<Expectation>) -> Vec<((Model, Property), Vec<Expectation>)> {
+    let mut groups: Vec<((Model, Property), Vec<Expectation>)> = Vec::new();
     for expectation in expected {
-        let observational = expectation.property == Property::ObservationalRobustness;
-        let search = (expectation.model, observational);
+        let property = match expectation.property {
+            Property::ObservationalRobustness => Property::ObservationalRobustness,
+            _ => Property::Robustness,
+        };
+        let search = (expectation.model, property);
         match groups.iter_mut().find(|(known, _)| *known == search) {
             Some((_, group)) => group.push(expectation),
             None => groups.push((search, vec![expectation])),

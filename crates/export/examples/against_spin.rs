@@ -6,7 +6,7 @@
 
 extern crate fencepost_export as export;
 
-use check::{Model, Property, Settings, Verdict};
+use check::{Model, Property, Question, Verdict};
 use std::process::ExitCode;
 
 fn read(file: &str) -> Result<ir::Program, String> {
@@ -25,20 +25,20 @@ fn promela(file: &str) -> Result<(), String> {
 }
 
 fn check(reductions: &str, jobs: &str, file: &str) -> Result<(), String> {
-    let settings = Settings {
+    let question = Question {
         model: Model::Sc,
         reductions: reductions.parse()?,
         jobs: jobs.parse().map_err(|_| format!("`{jobs}` is no number of jobs"))?,
-        ..Settings::default()
+        ..Question::default()
     };
-    let outcome = check::check(&read(file)?, &settings, &|_, _| {});
-    let verdict = match outcome.verdict(Property::Assertions) {
+    let answer = check::check(&read(file)?, &question, &|_, _| {}).expect("a legal question");
+    let verdict = match answer.verdict(Property::Assertions) {
         Some(Verdict::Violated(_)) => "fails",
-        _ if !outcome.faults.is_empty() => "fails",
+        _ if !answer.faults.is_empty() => "fails",
         Some(Verdict::Holds) => "holds",
         _ => "undecided",
     };
-    let cost = outcome.cost;
+    let cost = answer.cost;
     println!("verdict {verdict}");
     println!("states {}", cost.states);
     println!("transitions {}", cost.transitions);

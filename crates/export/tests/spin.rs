@@ -9,7 +9,7 @@
 
 extern crate fencepost_export as export;
 
-use check::{Cost, Model, Property, Reductions, Settings, Verdict};
+use check::{Cost, Model, Property, Question, Reductions, Verdict};
 use ir::random::{Allow, Config};
 use ir::{Domain, Expr, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program, Step};
 use ir::{ReadMode, Reg, Thread, WriteMode};
@@ -80,13 +80,13 @@ fn spin(promela: &str) -> Answer {
 
 /// What Fencepost says; nothing if the program is too large.
 fn fencepost(program: &Program, reductions: Reductions) -> Option<Answer> {
-    let mut settings = Settings { model: Model::Sc, reductions, ..Settings::default() };
-    settings.limits.states = Some(STATES);
-    let outcome = check::check(program, &settings, &|_, _| {});
-    let Cost { states, transitions, .. } = outcome.cost;
-    match outcome.verdict(Property::Assertions)? {
+    let mut question = Question { model: Model::Sc, reductions, ..Question::default() };
+    question.limits.states = Some(STATES);
+    let answer = check::check(program, &question, &|_, _| {}).expect("a legal question");
+    let Cost { states, transitions, .. } = answer.cost;
+    match answer.verdict(Property::Assertions)? {
         Verdict::Violated(_) => Some(Answer::Fails),
-        _ if !outcome.faults.is_empty() => Some(Answer::Fails),
+        _ if !answer.faults.is_empty() => Some(Answer::Fails),
         Verdict::Holds => Some(Answer::Holds { states, transitions }),
         Verdict::Undecided(_) => None,
     }

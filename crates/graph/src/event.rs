@@ -218,6 +218,20 @@ impl ExecutionGraph {
         }
     }
 
+    /// The graph as it was when it had the first `events` of its events.
+    pub fn truncated(&self, events: usize) -> ExecutionGraph {
+        let kept = |ids: &Vec<EventId>| {
+            ids.iter().copied().filter(|id| id.index() < events).collect::<Vec<_>>()
+        };
+        ExecutionGraph {
+            events: self.events[..events].to_vec(),
+            threads: self.threads.iter().map(kept).collect(),
+            sources: self.sources[..events].to_vec(),
+            dependencies: self.dependencies[..events].to_vec(),
+            writes: self.writes.iter().map(kept).collect(),
+        }
+    }
+
     /// `add(G, τ, l, D, w)` of Notation 3.8: the graph with one more event, the last of thread `tid`.
     ///
     /// If it reads, it reads from `write`; if it writes, it goes directly after `write` in

@@ -68,6 +68,14 @@ pub fn parse(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
     }
 }
 
+/// Reads a program in whichever language its content shows: Fencepost's, or Trencher's automata.
+pub fn parse_any(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
+    match trencher::looks_like(text) {
+        true => trencher::parse(name, text),
+        false => parse(name, text),
+    }
+}
+
 /// Reads a program from the bytes of a file, which may not be text at all.
 pub fn parse_bytes(name: &str, bytes: &[u8]) -> Result<Source, Vec<Diagnostic>> {
     if bytes.len() > MAX_BYTES {

@@ -1,20 +1,12 @@
-//! What to do about a finding. Only what is known to help is said.
-//!
-//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: of two
-//!   such fences the earlier happens before the later, so every stretch of communication between
-//!   them must go forward in that order too, or it would contradict coherence.
-//! * Release and acquire where the cycle passes a value on are suggested only if the judge rejects
-//!   the same execution with those stronger modes.
-//!
-//! Neither says that no other execution goes wrong, so the advice is always to check again.
+//! What to do about a finding, in the user's terms. [`check::remedy`] says what is known to help; that no
+//! other execution goes wrong is not known, so the advice is always to check again.
 
 use crate::finding::Kind;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use check::Certificate;
-use graph::axioms::is_rc20_consistent;
-use graph::{EdgeKind, EventId, ExecutionGraph, Label};
-use ir::{Program, ReadMode, WriteMode};
+use check::remedy::{self, Strengthen};
+use ir::Program;
 use lang::Source;
 use serde::Serialize;
 
@@ -64,7 +56,7 @@ pub fn advice(
         )),
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
             all.extend(release_acquire(program, certificate, proof));
-            all.extend(fences(source, certificate, proof, !all.is_empty()));
+            all.extend(fences(source, program, certificate, proof, !all.is_empty()));
             if all.is_empty() {
                 all.push(Advice::new(
                     "make the accesses of the cycle stronger, or put `fence(seq_cst);` between those of \
@@ -82,96 +74,31 @@ pub fn advice(
 
 /// Release and acquire where the cycle passes values on, if that rules the execution out.
 fn release_acquire(program: &Program, certificate: &Certificate, proof: &Proof) -> Option<Advice> {
-    let cycle = certificate.cycle.as_ref()?;
-    let passed = |position: usize| {
-        let (event, edge) = cycle[position];
-        (edge == EdgeKind::Rf).then(|| (event, cycle[(position + 1) % cycle.len()].0))
-    };
-    let pairs: Vec<(EventId, EventId)> = (0..cycle.len()).filter_map(passed).collect();
-    let graph = &certificate.graph;
-    let releasing = |id: EventId| pairs.iter().any(|(write, _)| *write == id);
-    let acquiring = |id: EventId| pairs.iter().any(|(_, read)| *read == id);
     let mut changes: Vec<String> = Vec::new();
-    for (write, read) in &pairs {
-        for (id, weak, mode) in [
-            (write, !graph.event(*write).label.releases(), "rel"),
-            (read, !graph.event(*read).label.acquires(), "acq"),
-        ] {
-            let event = &proof.events[id.index()];
-            if weak && !graph.event(*id).label.is_non_atomic() {
-                let change = format!("{} `{mode}`", location_of(event));
-                if !changes.contains(&change) {
-                    changes.push(change);
-                }
-            }
+    for (id, how) in remedy::synchronisation(program, certificate)? {
+        let mode = match how {
+            Strengthen::Release => "rel",
+            Strengthen::Acquire => "acq",
+        };
+        let change = format!("{} `{mode}`", location_of(&proof.events[id.index()]));
+        if !changes.contains(&change) {
+            changes.push(change);
         }
     }
-    let stronger = strengthened(program, graph, &releasing, &acquiring)?;
-    (!changes.is_empty() && !is_rc20_consistent(&stronger))
-        .then(|| Advice::new(format!("make {}: that rules this execution out", and(&changes))))
-}
-
-/// The same execution with some writes releasing and some reads acquiring.
-fn strengthened(
-    program: &Program,
-    graph: &ExecutionGraph,
-    releasing: &dyn Fn(EventId) -> bool,
-    acquiring: &dyn Fn(EventId) -> bool,
-) -> Option<ExecutionGraph> {
-    let mut stronger = ExecutionGraph::initial(program);
-    for id in graph.ids() {
-        let event = graph.event(id);
-        let Some((tid, pc)) = event.step else { continue };
-        let mut label = event.label;
-        match &mut label {
-            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => {
-                raise_read(mode, acquiring(id))
-            }
-            Label::Write { mode, .. } => raise_write(mode, releasing(id)),
-            Label::Rmw { read_mode, write_mode, .. } => {
-                raise_read(read_mode, acquiring(id));
-                raise_write(write_mode, releasing(id));
-            }
-            Label::Fence(_) | Label::Ctrl => {}
-        }
-        let before = label.loc().filter(|_| label.writes()).and_then(|loc| {
-            let order = graph.writes_to(loc);
-            let place = order.iter().position(|write| *write == id)?;
-            order[..place].iter().rev().copied().find(|write| *write < id)
-        });
-        let write = before.or(graph.source(id));
-        stronger = stronger.extend(tid, pc, label, graph.dependencies(id), write)?;
-    }
-    Some(stronger)
-}
-
-fn raise_read(mode: &mut ReadMode, raise: bool) {
-    if raise && *mode != ReadMode::Na {
-        *mode = (*mode).max(ReadMode::Acq);
-    }
-}
-
-fn raise_write(mode: &mut WriteMode, raise: bool) {
-    if raise && *mode != WriteMode::Na {
-        *mode = (*mode).max(WriteMode::Rel);
-    }
+    Some(Advice::new(format!("make {}: that rules this execution out", and(&changes))))
 }
 
 /// Where fences rule the cycle out.
 fn fences(
     source: &Source,
+    program: &Program,
     certificate: &Certificate,
     proof: &Proof,
     alternative: bool,
 ) -> Option<Advice> {
-    let cycle = certificate.cycle.as_ref()?;
     let mut places: Vec<String> = Vec::new();
     let mut edits: Option<Vec<Edit>> = Some(Vec::new());
-    for (position, (from, edge)) in cycle.iter().enumerate() {
-        let to = cycle[(position + 1) % cycle.len()].0;
-        if *edge != EdgeKind::Po || is_fenced(&certificate.graph, proof, *from, to) {
-            continue;
-        }
+    for (from, to) in remedy::unfenced(program, certificate) {
         let (from, to) = (&proof.events[from.index()], &proof.events[to.index()]);
         let thread = from.thread.as_deref().unwrap_or("?");
         let place = between(thread, from.place.as_ref(), to.place.as_ref());
@@ -225,14 +152,6 @@ pub fn fence_between(source: &Source, thread: &str, from: &Place, to: &Place) ->
     }
 }
 
-/// Does a `seq_cst` fence separate the two events of a thread, or is one of them such a fence?
-fn is_fenced(graph: &ExecutionGraph, proof: &Proof, from: EventId, to: EventId) -> bool {
-    let Some(tid) = graph.event(from).thread() else { return false };
-    let (first, last) = (graph.event(from).index, graph.event(to).index);
-    let events = graph.thread_events(tid).get(first..=last).unwrap_or_default();
-    events.iter().any(|id| proof.events[id.index()].kind == EventKind::FenceOrder)
-}
-
 fn between(thread: &str, from: Option<&Place>, to: Option<&Place>) -> String {
     match (from, to) {
         (Some(a), Some(b)) if a.line < b.line => {
@@ -267,34 +186,5 @@ fn and(items: &[String]) -> String {
         [] => String::new(),
         [one] => one.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use check::{Settings, check};
-
-    fn certificate(text: &str) -> (Program, Certificate) {
-        let source = lang::parse("test", text).expect("a program");
-        let outcome = check(&source.program, &Settings::default(), &|_, _| {});
-        let witness = outcome.answers[0].1.witness().expect("a violation");
-        (source.program, witness.certificate.clone().expect("a certificate"))
-    }
-
-    /// Judging a stronger execution is only fair if it is otherwise the same.
-    #[test]
-    fn strengthening_nothing_changes_nothing() {
-        for text in [
-            "global x, y; thread t { x.store(1); y.store(1); }
-             thread u { local r; r = y.load(); if (r) { r = x.load(); } }",
-            "global x, y; thread t { x.store(1); y.store(2); } thread u { y.store(1); x.store(2); }",
-            "global x, y; thread t { local r; FADD(x, 1); fence(sc); r = y.load(); }
-             thread u { local r; FADD(y, 1); r = x.load(); }",
-        ] {
-            let (program, certificate) = certificate(text);
-            let same = strengthened(&program, &certificate.graph, &|_| false, &|_| false);
-            assert_eq!(same.as_ref(), Some(&certificate.graph), "{text}");
-        }
     }
 }

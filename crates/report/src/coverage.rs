@@ -1,7 +1,8 @@
 //! What an answer about a library covers, what it leaves open, and why there is none.
 
 use crate::refinement::{Question, Refinement, place_in};
-use check::refinement::{Limit, Side, Stuck};
+use check::Why;
+use check::refinement::{Side, Stuck};
 use lang::diagnostic::Diagnostic;
 use memory::rc11_views::{Label, Status};
 
@@ -101,36 +102,36 @@ impl Refinement<'_> {
         });
         let domain = self.project.domain;
         let help = format!("values are {domain}; `max_value` allows larger ones");
-        crate::answer::wrapped_at(spans.collect(), help)
+        crate::ruling::wrapped_at(spans.collect(), help)
     }
 
     /// Why there is no answer, in a sentence.
-    pub(crate) fn limit(&self, limit: &Limit) -> String {
+    pub(crate) fn why(&self, why: Why) -> String {
         let (first, second) = match self.question {
             Question::Library => ("library", "specification"),
             Question::Client => ("client", "policy"),
         };
-        let name = |side: &Side| match side {
+        let name = |side: Side| match side {
             Side::First => first,
             Side::Second => second,
         };
-        match limit {
-            Limit::Stopped => self.stopped_by.to_string(),
-            Limit::TooLarge(side) => format!(
+        match why {
+            Why::TooLarge(side) => format!(
                 "the {} with its client has more threads or variables than can be handled",
                 name(side)
             ),
-            Limit::Reached(Side::First, finding) => {
-                let (what, at) = self.wrong(finding);
+            Why::NotCovered(Side::First, finding) => {
+                let (what, at) = self.wrong(&finding);
                 format!("not all of the {first} was looked at: {what}, at {at}")
             }
-            Limit::Reached(Side::Second, finding) => {
-                let (what, at) = self.wrong_in(&self.pair.specification, finding);
+            Why::NotCovered(Side::Second, finding) => {
+                let (what, at) = self.wrong_in(&self.pair.specification, &finding);
                 format!(
                     "the {second} could not follow as far as it was looked at, but there is more to it: \
                      {what}, at {at}"
                 )
             }
+            why => why.to_string(),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::advice::{self, Advice};
 use crate::codes;
+use crate::computation;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
-use crate::run::{Assigned, Replay, Start, Step, stale_values};
-use check::certificate::graphs;
-use check::{Model, Problem, Property, Witness};
+use crate::run::{self, Assigned, Start, Step, stale_values};
+use check::{Evidence, Model, Problem, Property, Witness};
 use graph::EventId;
 use ir::{Program, Tid};
 use lang::{Diagnostic, Source, Span};
@@ -79,34 +79,37 @@ pub enum Kind {
 impl Finding {
     /// What `witness` shows about `program`, whose text is `source`. `property` is the one violated;
     /// run-time errors and stuck threads violate none.
-    pub fn new(
+    pub fn of(
         source: &Source,
         program: &Program,
         model: Model,
         property: Option<Property>,
         witness: &Witness,
     ) -> Self {
-        let mut replay = Replay::new(source, program);
-        let start = replay.start();
-        let mut run: Vec<Step> = witness.run.iter().map(|step| replay.step(step)).collect();
-        if model != Model::Sc {
-            watch(source, program, witness, &mut run);
+        match (&witness.evidence, witness.problem) {
+            (Evidence::Computation(shown), _) => computation::delayed_store(source, model, shown),
+            (Evidence::TriangularRace(race), _) => computation::triangular_race(source, race),
+            (Evidence::Unshown, Problem::Fault(fault)) => {
+                computation::fault(source, (witness.tid, witness.pc), fault)
+            }
+            _ => Finding::reached(source, program, property, witness),
         }
-        let instr = &program.step(witness.tid, witness.pc).instr;
-        let certificate = witness
-            .certificate
-            .as_ref()
-            .map(|certificate| Proof::new(source, program, certificate));
+    }
+
+    /// What goes wrong at the end of an interleaving.
+    fn reached(
+        source: &Source,
+        program: &Program,
+        property: Option<Property>,
+        witness: &Witness,
+    ) -> Self {
+        let mut run: Vec<Step> =
+            witness.run().iter().map(|step| run::step(source, program, step)).collect();
+        watch(source, program, witness, &mut run);
+        let certificate =
+            witness.certificate().map(|certificate| Proof::new(source, program, certificate));
         let kind = kind(witness.problem, certificate.as_ref());
         let thread = program.threads[witness.tid.index()].display_name();
-        let used = instr.inputs();
-        let locals = replay
-            .named_locals(witness.tid)
-            .into_iter()
-            .zip(0..)
-            .filter(|(_, index)| used.contains(ir::Reg(*index)))
-            .map(|(local, _)| local)
-            .collect();
         let observational = property == Some(Property::ObservationalRobustness);
         let prefix = match (kind, observational) {
             (Kind::Race | Kind::Assertion | Kind::Fault | Kind::Stuck, _) => "",
@@ -128,14 +131,14 @@ impl Finding {
             problem: kind,
             message: format!("{prefix}{what}"),
             place: Place::of_step(source, program, witness.tid, witness.pc),
-            locals,
-            start,
+            locals: run::locals_used(program, witness.run(), (witness.tid, witness.pc)),
+            start: run::start(program),
             run,
             advice: advice::advice(
                 source,
                 program,
                 kind,
-                witness.certificate.as_ref(),
+                witness.certificate(),
                 certificate.as_ref(),
             ),
             certificate,
@@ -231,21 +234,22 @@ impl Finding {
     }
 }
 
-/// Adds to the steps of a run which events of the certificate they are and what could be read stale.
+/// Adds to the steps of a run, where reads can be stale, which events of the certificate they are and
+/// what could be read stale.
 fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]) {
-    let Some(graphs) = graphs(program, &witness.run, (witness.tid, witness.pc)) else { return };
+    let Some(played) = witness.played() else { return };
     let mut known = Some(Vec::new());
     for (index, step) in run.iter_mut().enumerate() {
-        let (before, after) = (&graphs[index], &graphs[index + 1]);
-        if let Some(certificate) = &witness.certificate {
+        let after = played.after(index);
+        if let Some(certificate) = witness.certificate() {
             let same = |id: &usize| {
                 let id = EventId::from(*id);
                 let events = certificate.graph.events();
                 events.get(id.index()).is_some_and(|event| event.step == after.event(id).step)
             };
-            step.events = (before.len()..after.len()).filter(same).collect();
+            step.events = played.events_of(index).filter(same).collect();
         }
-        let now = stale_values(source, program, after);
+        let now = stale_values(source, program, &after);
         if now != known {
             step.stale = Some(now.clone().unwrap_or_default());
             known = now;
@@ -265,6 +269,10 @@ fn kind(problem: Problem, proof: Option<&Proof>) -> Kind {
         Problem::Assertion => Kind::Assertion,
         Problem::Fault(_) => Kind::Fault,
         Problem::Stuck => Kind::Stuck,
+        Problem::DelayedStore => Kind::DelayedStore,
+        Problem::TriangularRace => Kind::TriangularRace,
+        Problem::NotSerializable => Kind::NotSerializable,
+        Problem::NotRefined => Kind::NotRefined,
     }
 }
 

@@ -2,13 +2,17 @@
 //!
 //! A check against RC20, a search for attacks on a machine with store buffers and a judgement of a
 //! recording have little in common, but their answers do: an input, questions, an answer to each, and
-//! findings. [`InputReport`] is that. Every face but the terminal's is drawn from sheets alone.
+//! findings. [`InputReport`] is that. Text, JSON, pages, SARIF and JUnit are drawn from it alone.
 
-use crate::answer::{FileReport, Ruling};
 use crate::finding::Finding;
-use check::{Cost, Extent};
+use crate::ruling::{self, Ruling};
+use crate::seq_cst;
+use check::{
+    Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Why, Witness,
+};
 use lang::{Diagnostic, Severity, Source};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What is known of one input.
@@ -28,10 +32,10 @@ pub struct InputReport {
     pub faults: Vec<Finding>,
     /// Where threads can get stuck.
     pub stuck: Vec<Finding>,
-    /// What may not be as meant.
-    pub warnings: Vec<Notice>,
-    /// Why the input could not be looked at.
-    pub errors: Vec<Notice>,
+    /// What may not be as meant: the language's warnings, values that wrapped around, `sc` accesses.
+    pub warnings: Vec<Diagnostic>,
+    /// Why the input could not be looked at, or what went wrong in Fencepost itself.
+    pub errors: Vec<Diagnostic>,
     /// What it cost.
     pub cost: Cost,
     /// What was not looked for, although the input could have it.
@@ -42,6 +46,10 @@ pub struct InputReport {
     pub extent: Extent,
     /// What an answer covers and leaves open, where that is worth a sentence.
     pub scope: Option<String>,
+    /// What it means that everything holds, in a sentence.
+    pub conclusion: Option<String>,
+    /// Was a limit reached that can be raised?
+    pub limited: bool,
 }
 
 /// Lines of a text that is made of several files.
@@ -148,35 +156,59 @@ impl InputReport {
             attacks: None,
             extent: Extent::First,
             scope: None,
+            conclusion: None,
+            limited: false,
         }
     }
 
-    /// The sheet of a checked file.
-    pub fn of(report: &FileReport, source: &Source) -> Self {
-        let replies = report.answers.iter().map(|answer| Reply {
-            property: answer.property.name(),
-            ruling: answer.ruling,
-            why: answer.why.clone(),
-            findings: answer.findings.clone(),
-        });
-        InputReport {
-            replies: replies.collect(),
-            faults: report.faults.clone(),
-            stuck: report.stuck.clone(),
-            errors: report.internal.iter().map(|e| Notice::new(e, &source.text)).collect(),
-            warnings: report.warnings.iter().map(|w| Notice::new(w, &source.text)).collect(),
-            unchecked: report.unchecked.clone(),
-            cost: report.cost,
-            extent: report.extent,
-            ..InputReport::new(&report.file, source.text.clone(), report.model.name())
+    /// The report on a check of `source`.
+    pub fn of(source: &Source, question: &Question, answer: &Answer) -> Self {
+        let finding = |property, witness: &Witness| {
+            Finding::of(source, &answer.program, question.model, property, witness)
+        };
+        let reply = |decision: &Decision| {
+            let Decision { property, verdict, .. } = decision;
+            let more = answer.more.iter().filter(|(p, _)| p == property).map(|(_, w)| w);
+            let witnesses = verdict.witness().into_iter().chain(more);
+            Reply {
+                property: property.name(),
+                ruling: Ruling::of(verdict),
+                why: verdict.why().map(|why| why.to_string()),
+                findings: distinct(witnesses.map(|witness| finding(Some(*property), witness))),
+            }
+        };
+        let mut warnings = source.warnings.clone();
+        warnings.extend(ruling::wrapped(source, answer));
+        warnings.extend(seq_cst::warning(source, question.model));
+        let mut report = InputReport {
+            replies: answer.decisions.iter().map(reply).collect(),
+            faults: answer.faults.iter().map(|witness| finding(None, witness)).collect(),
+            stuck: answer.stuck.iter().map(|witness| finding(None, witness)).collect(),
+            warnings,
+            errors: answer.internal.iter().map(|what| ruling::internal(what)).collect(),
+            unchecked: unchecked(answer),
+            attacks: answer.decisions.iter().find_map(attacks),
+            cost: answer.cost,
+            extent: question.extent,
+            limited: question.model.machine().is_none()
+                && answer.verdicts().any(|verdict| matches!(verdict.why(), Some(Why::Limit(_)))),
+            ..InputReport::new(&source.name, source.text.clone(), question.model.name())
+        };
+        if report.verdict() == Ruling::Holds.name() {
+            report.conclusion = Some(conclusion(question.model, answer));
         }
+        report
     }
 
     /// The sheet of an input that could not be looked at because of `why`.
     pub fn refused(file: &str, text: &str, model: &'static str, why: &[Diagnostic]) -> Self {
-        let errors = why.iter().filter(|d| d.severity == Severity::Error);
-        let errors = errors.map(|error| Notice::new(error, text)).collect();
+        let errors = why.iter().filter(|d| d.severity == Severity::Error).cloned().collect();
         InputReport { errors, ..InputReport::new(file, text.into(), model) }
+    }
+
+    /// A diagnostic about the input as plain data.
+    pub fn notice(&self, diagnostic: &Diagnostic) -> Notice {
+        Notice::new(diagnostic, &self.text)
     }
 
     /// `file:line:column: message`
@@ -215,7 +247,7 @@ impl InputReport {
             column: Some(finding.place.column),
             help: None,
         });
-        self.warnings.iter().cloned().chain(stuck).collect()
+        self.warnings.iter().map(|warning| self.notice(warning)).chain(stuck).collect()
     }
 
     /// The worst of the answers: violated, else undecided, else holds.
@@ -232,4 +264,70 @@ impl InputReport {
             false => "error",
         }
     }
+}
+
+/// The findings that are about different lines: threads with the same text go wrong in the same way.
+fn distinct(findings: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    findings.filter(|finding| seen.insert(finding.lines())).collect()
+}
+
+/// What was not looked at, and what asks for it.
+pub(crate) fn unchecked(answer: &Answer) -> Vec<Unchecked> {
+    let said = |(property, why): &(Property, NotAsked)| Unchecked {
+        property: property.name(),
+        why: match why {
+            NotAsked::LeftOut => "as --no-races asks",
+            NotAsked::NeedsWeakMemory => "interleavings alone do not show them; --model rc20 does",
+            NotAsked::NoSuchAccess => {
+                "non-atomic accesses are loads and stores of the machine; --model rc20 looks for them"
+            }
+            NotAsked::AnotherQuestion => {
+                "a thread stops where one fails; `fencepost check --model tso` decides them"
+            }
+        },
+    };
+    answer.unchecked.iter().map(said).collect()
+}
+
+fn attacks(decision: &Decision) -> Option<Attacks> {
+    match decision.by {
+        By::Attacks { method, attacks, examined } => {
+            Some(Attacks { attacks, attacks_examined: examined, method: method.name() })
+        }
+        _ => None,
+    }
+}
+
+/// What it means that everything holds.
+fn conclusion(model: Model, answer: &Answer) -> String {
+    let has = |property| answer.decision(property).is_some();
+    let has_assertions = check::has_assertions(&answer.program);
+    let name = model.name().to_uppercase();
+    let robust = match () {
+        () if has(Property::ObservationalRobustness) => "observationally robust",
+        () if has(Property::TriangularRaces) => "free of triangular races, hence robust",
+        () => "robust",
+    };
+    let mut sentence = match (model, has_assertions) {
+        (Model::Sc, true) => "no assertion fails in any interleaving".to_string(),
+        (Model::Sc, false) => {
+            "no run-time errors in any interleaving; there are no assertions".into()
+        }
+        (_, true) if has(Property::Races) => {
+            format!("{robust}, free of races, and safe under SC, hence safe under {name}")
+        }
+        (_, true) => format!("{robust}, and safe under SC, hence safe under {name}"),
+        (_, false) if has(Property::Races) => {
+            format!("{robust} against {name}, and free of races")
+        }
+        (_, false) if model.machine().is_some() => {
+            format!("{robust} against {name}, and free of run-time errors")
+        }
+        (_, false) => format!("{robust} against {name}"),
+    };
+    if model.has_stale_reads() && !answer.unchecked.is_empty() {
+        sentence.push_str(", if it is free of races, which was not checked");
+    }
+    sentence
 }

@@ -84,7 +84,7 @@ pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
     };
     let mut lines = Vec::new();
     if let [first, more @ ..] = &*sheet.errors {
-        let mut error = sheet.located(first);
+        let mut error = sheet.located(&sheet.notice(first));
         if !more.is_empty() {
             error.push_str(&format!(" (and {} more)", more.len()));
         }

@@ -3,10 +3,10 @@
 //! A violation is a failure, an input that cannot be checked an error, and an undecided question is
 //! skipped, as is one that was not asked: it neither passed nor failed.
 
-use crate::answer::Ruling;
 use crate::codes;
 use crate::escape::html;
 use crate::input_report::{InputReport, Unchecked};
+use crate::ruling::Ruling;
 use crate::text::{Look, story};
 use std::fmt::Write;
 
@@ -63,7 +63,8 @@ fn suite(out: &mut String, sheet: &InputReport) -> Count {
         );
     };
     if !sheet.errors.is_empty() {
-        let text: Vec<String> = sheet.errors.iter().map(|error| sheet.located(error)).collect();
+        let text: Vec<String> =
+            sheet.errors.iter().map(|error| sheet.located(&sheet.notice(error))).collect();
         let internal = sheet.errors[0].code == codes::INTERNAL;
         let name = if internal { "internal error" } else { "read" };
         case(name, &problem("error", sheet.errors[0].code, &text[0], &text.join("\n")));

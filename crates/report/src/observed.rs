@@ -6,11 +6,11 @@
 //! properties.
 
 use crate::advice::Advice;
-use crate::answer::Ruling;
 use crate::codes;
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
+use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ir::Tid;
 use lang::Span;

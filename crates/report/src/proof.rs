@@ -6,9 +6,8 @@
 //! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). One type for all of them is what lets one face draw them all.
 
 use crate::place::Place;
-use crate::seq_cst;
-use check::Certificate;
-use graph::{self, EventId, ExecutionGraph, Label, Relation, axioms};
+use check::{Certificate, remedy};
+use graph::{self, EventId, ExecutionGraph, Label, Relation};
 use ir::{FenceMode, Loc, Program, Tid, Value};
 use lang::Source;
 use memory::store_buffer::trace::Edge;
@@ -236,8 +235,8 @@ impl Proof {
                 .map(|loc| indices(graph.writes_to(Loc::from(loc))))
                 .collect(),
             fr: graph.ids().filter_map(|read| overwritten_by(graph, read)).collect(),
-            sw: pairs(&axioms::sw(graph)),
-            hb: pairs(&reduced(&axioms::hb(graph))),
+            sw: pairs(&remedy::synchronises_with(graph)),
+            hb: pairs(&remedy::happens_before(graph)),
             access: access.index(),
             other: certificate.other.index(),
             newest: newest.map(EventId::index),
@@ -245,7 +244,7 @@ impl Proof {
             propagation: Vec::new(),
             timeline: false,
             conclusive: certificate.conclusive,
-            cpp_may_forbid: seq_cst::cpp_may_forbid(&source.program, graph),
+            cpp_may_forbid: remedy::cpp_may_forbid(&source.program, graph),
             cycle: certificate
                 .cycle
                 .iter()
@@ -272,11 +271,6 @@ impl Proof {
 
 fn pairs(relation: &Relation) -> Vec<(usize, usize)> {
     relation.pairs().map(|(from, to)| (from.index(), to.index())).collect()
-}
-
-/// A transitive relation without the pairs that follow from others.
-fn reduced(relation: &Relation) -> Relation {
-    relation.minus(&relation.compose(relation))
 }
 
 /// A read that is not also a write, and the first write that overwrote what it read.

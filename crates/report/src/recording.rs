@@ -5,31 +5,23 @@
 //! too long to keep went by, the accesses of the cycle in their order.
 
 use crate::advice::Advice;
-use crate::answer::Ruling;
 use crate::codes;
 use crate::finding::{Finding, Kind};
-use crate::input_report::{InputReport, Notice, Reply};
+use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
 use crate::proof::{EdgeKind, Event, EventKind, Hop, Proof};
+use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ::serial::event::{self, Names, Thread};
 use ::serial::execution::Question;
 use ::serial::judge::Report;
 use ::serial::witness::{self, Access, Unit, Violation};
+use check::serializability::property;
 use ir::Tid;
-use lang::Span;
+use lang::{Diagnostic, Span};
 
 /// More events than this are not stepped through.
 const MOST_STEPS: usize = 300;
-
-/// What was asked, as reports name it.
-pub fn property(question: Question) -> &'static str {
-    match question {
-        Question::TsoSerializable => "tso-serializability",
-        Question::ScSerializable => "sc-serializability",
-        Question::ScEquivalent => "sc-equivalence",
-    }
-}
 
 /// The sheet of a judged recording; `text` is the recording, or empty if it is too long to show. What is
 /// asked is whether it is TSO-serializable; the rest is worth a note.
@@ -47,16 +39,12 @@ pub fn sheet(file: &str, text: &str, report: &Report) -> InputReport {
                 None => Ruling::Violated,
             };
             let why = answer.spent.map(|spent| spent.to_string());
-            let property = property(answer.question);
+            let property = property(answer.question).name();
             sheet.replies.push(Reply { property, ruling, why, findings });
         } else if answer.no() {
-            sheet.warnings.push(Notice {
-                code: codes::NOT_SERIALIZABLE,
-                message: format!("the run is not {}", answer.question.text()),
-                line: None,
-                column: None,
-                help: report.advice.clone(),
-            });
+            let message = format!("the run is not {}", answer.question.text());
+            let warning = Diagnostic::warning(codes::NOT_SERIALIZABLE, message);
+            sheet.warnings.push(Diagnostic { help: report.advice.clone(), ..warning });
         }
     }
     sheet

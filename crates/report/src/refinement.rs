@@ -5,7 +5,9 @@
 
 use crate::codes;
 use crate::input_report::InputReport;
-use check::refinement::{Answer, Difference, Event, Settings, Statistics, Stuck, Verdict};
+use crate::text::amount;
+use check::refinement::{Compared, Difference, Event, History, Settings, Statistics};
+use check::{Property, Verdict};
 use ir::{Instr, Pc, Tid, Value};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
@@ -35,18 +37,15 @@ pub struct Refinement<'a> {
     /// How far.
     pub settings: &'a Settings,
     /// What came of it.
-    pub answer: &'a Answer,
-    /// What made the search stop, if something did: "the time limit was reached".
-    pub stopped_by: &'a str,
+    pub answer: &'a Compared,
 }
 
 impl Refinement<'_> {
-    /// `holds`, `violated` or `undecided`.
-    pub fn verdict(&self) -> &'static str {
-        match self.answer.verdict {
-            Verdict::Refines => "holds",
-            Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => "violated",
-            Verdict::Undecided(_) => "undecided",
+    /// The property that was asked about.
+    pub fn property(&self) -> Property {
+        match self.question {
+            Question::Library => Property::Refinement,
+            Question::Client => Property::Policy,
         }
     }
 
@@ -67,24 +66,24 @@ impl Refinement<'_> {
             Question::Library => format!("refines spec {specification_name}"),
             Question::Client => "keeps to the policy".to_string(),
         };
-        match &self.answer.verdict {
-            Verdict::Refines => {
+        match (&self.answer.verdict, self.answer.history()) {
+            (Verdict::Holds, _) => {
                 let _ = writeln!(out, "{subject}: {refines}");
                 let _ = writeln!(out, "  established for {}", self.scope());
                 let _ = writeln!(out, "  {}", self.also());
                 let _ = writeln!(out, "  {}", self.correctness());
             }
-            Verdict::Differs(difference) => {
+            (_, Some(History::Differs(difference))) => {
                 let _ = writeln!(out, "{} [{}]", self.headline(), self.code().unwrap_or_default());
                 self.difference(difference, &mut out);
             }
-            Verdict::Wrong { finding, run } => {
+            (_, Some(History::Wrong { finding, run })) => {
                 let (what, at) = self.wrong(finding);
                 let _ = writeln!(out, "{subject}: {what} [{}]", self.code().unwrap_or_default());
                 let _ = writeln!(out, "  at {at}, at the end of this run:\n");
                 out.push_str(&self.timeline(run));
             }
-            Verdict::Stuck(stuck) => {
+            (_, Some(History::Stuck(stuck))) => {
                 let _ = writeln!(
                     out,
                     "{subject}: {} [{}]",
@@ -99,9 +98,10 @@ impl Refinement<'_> {
                      whatever returns keeps to the specification"
                 );
             }
-            Verdict::Undecided(limit) => {
+            (verdict, None) => {
                 let _ = writeln!(out, "{subject}: undecided");
-                let _ = writeln!(out, "  {}", self.limit(limit));
+                let why = verdict.why().map(|why| self.why(why)).unwrap_or_default();
+                let _ = writeln!(out, "  {why}");
                 let _ = writeln!(out, "  asked for {}", self.scope());
             }
         }
@@ -111,12 +111,11 @@ impl Refinement<'_> {
 
     /// What users look up, if something is wrong.
     pub(crate) fn code(&self) -> Option<&'static str> {
-        Some(match (&self.answer.verdict, self.question) {
-            (Verdict::Refines | Verdict::Undecided(_), _) => return None,
-            (Verdict::Stuck(_), _) => codes::STUCK,
-            (Verdict::Differs(_), Question::Library) => codes::NOT_REFINED,
-            (Verdict::Differs(_), Question::Client) => codes::OFF_POLICY,
-            (Verdict::Wrong { finding, .. }, _) => match finding {
+        Some(match (self.answer.history()?, self.question) {
+            (History::Stuck(_), _) => codes::STUCK,
+            (History::Differs(_), Question::Library) => codes::NOT_REFINED,
+            (History::Differs(_), Question::Client) => codes::OFF_POLICY,
+            (History::Wrong { finding, .. }, _) => match finding {
                 Finding::Race { .. } => codes::RACE,
                 Finding::Assertion { .. } => codes::ASSERTION,
                 _ => codes::FAULT,
@@ -422,20 +421,13 @@ impl Refinement<'_> {
         let Statistics {
             implementation, specification, sets, largest_set, pairs, antichain, ..
         } = self.answer.statistics;
-        let (history, instead) = match &self.answer.verdict {
-            Verdict::Differs(difference) => {
-                let labels = difference.instead.iter();
-                let instead: Vec<String> =
-                    labels.map(|label| self.sentence(label, &difference.run)).collect();
-                (Some(self.sentences(&difference.run)), Some(instead))
-            }
-            Verdict::Wrong { run, .. } | Verdict::Stuck(Stuck { run, .. }) => {
-                (Some(self.sentences(run)), None)
-            }
-            Verdict::Refines | Verdict::Undecided(_) => (None, None),
-        };
+        let history = self.answer.history().map(|history| self.sentences(history.run()));
+        let instead = self.answer.difference().map(|difference| {
+            let labels = difference.instead.iter();
+            labels.map(|label| self.sentence(label, &difference.run)).collect::<Vec<String>>()
+        });
         let mut object = crate::json::lines(sheet).first().map_or(json!({}), |line| json!(line));
-        let holds = matches!(self.answer.verdict, Verdict::Refines);
+        let holds = self.answer.verdict.holds();
         object["library"] = json!({
             "matched": holds.then(|| self.matched()),
             "correctness": if self.settings.total { "total" } else { "partial" },
@@ -471,23 +463,10 @@ fn effort(statistics: &Statistics) -> String {
     let Statistics { implementation, specification, pairs, antichain, sets, .. } = *statistics;
     format!(
         "{} states of the first, {} of the second in {} sets; {} pairs explored, antichain of {}",
-        grouped(implementation),
-        grouped(specification),
-        grouped(sets),
-        grouped(pairs),
-        grouped(antichain)
+        amount::count(implementation),
+        amount::count(specification),
+        amount::count(sets),
+        amount::count(pairs),
+        amount::count(antichain)
     )
-}
-
-/// A number with commas.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

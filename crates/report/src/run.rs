@@ -1,14 +1,13 @@
 //! A run under sequential consistency, step by step in source terms.
 //!
-//! The analyses say who moved where and what was read. The values written and assigned follow by
-//! doing it again, which is what [`Replay`] is for.
+//! A witness has the steps with all values read, written and assigned; here they get names and lines.
 
 use crate::place::Place;
+use check::remedy::{self, Readable};
 use check::replay::RunStep;
 use graph::ExecutionGraph;
-use graph::monitor::Awareness;
 use ir::thread::Action;
-use ir::{Instr, Loc, Mark, Notes, Program, Reg, Tid, Update, Value};
+use ir::{Instr, Mark, Pc, Program, Reg, Tid, Update, Value};
 use lang::Source;
 use serde::Serialize;
 
@@ -131,140 +130,82 @@ pub fn action_name(instr: &Instr) -> &'static str {
     }
 }
 
-/// The program's state as a run goes on.
-#[derive(Clone, Debug)]
-pub struct Replay<'a> {
-    source: &'a Source,
-    program: &'a Program,
-    /// The values of all locations.
-    pub memory: Vec<Value>,
-    /// The locals of all threads.
-    pub locals: Vec<Vec<Value>>,
-}
-
-impl<'a> Replay<'a> {
-    /// The start of a run of `program`, whose text is `source`.
-    pub fn new(source: &'a Source, program: &'a Program) -> Self {
-        Replay {
-            source,
-            program,
-            memory: program.locations.iter().map(|location| location.initial).collect(),
-            locals: program.threads.iter().map(|t| vec![0; t.registers.len()]).collect(),
+/// The state in which every run of `program` starts.
+pub(crate) fn start(program: &Program) -> Start {
+    let held = |location: &ir::Location| Held {
+        location: location.display_name(),
+        value: location.initial,
+    };
+    let beginner = |thread: &ir::Thread| {
+        let locals = thread.registers.iter();
+        Beginner {
+            thread: thread.display_name(),
+            locals: locals.map(|name| Assigned { local: name.clone(), value: 0 }).collect(),
         }
-    }
-
-    /// Takes a step.
-    pub fn step(&mut self, step: &RunStep) -> Step {
-        let (program, tid) = (self.program, step.tid);
-        let instr = &program.step(tid, step.pc).instr;
-        let written = written(&step.action, step.read, program);
-        if let (Some(loc), Some(value)) = (step.action.loc(), written) {
-            self.memory[loc.index()] = value;
-        }
-        let new = match instr {
-            Instr::Assign { value, .. } => {
-                value.eval(&self.locals[tid.index()], program.domain, &mut Notes::default()).ok()
-            }
-            _ => step.read,
-        };
-        let assigned = instr.output().zip(new).map(|(reg, value)| self.assign(tid, reg, value));
-        Step {
-            thread: program.threads[tid.index()].display_name(),
-            tid,
-            place: Place::of_step(self.source, program, tid, step.pc),
-            action: action_name(instr),
-            location: step.action.loc().map(|loc| program.locations[loc.index()].display_name()),
-            read: step.read.filter(|_| !matches!(step.action, Action::Write { .. })),
-            written,
-            assigned: assigned.into_iter().collect(),
-            events: Vec::new(),
-            stale: None,
-        }
-    }
-
-    /// The state at hand as the start of a run.
-    pub fn start(&self) -> Start {
-        let locations = self.program.locations.iter().zip(&self.memory);
-        Start {
-            memory: locations
-                .map(|(location, value)| Held { location: location.display_name(), value: *value })
-                .collect(),
-            threads: self
-                .program
-                .tids()
-                .map(|tid| Beginner {
-                    thread: self.program.threads[tid.index()].display_name(),
-                    locals: self.named_locals(tid),
-                })
-                .collect(),
-        }
-    }
-
-    /// The locals of a thread, by name.
-    pub fn named_locals(&self, tid: Tid) -> Vec<Assigned> {
-        let names = self.program.threads[tid.index()].registers.iter();
-        let pairs = names.zip(&self.locals[tid.index()]);
-        pairs.map(|(name, value)| Assigned { local: name.clone(), value: *value }).collect()
-    }
-
-    fn assign(&mut self, tid: Tid, reg: Reg, value: Value) -> Assigned {
-        self.locals[tid.index()][reg.index()] = value;
-        let local = self.program.threads[tid.index()].registers[reg.index()].clone();
-        Assigned { local, value }
+    };
+    Start {
+        memory: program.locations.iter().map(held).collect(),
+        threads: program.threads.iter().map(beginner).collect(),
     }
 }
 
-/// The most events for which it is worked out who could still read what.
-const KNOWLEDGE: usize = 250;
+/// A step of a run of `program`, whose text is `source`.
+pub(crate) fn step(source: &Source, program: &Program, step: &RunStep) -> Step {
+    let RunStep { tid, pc, ref action, read, written, assigned } = *step;
+    let thread = &program.threads[tid.index()];
+    let assigned = assigned.map(|(register, value)| Assigned {
+        local: thread.registers[register.index()].clone(),
+        value,
+    });
+    Step {
+        thread: thread.display_name(),
+        tid,
+        place: Place::of_step(source, program, tid, pc),
+        action: action_name(&program.step(tid, pc).instr),
+        location: action.loc().map(|loc| program.locations[loc.index()].display_name()),
+        read: read.filter(|_| !matches!(action, Action::Write { .. })),
+        written,
+        assigned: assigned.into_iter().collect(),
+        events: Vec::new(),
+        stale: None,
+    }
+}
+
+/// The locals of a thread that the instruction at its end looks at, after `run`.
+pub(crate) fn locals_used(
+    program: &Program,
+    run: &[RunStep],
+    (tid, pc): (Tid, Pc),
+) -> Vec<Assigned> {
+    let used = program.step(tid, pc).instr.inputs();
+    let value = |register: Reg| {
+        let own = run.iter().rev().filter(|step| step.tid == tid);
+        own.filter_map(|step| step.assigned).find(|(r, _)| *r == register).map_or(0, |(_, v)| v)
+    };
+    let names = program.threads[tid.index()].registers.iter().zip((0..).map(Reg));
+    names
+        .filter(|(_, register)| used.contains(*register))
+        .map(|(name, register)| Assigned { local: name.clone(), value: value(register) })
+        .collect()
+}
 
 /// What each thread could still read instead of the latest value, when this is what happened; `None`
 /// if too much happened to work it out quickly.
-pub fn stale_values(
+pub(crate) fn stale_values(
     source: &Source,
     program: &Program,
     graph: &ExecutionGraph,
 ) -> Option<Vec<Stale>> {
-    if graph.len() > KNOWLEDGE {
-        return None;
-    }
-    let awareness = Awareness::new(graph, &[]);
-    let mut all = Vec::new();
-    for tid in program.tids() {
-        for (index, location) in program.locations.iter().enumerate() {
-            let loc = Loc::from(index);
-            let latest = graph.latest(loc);
-            let old = awareness.readable(graph, tid, loc).into_iter().filter(|w| *w != latest);
-            let value = |write| {
-                let event = graph.event(write);
-                let line = event.step.map(|(tid, pc)| {
-                    source.line_column(source.span(program.step(tid, pc).origin).start).0
-                });
-                Some(StaleValue { value: event.label.value_written()?, line })
-            };
-            let values: Vec<StaleValue> = old.filter_map(value).collect();
-            if !values.is_empty() {
-                all.push(Stale {
-                    thread: program.threads[tid.index()].display_name(),
-                    location: location.display_name(),
-                    values,
-                    forbidden: awareness.must_follow(tid, latest),
-                });
-            }
-        }
-    }
-    Some(all)
-}
-
-/// What an action writes when it reads `read`.
-fn written(action: &Action, read: Option<Value>, program: &Program) -> Option<Value> {
-    match action {
-        Action::Write { value, .. } => Some(*value),
-        Action::Update { change, .. } => {
-            change.apply(read?, program.domain, &mut Notes::default()).ok()
-        }
-        Action::Cas { expected, desired, .. } | Action::BlockingCas { expected, desired, .. } => {
-            (read == Some(*expected)).then_some(*desired)
-        }
-        _ => None,
-    }
+    let line = |(tid, pc): (Tid, Pc)| Place::of_step(source, program, tid, pc).line;
+    let stale = |old: Readable| Stale {
+        thread: program.threads[old.tid.index()].display_name(),
+        location: program.locations[old.loc.index()].display_name(),
+        values: old
+            .values
+            .into_iter()
+            .map(|(value, step)| StaleValue { value, line: step.map(line) })
+            .collect(),
+        forbidden: old.forbidden,
+    };
+    Some(remedy::stale_values(program, graph)?.into_iter().map(stale).collect())
 }

@@ -26,9 +26,9 @@ pub fn document(sheets: &[InputReport]) -> Value {
             codes.push(finding.code);
             results.push(result(sheet, finding));
         }
-        for (notice, level) in sheet.warnings.iter().map(|warning| (warning, "warning")) {
-            codes.push(notice.code);
-            results.push(remark(sheet, notice, level));
+        for warning in &sheet.warnings {
+            codes.push(warning.code);
+            results.push(remark(sheet, &sheet.notice(warning), "warning"));
         }
         for Unchecked { property, why } in &sheet.unchecked {
             unchecked.push(json!({
@@ -37,6 +37,7 @@ pub fn document(sheets: &[InputReport]) -> Value {
             }));
         }
         for error in &sheet.errors {
+            let error = &sheet.notice(error);
             codes.push(error.code);
             results.push(remark(sheet, error, "error"));
             refused.push(json!({

@@ -3,44 +3,17 @@
 //! RC20 and RA know sequentially consistent fences, but no such accesses. An `sc` access is checked as
 //! `acq` or `rel`, which allows more: what is robust stays robust with `sc`, but an execution that
 //! refutes robustness, a race, or a final state may be one that C++ forbids. So the program gets a
-//! warning, and every execution shown in which `sc` accesses take part in the order of all `sc`
-//! accesses and fences is marked. An execution with one such event alone is not: an order of one
-//! element forbids nothing.
+//! warning, and every execution shown that C++ may forbid ([`cpp_may_forbid`]) is marked.
 
 use crate::codes;
 use check::Model;
-use graph::ExecutionGraph;
-use ir::{FenceMode, Instr, Program, ReadMode, WriteMode};
+pub use check::remedy::cpp_may_forbid;
+use check::remedy::is_sc_access;
+use ir::Instr;
 use lang::{Diagnostic, Source};
 
 /// How many places of one kind are pointed out one by one.
 pub(crate) const SHOWN_PLACES: usize = 4;
-
-/// Is it a sequentially consistent access?
-fn is_sc_access(instr: &Instr) -> bool {
-    match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
-        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
-        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc
-        }
-        Instr::Cas { read, write, fail, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc || *fail == ReadMode::Sc
-        }
-        _ => false,
-    }
-}
-
-/// May C++ forbid this execution of `program`, as it was written?
-pub fn cpp_may_forbid(program: &Program, graph: &ExecutionGraph) -> bool {
-    let instrs = || {
-        let steps = graph.events().iter().filter_map(|event| event.step);
-        steps.map(|(tid, pc)| &program.step(tid, pc).instr)
-    };
-    let accesses = instrs().filter(|instr| is_sc_access(instr)).count();
-    let fences = instrs().any(|instr| *instr == Instr::Fence(FenceMode::Sc));
-    accesses > 0 && accesses + usize::from(fences) > 1
-}
 
 /// A warning about the `sc` accesses of `source`, if `model` has none.
 pub fn warning(source: &Source, model: Model) -> Option<Diagnostic> {
@@ -52,7 +25,7 @@ pub fn warning(source: &Source, model: Model) -> Option<Diagnostic> {
         .collect();
     found.sort_unstable();
     found.dedup();
-    if model == Model::Sc || found.is_empty() {
+    if !model.has_stale_reads() || found.is_empty() {
         return None;
     }
     let hidden = found.len().saturating_sub(SHOWN_PLACES);

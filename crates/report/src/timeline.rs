@@ -7,15 +7,15 @@
 //! all faces can show it: as a drawing with arrows, in the player, as a code flow.
 
 use crate::advice::Advice;
-use crate::answer::Ruling;
 use crate::finding::{Finding, Kind};
-use crate::input_report::{InputReport, Notice, Part, Reply};
+use crate::input_report::{InputReport, Part, Reply};
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::refinement::{Question, Refinement};
+use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step, action_name};
-use check::Cost;
-use check::refinement::{self, Verdict};
+use check::refinement::{self, History};
+use check::{Cost, Problem, Verdict};
 use ir::{Instr, Tid};
 use lang::library::File;
 use lang::{Diagnostic, Span};
@@ -54,14 +54,6 @@ pub fn refused(unusable: &lang::library::Unusable) -> InputReport {
 }
 
 impl Refinement<'_> {
-    /// What was asked, as reports name it.
-    pub fn property(&self) -> &'static str {
-        match self.question {
-            Question::Library => "refinement",
-            Question::Client => "policy",
-        }
-    }
-
     /// The answer as a sheet, which is what the other faces are drawn from.
     pub fn sheet(&self, elapsed: Duration) -> InputReport {
         let text = &self.project.text;
@@ -75,8 +67,7 @@ impl Refinement<'_> {
             let file = name(&self.project.files);
             sheet.parts = vec![Part { file, first: 1, written: true }];
         }
-        let warnings = self.project.warnings.iter().cloned().chain(self.wrapped());
-        sheet.warnings = warnings.map(|warning| Notice::new(&warning, text)).collect();
+        sheet.warnings = self.project.warnings.iter().cloned().chain(self.wrapped()).collect();
         let statistics = &self.answer.statistics;
         sheet.cost = Cost {
             states: statistics.implementation + statistics.specification,
@@ -86,33 +77,31 @@ impl Refinement<'_> {
             ..Cost::default()
         };
         let (ruling, why) = match &self.answer.verdict {
-            Verdict::Refines => {
+            Verdict::Holds => {
                 sheet.scope = Some(format!("{}; {}", self.scope(), self.correctness()));
                 (Ruling::Holds, None)
             }
-            Verdict::Undecided(limit) => (Ruling::Undecided, Some(self.limit(limit))),
-            Verdict::Wrong { finding: Wrong::Fault { .. }, .. } => {
+            Verdict::Undecided(why) => (Ruling::Undecided, Some(self.why(*why))),
+            Verdict::Violated(witness) if matches!(witness.problem, Problem::Fault(_)) => {
                 sheet.faults.extend(self.finding());
                 let why = "the program has a run-time error".to_string();
                 (Ruling::Undecided, Some(why))
             }
-            Verdict::Differs(_) | Verdict::Wrong { .. } | Verdict::Stuck(_) => {
-                (Ruling::Violated, None)
-            }
+            Verdict::Violated(_) => (Ruling::Violated, None),
         };
         let findings = match ruling {
             Ruling::Violated => self.finding().into_iter().collect(),
             _ => Vec::new(),
         };
-        sheet.replies.push(Reply { property: self.property(), ruling, why, findings });
+        sheet.replies.push(Reply { property: self.property().name(), ruling, why, findings });
         sheet
     }
 
     /// What is wrong, if anything is.
     pub fn finding(&self) -> Option<Finding> {
         let code = self.code()?;
-        let (kind, message, note, run) = match &self.answer.verdict {
-            Verdict::Differs(difference) => {
+        let (kind, message, note, run) = match self.answer.history()? {
+            History::Differs(difference) => {
                 let kind = match self.question {
                     Question::Library => Kind::NotRefined,
                     Question::Client => Kind::OffPolicy,
@@ -122,7 +111,7 @@ impl Refinement<'_> {
                 let message = format!("{subject}: {}", self.sentence(last, &difference.run));
                 (kind, message, self.explanation(difference), &difference.run)
             }
-            Verdict::Wrong { finding, run } => {
+            History::Wrong { finding, run } => {
                 let kind = match finding {
                     Wrong::Race { .. } => Kind::Race,
                     Wrong::Assertion { .. } => Kind::Assertion,
@@ -131,11 +120,10 @@ impl Refinement<'_> {
                 let (what, at) = self.wrong(finding);
                 (kind, format!("{}: {what}", self.subject_name()), format!("At {at}."), run)
             }
-            Verdict::Stuck(stuck) => {
+            History::Stuck(stuck) => {
                 let message = format!("{}: {}", self.subject_name(), self.stuck_headline(stuck));
                 (Kind::Stuck, message, format!("{}.", self.stuck_reason(stuck)), &stuck.run)
             }
-            Verdict::Refines | Verdict::Undecided(_) => return None,
         };
         let (proof, steps) = self.events(run);
         let last = proof.events.last()?;

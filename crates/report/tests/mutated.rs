@@ -14,17 +14,13 @@ mod mutation;
 use budget::Budget;
 use check::fix::fences::{Aim, Weights, place};
 use check::outcomes;
-use check::robustness::store_atomic::safety::{self, Question};
-use check::robustness::store_atomic::{self, Machine, Method};
-use check::{Extent, Model, Reductions, serializability};
+use check::robustness::store_atomic::Machine;
+use check::{Extent, Method, Model, Property, Question, Reductions};
 use ir::random::Generator;
 use lang::Source;
 use memory::rc20::row_layout::Track;
 use mutation::PATIENCE;
-use report::{
-    By, FileReport, InputReport, html, json, junit, sarif, store_atomic as machines, text,
-    unsupported,
-};
+use report::{InputReport, html, json, junit, sarif, text};
 use std::path::{Path, PathBuf};
 
 const AUTOMATA: &str = "thread t\ninitial a\ntransition a b write 1 0\ntransition b c read r 1\n\
@@ -103,11 +99,14 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// Random options, and limits that are reached soon.
-fn settings(random: &mut Generator) -> check::Settings {
-    let mut settings = check::Settings {
+/// A random question, and limits that are reached soon.
+fn question(random: &mut Generator) -> Question {
+    let mut question = Question {
+        property: match random.below(3) {
+            0 => Property::ObservationalRobustness,
+            _ => Property::Robustness,
+        },
         model: [Model::Rc20, Model::Ra, Model::Sc][random.below(3)],
-        observational: random.below(3) == 0,
         races: random.below(4) > 0,
         extent: [Extent::First, Extent::All][random.below(2)],
         reductions: match random.below(3) {
@@ -119,12 +118,13 @@ fn settings(random: &mut Generator) -> check::Settings {
             _ => Reductions::ALL,
         },
         track: [Track::Critical, Track::All][random.below(2)],
+        buffer: 2,
         jobs: 1 + random.below(2),
-        ..check::Settings::default()
+        ..Question::default()
     };
-    settings.limits.states = Some([1, 40, 2000][random.below(3)]);
-    settings.limits.budget = Budget::new(Some(PATIENCE / 20), None);
-    settings
+    question.limits.states = Some([1, 40, 2000][random.below(3)]);
+    question.limits.budget = Budget::new(Some(PATIENCE / 20), None);
+    question
 }
 
 fn faces(sheet: InputReport) {
@@ -142,35 +142,29 @@ fn ask(source: &Source, random: &mut Generator) {
         source.program.domain.edge = ir::Edge::Fault;
     }
     let source = &source;
-    let settings = settings(random);
-    if unsupported(source, settings.model, By::Search).is_empty() {
-        let outcome = check::check(&source.program, &settings, &|_, _| {});
-        let report = FileReport::new(source, &settings, &outcome);
-        text::file(&report, source, text::Detail::Stories, &text::Look::PLAIN);
-        faces(InputReport::of(&report, source));
-    }
+    let question = question(random);
     let machine = Machine::ALL[random.below(3)];
-    let attacks = store_atomic::Settings {
+    let (property, model) = match random.below(4) {
+        0 => (Property::TriangularRaces, Model::Tso),
+        _ => (Property::Robustness, machine.into()),
+    };
+    let on_machine = Question {
+        property,
+        model,
         method: [Method::Auto, Method::Locality, Method::Singularity][random.below(3)],
-        reduce: random.below(2) == 0,
-        order: settings.order,
-        limits: settings.limits,
-        jobs: settings.jobs,
+        ..question
     };
-    let question = match random.below(4) {
-        0 => Question::TriangularRaceFree,
-        _ => Question::Robust(machine),
-    };
-    if let Ok(checked) = safety::check(&source.program, question, &attacks, &settings, &|_| {}) {
-        let sheet = machines::sheet(source, machine, &checked);
-        machines::text(&sheet, source, true, &text::Look::PLAIN);
-        machines::warnings(source, &checked);
-        faces(sheet);
+    for question in [&question, &on_machine] {
+        if let Ok(answer) = check::check(&source.program, question, &|_, _| {}) {
+            let report = InputReport::of(source, question, &answer);
+            text::file(&report, text::Detail::Stories, &text::Look::PLAIN);
+            faces(report);
+        }
     }
     match random.below(3) {
         0 => {
             let aims = [Aim::Robust(machine)];
-            let _ = place(&source.program, &aims, Weights::default(), &attacks, &|_| {});
+            let _ = place(&source.program, &aims, Weights::default(), &on_machine, &|_, _| {});
         }
         1 => {
             let budget = Budget::new(Some(PATIENCE / 20), None);
@@ -178,12 +172,9 @@ fn ask(source: &Source, random: &mut Generator) {
             outcomes::outcomes(&source.program, machine, &limits);
         }
         _ => {
-            let limits = serializability::Settings {
-                limits: settings.limits,
-                buffer: 2,
-                ..serializability::Settings::default()
-            };
-            let _ = serializability::check(&source.program, &limits);
+            let property = Property::Serializability;
+            let question = Question { property, model: Model::Tso, ..question };
+            let _ = check::check(&source.program, &question, &|_, _| {});
         }
     }
 }

@@ -9,12 +9,14 @@ extern crate fencepost_report as report;
 
 mod mutation;
 
+use budget::Budget;
 use check::refinement::{Settings, refines};
 use ir::random::Generator;
 use lang::library::{Project, parse};
 use mutation::PATIENCE;
 use report::refinement::{Question, Refinement};
 use report::{html, junit, sarif};
+use search::Limits;
 use std::path::Path;
 use std::time::Instant;
 
@@ -95,12 +97,14 @@ fn ask(project: &Project, random: &mut Generator) {
             writes: (random.below(3) == 0).then_some(3),
         };
         let begun = Instant::now();
-        let mut go_on = |_: &_| begun.elapsed() < PATIENCE / 20;
+        let budget = Budget::new(Some(PATIENCE / 20), None);
+        let limits = Limits { budget, ..Limits::default() };
         let first = &pair.implementation.system;
-        let answer = refines(first, &pair.specification.system, &settings, &mut go_on);
-        let (question, stopped_by) = (Question::Library, "time");
+        let second = &pair.specification.system;
+        let answer = refines(first, second, &settings, &limits, &mut |_| {});
+        let question = Question::Library;
         let (settings, answer) = (&settings, &answer);
-        let shown = Refinement { project, pair, question, settings, answer, stopped_by };
+        let shown = Refinement { project, pair, question, settings, answer };
         let sheet = shown.sheet(begun.elapsed());
         assert!(!shown.text().is_empty() && shown.json(&sheet).is_object());
         let sheets = [sheet];

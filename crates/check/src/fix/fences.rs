@@ -9,16 +9,17 @@
 //! a replicated thread is one site, and its fence serves all replicas. All transitions from one state
 //! of an automaton share a site.
 
-use super::{Answer, Failure, Repair, Violations, repair};
+use super::{Failure, Remaining, Repair, Violations, repair};
+use crate::answer::{Cost, Faulty, Problem, Verdict, Why};
+use crate::explore::Task;
+use crate::legality::Refusal;
+use crate::question::{Method, Property, Question};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
 use crate::robustness::store_atomic::triangular_race::race;
-use crate::robustness::store_atomic::{
-    Compiled, Faulty, Machine, Method, Refusal, Settings, Why, choose, compile, witness,
-};
-use crate::verdict::Cost;
-use ::ir::{FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation};
+use ::ir::{Fault, FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
 use budget::Budget;
-use search::{Options, Progress, Stop};
+use search::{Progress, Stop};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -44,6 +45,15 @@ pub enum Aim {
 }
 
 impl Aim {
+    /// The question whether it is reached, with the settings of `question`.
+    pub fn question(self, question: &Question) -> Question {
+        let property = match self {
+            Aim::Robust(_) => Property::Robustness,
+            Aim::TriangularRaceFree => Property::TriangularRaces,
+        };
+        Question { property, model: self.machine().into(), ..*question }
+    }
+
     /// The machine it is about.
     pub fn machine(self) -> Machine {
         match self {
@@ -151,8 +161,8 @@ pub fn place(
     program: &Program,
     aims: &[Aim],
     weights: Weights,
-    settings: &Settings,
-    observe: &(dyn Fn(&Progress) + Sync),
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Result<Placement, NoPlacement> {
     let begun = Instant::now();
     let mut sites = sites(program);
@@ -177,14 +187,14 @@ pub fn place(
         let compiled = compile(program, machine);
         let method = match aim {
             Aim::Robust(_) => {
-                choose(&compiled, machine, settings.method).map_err(NoPlacement::Refused)?
+                choose(&compiled, machine, question.method).map_err(NoPlacement::Refused)?
             }
             Aim::TriangularRaceFree => Method::Locality,
         };
         targets.push((aim, compiled, method == Method::Singularity));
     }
     let mut asked =
-        Asked { targets, sites: &sites, point, settings, observe, cost: Cost::default() };
+        Asked { targets, sites: &sites, point, question, observe, cost: Cost::default() };
     let result = repair(&mut asked, &weights);
     let mut cost = asked.cost;
     cost.elapsed = begun.elapsed();
@@ -228,6 +238,54 @@ pub fn insert(program: &Program, sites: &[Site]) -> Program {
     canonical::program(&program)
 }
 
+/// Why a program with fences is not shown to reach its aims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    /// It does not reach them.
+    Not,
+    /// It is not known whether it does.
+    Unknown(Why),
+    /// It has run-time errors, such as this.
+    Faulty(Fault),
+}
+
+impl std::fmt::Display for Unproved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unproved::Not => f.write_str(
+                "the patched program is not what it should be, which is a bug in fencepost",
+            ),
+            Unproved::Unknown(why) => {
+                write!(f, "the patched program could not be checked once more: {why}")
+            }
+            Unproved::Faulty(fault) => write!(
+                f,
+                "the program has run-time errors, and what comes after them is unknown: {fault}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unproved {}
+
+/// Checks that `program` reaches all aims, with what is left of the time. A placement is derived from
+/// attacks without the fences in the program, so the program with the fences is checked once more.
+pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<(), Unproved> {
+    for aim in aims {
+        let asked = aim.question(question);
+        let answer = crate::check(program, &asked, &|_, _| {}).map_err(|_| Unproved::Not)?;
+        if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
+            return Err(Unproved::Faulty(fault));
+        }
+        match answer.verdict(asked.property) {
+            Some(Verdict::Holds) => {}
+            Some(Verdict::Undecided(why)) => return Err(Unproved::Unknown(*why)),
+            Some(Verdict::Violated(_)) | None => return Err(Unproved::Not),
+        }
+    }
+    Ok(())
+}
+
 /// Can control come from here back to here?
 fn in_loop(program: &Program, tid: Tid, pc: Pc) -> bool {
     let code = &program.threads[tid.index()].code;
@@ -248,8 +306,8 @@ struct Asked<'a> {
     targets: Vec<(Aim, Compiled, bool)>,
     sites: &'a [Site],
     point: HashMap<(Tid, Pc), usize>,
-    settings: &'a Settings,
-    observe: &'a (dyn Fn(&Progress) + Sync),
+    question: &'a Question,
+    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
     cost: Cost,
 }
 
@@ -257,10 +315,10 @@ impl Violations for Asked<'_> {
     type Undecided = NoPlacement;
 
     fn budget(&self) -> Budget {
-        self.settings.limits.budget
+        self.question.limits.budget
     }
 
-    fn remaining(&mut self, chosen: &[usize]) -> Answer<NoPlacement> {
+    fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoPlacement> {
         let mut wrong = Vec::new();
         for (aim, compiled, singular) in &self.targets {
             let machine = aim.machine();
@@ -271,7 +329,7 @@ impl Violations for Asked<'_> {
                 fences[tid.index()][pc.index()] = true;
             }
             let mut search = AttackSearch::with_fences(program, machine, *singular, &fences, true);
-            if !self.settings.reduce {
+            if !self.question.reductions.partial_order {
                 search = search.without_reduction();
             }
             match aim {
@@ -279,14 +337,9 @@ impl Violations for Asked<'_> {
                 Aim::Robust(_) => {}
                 Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
             }
-            let options = Options {
-                order: self.settings.order,
-                stop: Stop::AfterStates(ENOUGH),
-                limits: self.settings.limits,
-                jobs: self.settings.jobs,
-                ..Options::default()
-            };
-            let report = search::explore(&search, &options, self.observe);
+            let options = self.question.options(Stop::AfterStates(ENOUGH));
+            let task = Task::default();
+            let report = search::explore(&search, &options, &|p| (self.observe)(&task, p));
             self.cost.add(&report.progress);
             let before = wrong.len();
             let mut faulty = None;
@@ -298,8 +351,8 @@ impl Violations for Asked<'_> {
                     Finding::Cycle { attacker, .. } => {
                         let between = match aim {
                             Aim::Robust(_) => {
-                                witness(&search, compiled, machine, &found.path, found.finding)
-                                    .map(|witness| witness.between)
+                                computation(&search, compiled, machine, &found.path, found.finding)
+                                    .map(|computation| computation.between)
                             }
                             Aim::TriangularRaceFree => {
                                 race(&search, compiled, &found.path, found.finding)
@@ -310,7 +363,7 @@ impl Violations for Asked<'_> {
                             Some(between) => wrong.push(self.points(attacker, &between)),
                             None => {
                                 let why = NoPlacement::Undecided(*aim, Why::Rejected);
-                                return Answer::Undecided(why);
+                                return Remaining::Undecided(why);
                             }
                         }
                     }
@@ -321,13 +374,13 @@ impl Violations for Asked<'_> {
                     report.limit.map(|limit| NoPlacement::Undecided(*aim, Why::Limit(limit)));
                 let fault = faulty.map(|faulty| NoPlacement::Faulty(*aim, faulty));
                 if let Some(why) = limit.or(fault) {
-                    return Answer::Undecided(why);
+                    return Remaining::Undecided(why);
                 }
             }
         }
         match wrong.is_empty() {
-            true => Answer::Fine,
-            false => Answer::Wrong(wrong),
+            true => Remaining::Fine,
+            false => Remaining::Wrong(wrong),
         }
     }
 }

@@ -17,12 +17,12 @@ use budget::Budget;
 
 /// What is still wrong with some points changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer<U> {
+pub enum Remaining<U> {
     /// Nothing.
     Fine,
     /// These violations; each is given by the points that would prevent it.
     Wrong(Vec<Vec<usize>>),
-    /// Nobody knows.
+    /// Unknown, because of this.
     Undecided(U),
 }
 
@@ -32,7 +32,7 @@ pub trait Violations {
     type Undecided;
 
     /// What is still wrong when these points are changed?
-    fn remaining(&mut self, chosen: &[usize]) -> Answer<Self::Undecided>;
+    fn remaining(&mut self, chosen: &[usize]) -> Remaining<Self::Undecided>;
 
     /// What looking for a cheapest repair may use up.
     fn budget(&self) -> Budget {
@@ -75,9 +75,9 @@ pub fn repair<V: Violations>(
     loop {
         rounds += 1;
         match violations.remaining(&chosen) {
-            Answer::Undecided(why) => return Err(Failure::Undecided(why)),
-            Answer::Fine => break,
-            Answer::Wrong(more) => {
+            Remaining::Undecided(why) => return Err(Failure::Undecided(why)),
+            Remaining::Fine => break,
+            Remaining::Wrong(more) => {
                 // A violation that a chosen point claims to prevent would never go away.
                 let news = more.into_iter().filter(|set| !set.iter().any(|p| chosen.contains(p)));
                 let before = sets.len();
@@ -99,9 +99,9 @@ pub fn repair<V: Violations>(
         fewer.remove(k);
         rounds += 1;
         match violations.remaining(&fewer) {
-            Answer::Fine => chosen = fewer,
-            Answer::Wrong(_) => k += 1,
-            Answer::Undecided(why) => return Err(Failure::Undecided(why)),
+            Remaining::Fine => chosen = fewer,
+            Remaining::Wrong(_) => k += 1,
+            Remaining::Undecided(why) => return Err(Failure::Undecided(why)),
         }
     }
     Ok(Repair { points: chosen, minimum, rounds })

@@ -25,8 +25,8 @@ use super::system::threads;
 use super::{Finding, Pending, Product, Scratch, World};
 use crate::explore::Explorer;
 use crate::plan::{Plan, plans};
+use crate::question::{Model, Question};
 use crate::replay::{beginnings, moves};
-use crate::settings::{Model, Settings};
 use crate::{Extent, Reductions};
 use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::Symmetries;
@@ -486,14 +486,14 @@ fn check_memory<M: Monitor + Clone>(
 fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
     let mut active = Active::default();
     for model in [Model::Rc20, Model::Sc] {
-        let settings = Settings {
+        let question = Question {
             model,
             extent: Extent::All,
             limits: Limits { states: Some(20_000), ..Limits::default() },
-            ..Settings::default()
+            ..Question::default()
         };
         let observe = &|_: &crate::Task, _: &search::Progress| {};
-        let mut plans = plans(program, &settings);
+        let mut plans = plans(program, &question);
         let (bold, last) = (plans[0].clone(), plans.pop().expect("there is always one"));
         let plain = Plan { counters: Vec::new(), ..last.clone() };
         let plan = match which % 8 {
@@ -503,7 +503,7 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         };
         active.note("loop_counters", plan.more_runs);
         active.note("windows", plan.counters.iter().any(|c| c.window.is_some()));
-        let explorer = Explorer::new(&plan, &settings, observe);
+        let explorer = Explorer::new(&plan, &question, observe);
         if explorer.unclear {
             continue;
         }

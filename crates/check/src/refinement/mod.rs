@@ -46,11 +46,14 @@ mod states;
 mod total;
 mod worker;
 
+use crate::answer::{Evidence, Problem, Verdict, Why, Witness};
 use histories::{Alphabet, Histories, Manner};
 use inclusion::Outcome;
 pub use inclusion::Statistics;
+use ir::{Pc, Tid};
 use memory::rc11_views::{Finding, MOST_WRITES};
 use memory::rc11_views::{Label, Space, System};
+use search::{Limit, Limits};
 use std::sync::Arc;
 pub use total::Stuck;
 
@@ -101,26 +104,42 @@ impl Settings {
     }
 }
 
-/// The answer.
+/// What came of comparing two programs.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    /// What was found.
+pub struct Compared {
+    /// Is every history of the first program one of the second, and has the first no race, no failing
+    /// assertion and no run-time error? The evidence is a [`History`].
     pub verdict: Verdict,
     /// Was the second program held to the letter of histories?
     pub literal: bool,
     /// How much work it was.
     pub statistics: Statistics,
     /// The steps of the first program, and of the second, whose results wrapped around.
-    pub wrapped: [Vec<(ir::Tid, ir::Pc)>; 2],
+    pub wrapped: [Vec<(Tid, Pc)>; 2],
 }
 
-/// What was found.
+impl Compared {
+    /// What shows that the first program does not refine the second.
+    pub fn history(&self) -> Option<&History> {
+        match &self.verdict.witness()?.evidence {
+            Evidence::History(history) => Some(history),
+            _ => None,
+        }
+    }
+
+    /// The history that the second program lacks, if that is what is wrong.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self.history()? {
+            History::Differs(difference) => Some(difference),
+            _ => None,
+        }
+    }
+}
+
+/// A run of the first program that shows why it does not refine the second.
 #[derive(Clone, Debug)]
-pub enum Verdict {
-    /// Every history of the first program is one of the second, and the first has no race, no
-    /// failing assertion and no run-time error.
-    Refines,
-    /// A shortest history of the first that the second lacks.
+pub enum History {
+    /// A history that the second lacks.
     Differs(Difference),
     /// The first does something it should not.
     Wrong {
@@ -131,20 +150,37 @@ pub enum Verdict {
     },
     /// The library refines, but a call cannot return where the specification's can.
     Stuck(Stuck),
-    /// It is not known, because of a limit.
-    Undecided(Limit),
 }
 
-/// Why there is no answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limit {
-    /// The caller asked to stop.
-    Stopped,
-    /// One of the programs is too large.
-    TooLarge(Side),
-    /// More happens in one of the programs than is looked at. If it is the second, it could not follow the first as
-    /// far as it was looked at.
-    Reached(Side, Finding),
+impl History {
+    /// What happened, in order.
+    pub fn run(&self) -> &[Event] {
+        match self {
+            History::Differs(Difference { run, .. })
+            | History::Wrong { run, .. }
+            | History::Stuck(Stuck { run, .. }) => run,
+        }
+    }
+
+    /// The verdict that this history is a witness of.
+    fn violated(self) -> Verdict {
+        let last = self.run().iter().rev().find_map(|event| event.at).unwrap_or_default();
+        let ((tid, pc), problem) = match &self {
+            History::Differs(_) => (last, Problem::NotRefined),
+            History::Stuck(stuck) => ((stuck.tid, stuck.pc), Problem::Stuck),
+            History::Wrong { finding, .. } => match *finding {
+                Finding::Race { tid, pc, .. } => ((tid, pc), Problem::Race),
+                Finding::Assertion { tid, pc } => ((tid, pc), Problem::Assertion),
+                Finding::Fault { tid, pc, fault } => ((tid, pc), Problem::Fault(fault)),
+                // These are limits of the search, and no histories.
+                Finding::TooManyWrites { .. } | Finding::TooManySteps { .. } => {
+                    (last, Problem::NotRefined)
+                }
+            },
+        };
+        let evidence = Evidence::History(Box::new(self));
+        Verdict::Violated(Box::new(Witness { tid, pc, problem, evidence }))
+    }
 }
 
 /// One of the two programs that are compared.
@@ -173,13 +209,14 @@ pub struct Event {
     /// What the history shows of it.
     pub label: Option<Label>,
     /// Whose step it was, and where; `None` if a marker propagated.
-    pub at: Option<(ir::Tid, ir::Pc)>,
+    pub at: Option<(Tid, Pc)>,
     /// The value read, if it read.
     pub read: Option<ir::Value>,
 }
 
 /// Is every history of the first program one of the second, and has the first no race and no
-/// failing assertion? `go_on` is asked now and then.
+/// failing assertion? A limit on states is one on pairs of states of the two. `observe` is told now and
+/// then how far the search has come.
 ///
 /// For a library: the most general client with the library, and with its specification. For a
 /// client's side of the bargain: the client with the specification, and the most general client with
@@ -188,20 +225,34 @@ pub fn refines(
     first: &System,
     second: &System,
     settings: &Settings,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Answer {
-    let answer = refinement(first, second, settings, go_on);
-    match answer.verdict {
-        Verdict::Refines if settings.total => {
-            let verdict = match total::stuck(first, second, settings, answer.literal, go_on) {
-                Ok(None) => Verdict::Refines,
-                Ok(Some(stuck)) => Verdict::Stuck(stuck),
-                Err(limit) => Verdict::Undecided(limit),
-            };
-            Answer { verdict, ..answer }
-        }
-        _ => answer,
+    limits: &Limits,
+    observe: &mut dyn FnMut(&Statistics),
+) -> Compared {
+    let mut reached = None;
+    let mut go_on = |so_far: &Statistics| {
+        observe(so_far);
+        let is_over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        reached = match limits.budget.spent() {
+            Some(spent) => Some(Limit::from(spent)),
+            None if is_over(limits.budget.memory(), so_far.bytes) => Some(Limit::Memory),
+            None if is_over(limits.states, so_far.pairs) => Some(Limit::States),
+            None => None,
+        };
+        reached.is_none()
+    };
+    let mut compared = refinement(first, second, settings, &mut go_on);
+    if settings.total && compared.verdict.holds() {
+        let literal = compared.literal;
+        compared.verdict = match total::stuck(first, second, settings, literal, &mut go_on) {
+            Ok(None) => Verdict::Holds,
+            Ok(Some(stuck)) => History::Stuck(stuck).violated(),
+            Err(why) => Verdict::Undecided(why),
+        };
     }
+    if let (Verdict::Undecided(Why::Stopped), Some(limit)) = (&compared.verdict, reached) {
+        compared.verdict = Verdict::Undecided(Why::Limit(limit));
+    }
+    compared
 }
 
 fn refinement(
@@ -209,17 +260,19 @@ fn refinement(
     second: &System,
     settings: &Settings,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Answer {
-    if let Some(answer) = on_demand::refines(first, second, settings, go_on) {
-        return answer;
+) -> Compared {
+    if let Some(compared) = on_demand::refines(first, second, settings, go_on) {
+        return compared;
     }
-    let answer = refines_as(first, second, settings, Manner::Letter, go_on);
-    let settled = settings.literal || settings.history_only;
-    match answer.verdict {
-        Verdict::Differs(_) | Verdict::Undecided(Limit::Reached(Side::Second, _)) if !settled => {
-            refines_as(first, second, settings, Manner::Early, go_on)
-        }
-        _ => answer,
+    let compared = refines_as(first, second, settings, Manner::Letter, go_on);
+    let differs = match &compared.verdict {
+        Verdict::Violated(witness) => witness.problem == Problem::NotRefined,
+        Verdict::Undecided(why) => matches!(why, Why::NotCovered(Side::Second, _)),
+        Verdict::Holds => false,
+    };
+    match differs && !settings.literal && !settings.history_only {
+        true => refines_as(first, second, settings, Manner::Early, go_on),
+        false => compared,
     }
 }
 
@@ -229,38 +282,40 @@ fn refines_as(
     settings: &Settings,
     manner: Manner,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Answer {
+) -> Compared {
     let alphabet = Arc::default();
     let literal = manner == Manner::Letter;
-    let undecided = |limit, statistics| {
-        let verdict = Verdict::Undecided(limit);
-        Answer { verdict, literal, statistics, wrapped: Default::default() }
+    let undecided = |why| {
+        let (verdict, statistics) = (Verdict::Undecided(why), Statistics::default());
+        Compared { verdict, literal, statistics, wrapped: Default::default() }
     };
     let Some(first) = Histories::new(first, settings, Manner::Letter, &alphabet) else {
-        return undecided(Limit::TooLarge(Side::First), Statistics::default());
+        return undecided(Why::TooLarge(Side::First));
     };
     let Some(second) = Histories::new(second, settings, manner, &alphabet) else {
-        return undecided(Limit::TooLarge(Side::Second), Statistics::default());
+        return undecided(Why::TooLarge(Side::Second));
     };
     let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
-        Outcome::Included => Verdict::Refines,
-        Outcome::Stopped => Verdict::Undecided(Limit::Stopped),
+        Outcome::Included => Verdict::Holds,
+        Outcome::Stopped => Verdict::Undecided(Why::Stopped),
         Outcome::ImplementationLimited(finding) => {
-            Verdict::Undecided(Limit::Reached(Side::First, finding))
+            Verdict::Undecided(Why::NotCovered(Side::First, finding))
         }
         Outcome::SpecificationLimited(finding) => {
-            Verdict::Undecided(Limit::Reached(Side::Second, finding))
+            Verdict::Undecided(Why::NotCovered(Side::Second, finding))
         }
-        Outcome::Bad { bad, run } => Verdict::Wrong { finding: bad, run: first.explain(&run) },
+        Outcome::Bad { bad, run } => {
+            History::Wrong { finding: bad, run: first.explain(&run) }.violated()
+        }
         Outcome::Differs { run, instead, shortest } => {
             let run = first.explain(&run);
             let label = |symbol| Alphabet::of(&alphabet).label(symbol);
             let mut instead: Vec<Label> = instead.into_iter().filter_map(label).collect();
             instead.sort();
-            Verdict::Differs(Difference { run, instead, shortest })
+            History::Differs(Difference { run, instead, shortest }).violated()
         }
     };
     let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
-    Answer { verdict, literal, statistics, wrapped }
+    Compared { verdict, literal, statistics, wrapped }
 }

@@ -52,7 +52,7 @@
 use super::histories::{Histories, Manner};
 use super::inclusion::{self, Outcome};
 use super::states::States;
-use super::{Answer, Limit, Settings, Statistics, Verdict};
+use super::{Compared, Settings, Statistics, Verdict, Why};
 use memory::rc11_views::System;
 use memory::rc11_views::{Machine, Options, Propagation, Step};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(super) fn refines(
     second: &System,
     settings: &Settings,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Option<Answer> {
+) -> Option<Compared> {
     if !settings.on_demand || settings.history_only || !is_current(second, go_on)? {
         return None;
     }
@@ -124,19 +124,19 @@ fn follows(
     settings: &Settings,
     owing: bool,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Option<Answer> {
+) -> Option<Compared> {
     let alphabet = Arc::default();
     let first = Histories::new(first, settings, Manner::OnDemand, &alphabet)?;
     let second = Histories::new(second, settings, Manner::Following { owing }, &alphabet)?;
     let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
     let verdict = match outcome {
-        Outcome::Included => Verdict::Refines,
-        Outcome::Stopped => Verdict::Undecided(Limit::Stopped),
+        Outcome::Included => Verdict::Holds,
+        Outcome::Stopped => Verdict::Undecided(Why::Stopped),
         Outcome::Differs { .. }
         | Outcome::Bad { .. }
         | Outcome::ImplementationLimited(_)
         | Outcome::SpecificationLimited(_) => return None,
     };
     let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
-    Some(Answer { verdict, literal: !owing, statistics, wrapped })
+    Some(Compared { verdict, literal: !owing, statistics, wrapped })
 }

@@ -27,7 +27,7 @@ use super::determinised::Determinised;
 use super::histories::{Histories, Manner};
 use super::inclusion::{Asking, Automaton, Run, SILENT, Statistics, Word};
 use super::states::States;
-use super::{Event, Limit, Settings, Side};
+use super::{Event, Settings, Side, Why};
 use ir::Tid;
 use memory::rc11_views::{Status, System};
 use std::collections::{HashSet, VecDeque};
@@ -65,17 +65,17 @@ pub(super) fn stuck(
     settings: &Settings,
     literal: bool,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Result<Option<Stuck>, Limit> {
+) -> Result<Option<Stuck>, Why> {
     let alphabet = Arc::default();
     let library = Histories::new(first, settings, Manner::EveryStep { early: false }, &alphabet);
-    let library = library.ok_or(Limit::TooLarge(Side::First))?;
+    let library = library.ok_or(Why::TooLarge(Side::First))?;
     let explored = Explored::new(&library, Side::First, 0, go_on)?;
     if !explored.leads_to_stuck[0] {
         return Ok(None);
     }
     let manner = Manner::EveryStep { early: !literal };
     let specification = Histories::new(second, settings, manner, &alphabet);
-    let specification = specification.ok_or(Limit::TooLarge(Side::Second))?;
+    let specification = specification.ok_or(Why::TooLarge(Side::Second))?;
     let excuses = Explored::new(&specification, Side::Second, explored.memory(), go_on)?;
     let walk = Walk {
         library: &library,
@@ -93,7 +93,7 @@ impl Explored {
         side: Side,
         other: u64,
         go_on: &mut dyn FnMut(&Statistics) -> bool,
-    ) -> Result<Self, Limit> {
+    ) -> Result<Self, Why> {
         let mut states = States::default();
         let mut limit = None;
         program.initial(&mut |state, finding| {
@@ -113,7 +113,7 @@ impl Explored {
                 edges.push((states.insert(next).0, at));
             });
             if let Some(finding) = limit {
-                return Err(Limit::Reached(side, finding));
+                return Err(Why::NotCovered(side, finding));
             }
             can_return.push(returns);
             at += 1;
@@ -122,7 +122,7 @@ impl Explored {
                 let own = states.memory() + 8 * edges.capacity() as u64 + 16 * implementation;
                 let bytes = other + own;
                 if !go_on(&Statistics { implementation, bytes, ..Statistics::default() }) {
-                    return Err(Limit::Stopped);
+                    return Err(Why::Stopped);
                 }
             }
         }
@@ -178,7 +178,7 @@ struct Pair {
 }
 
 impl Walk<'_> {
-    fn find(self, go_on: &mut dyn FnMut(&Statistics) -> bool) -> Result<Option<Stuck>, Limit> {
+    fn find(self, go_on: &mut dyn FnMut(&Statistics) -> bool) -> Result<Option<Stuck>, Why> {
         let mut spec = Determinised::new(self.specification);
         let own = |pairs: &[Pair]| {
             self.explored.memory() + self.excuses.memory() + 64 * pairs.len() as u64
@@ -191,7 +191,7 @@ impl Walk<'_> {
             ..Statistics::default()
         };
         let start = so_far(&spec, &[]);
-        let set = spec.start(&mut Asking::new(start, go_on)).map_err(|_| Limit::Stopped)?;
+        let set = spec.start(&mut Asking::new(start, go_on)).map_err(|_| Why::Stopped)?;
         let mut pairs = vec![Pair { state: 0, set, parent: usize::MAX, word: [SILENT; 2] }];
         let mut seen = HashSet::from([(0, set)]);
         let mut open = VecDeque::from([0]);
@@ -217,7 +217,7 @@ impl Walk<'_> {
                 for symbol in word.into_iter().filter(|&symbol| symbol != SILENT) {
                     let Some(set) = after else { break };
                     let mut asking = Asking::new(so_far(&spec, &pairs), go_on);
-                    after = spec.after(set, symbol, &mut asking).map_err(|_| Limit::Stopped)?;
+                    after = spec.after(set, symbol, &mut asking).map_err(|_| Why::Stopped)?;
                 }
                 // Where the specification cannot follow, the library refines it up to more than this.
                 if let Some(set) = after
@@ -228,7 +228,7 @@ impl Walk<'_> {
                 }
             }
             if !go_on(&so_far(&spec, &pairs)) {
-                return Err(Limit::Stopped);
+                return Err(Why::Stopped);
             }
         }
         Ok(None)

@@ -9,13 +9,13 @@
 //!
 //! Once something has gone wrong in one search, the others look only for shorter witnesses.
 
+use crate::answer::{Answer, Evidence, Problem, Verdict, Why, Witness};
 use crate::certificate::{Certified, certify};
 use crate::explore::{Explorer, Task};
 use crate::plan::{Observe, Plan};
 use crate::product::Finding;
+use crate::question::{Extent, Model, Property, Question};
 use crate::replay::Run;
-use crate::settings::{Extent, Model, Settings};
-use crate::verdict::{Outcome, Problem, Property, Verdict, Why, Witness};
 use budget::Budget;
 use ir::{Loc, LocationKind, Program};
 use memory::rc20::{Rc20, Robustness, Violation};
@@ -26,19 +26,19 @@ const QUICK: u64 = 20_000;
 
 /// Checks the plan's program, which must be [`Program::release_acquire`] for [`Model::Ra`]; no answer
 /// if what happens is unclear.
-pub(crate) fn check(plan: &Plan<'_>, settings: &Settings, observe: Observe<'_>) -> Option<Outcome> {
-    debug_assert!(settings.model != Model::Sc);
+pub(crate) fn check(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) -> Option<Answer> {
+    debug_assert!(question.model != Model::Sc);
     let mut check = Check {
         program: &plan.program,
-        settings,
-        explorer: Explorer::new(plan, settings, observe),
+        question,
+        explorer: Explorer::new(plan, question, observe),
         stale: Witnesses::default(),
         dependency: Witnesses::default(),
         races: Witnesses::default(),
         assertions: Witnesses::default(),
     };
     check.run();
-    (!check.explorer.unclear).then(|| check.outcome())
+    (!check.explorer.unclear).then(|| check.answer())
 }
 
 /// What is known of one property.
@@ -55,7 +55,7 @@ struct Witnesses {
 
 impl Witnesses {
     fn verdict(&mut self) -> Verdict {
-        self.found.sort_by_key(|witness| witness.run.len());
+        self.found.sort_by_key(|witness| witness.run().len());
         match (self.found.is_empty(), self.rejected, self.cut) {
             (false, ..) => Verdict::Violated(Box::new(self.found.remove(0))),
             (_, true, _) => Verdict::Undecided(Why::Rejected),
@@ -67,7 +67,7 @@ impl Witnesses {
 
 struct Check<'a> {
     program: &'a Program,
-    settings: &'a Settings,
+    question: &'a Question,
     explorer: Explorer<'a>,
     stale: Witnesses,
     dependency: Witnesses,
@@ -100,12 +100,12 @@ impl Check<'_> {
         for loc in large {
             self.watch(&[loc], Robustness::Plain, None);
         }
-        if self.settings.observational && !self.stale.found.is_empty() {
+        if self.question.observational() && !self.stale.found.is_empty() {
             // A tainted load teaches its thread nothing, so races depend on taint as well.
             let all: Vec<Loc> = (0..self.program.locations.len()).map(Loc::from).collect();
             self.stale = Witnesses::default();
             self.watch(&all, Robustness::Observational, None);
-        } else if self.settings.races {
+        } else if self.question.races {
             for loc in plain {
                 searches += u32::from(self.watch(&[loc], Robustness::Plain, None));
             }
@@ -119,7 +119,7 @@ impl Check<'_> {
     /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.
     fn watch(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) -> bool {
         let watched = |memory: Rc20| focus.iter().copied().filter(move |loc| memory.watches(*loc));
-        let watched: Result<Vec<Loc>, Limit> = match self.settings.limits.budget.spent() {
+        let watched: Result<Vec<Loc>, Limit> = match self.question.limits.budget.spent() {
             Some(spent) => Err(spent.into()),
             // Rows with a bit for each of that many values would fill the memory at once.
             None => self
@@ -148,7 +148,7 @@ impl Check<'_> {
 
     fn memory(&self, focus: &[Loc], robustness: Robustness) -> Option<Rc20> {
         let possible = &self.explorer.possible;
-        Rc20::new(self.program, possible, robustness, self.settings.track, focus)
+        Rc20::new(self.program, possible, robustness, self.question.track, focus)
     }
 
     fn explore(&mut self, focus: &[Loc], robustness: Robustness, most: Option<u64>) {
@@ -159,7 +159,7 @@ impl Check<'_> {
         let task = Task { focus: focus.to_vec(), depth: own.depth, states: most };
         let report = self.explorer.explore(memory, &task);
         let cut = report.cut;
-        let budget = self.settings.limits.budget.to_finish();
+        let budget = self.question.limits.budget.to_finish();
         for run in report.runs {
             self.note(run, robustness, budget);
         }
@@ -200,10 +200,10 @@ impl Check<'_> {
         if witnesses.found.iter().any(|w| (w.tid, w.pc, w.problem) == (tid, pc, problem)) {
             return;
         }
-        let certificate = match problem {
-            Problem::Assertion => None,
+        let (certificate, played) = match problem {
+            Problem::Assertion => (None, None),
             _ => match certify(self.program, &run.steps, (tid, pc), problem, robustness, budget) {
-                Certified::Accepted(certificate) => Some(*certificate),
+                Certified::Accepted(certificate, played) => (Some(certificate), Some(played)),
                 Certified::Rejected => {
                     witnesses.rejected = true;
                     return;
@@ -216,14 +216,15 @@ impl Check<'_> {
         };
         let depth = witnesses.depth.map_or(run.depth, |depth| depth.min(run.depth));
         witnesses.depth = Some(depth);
-        witnesses.found.push(Witness { run: run.steps, tid, pc, problem, certificate });
+        let evidence = Evidence::Interleaving { run: run.steps, played, certificate };
+        witnesses.found.push(Witness { tid, pc, problem, evidence });
     }
 
-    fn outcome(mut self) -> Outcome {
+    fn answer(mut self) -> Answer {
         self.stale.found.append(&mut self.dependency.found);
         self.stale.rejected |= self.dependency.rejected;
         self.stale.cut = self.stale.cut.or(self.dependency.cut);
-        let robustness = match self.settings.observational {
+        let robustness = match self.question.observational() {
             true => Property::ObservationalRobustness,
             false => Property::Robustness,
         };
@@ -244,16 +245,16 @@ impl Check<'_> {
             (Verdict::Holds, Verdict::Undecided(why)) => Verdict::Undecided(*why),
             (verdict, _) => verdict,
         };
-        let mut answers = Vec::new();
+        let mut verdicts = Vec::new();
         let has_non_atomics =
             self.program.locations.iter().any(|loc| loc.kind == LocationKind::NonAtomic);
         let races =
-            (self.settings.races && has_non_atomics).then(|| with_robustness(self.races.verdict()));
+            (self.question.races && has_non_atomics).then(|| with_robustness(self.races.verdict()));
         let assertions = with_robustness(self.assertions.verdict());
-        answers.push((robustness, robust));
-        answers.extend(races.map(|races| (Property::Races, races)));
-        answers.push((Property::Assertions, assertions));
-        let more = match self.settings.extent {
+        verdicts.push((robustness, robust));
+        verdicts.extend(races.map(|races| (Property::Races, races)));
+        verdicts.push((Property::Assertions, assertions));
+        let more = match self.question.extent {
             Extent::First => Vec::new(),
             Extent::All => {
                 let all = [
@@ -266,6 +267,6 @@ impl Check<'_> {
                     .collect()
             }
         };
-        self.explorer.outcome(answers, more)
+        self.explorer.answer(verdicts, more)
     }
 }

@@ -5,8 +5,8 @@
 
 use super::machine::{Happening, Memory, Node, Product, Stepped};
 use super::{Action, Question};
+use crate::answer::Cost;
 use crate::robustness::store_atomic::Faulty;
-use crate::verdict::Cost;
 use ::ir::{Fault, Pc, Tid};
 use ::memory::store_buffer::Move;
 use ::search::{Limit, Model, Options, Sink, Width};
@@ -25,8 +25,6 @@ pub struct Found {
     pub overflowed: bool,
     /// What it cost.
     pub cost: Cost,
-    /// Steps from the start.
-    pub depth: u64,
 }
 
 /// Looks for an execution that violates `question`.
@@ -42,9 +40,8 @@ pub fn explore(
     cost.add(&report.progress);
     // The last level explored is the one before the last level reached.
     cost.depth = cost.depth.saturating_sub(1);
-    let depth = cost.depth;
     let limit = report.limit;
-    let mut found = Found { violation: None, limit, fault: None, overflowed: false, cost, depth };
+    let mut found = Found { violation: None, limit, fault: None, overflowed: false, cost };
     for ::search::Found { finding, path } in report.findings {
         match finding {
             Finding::Overflow => found.overflowed = true,

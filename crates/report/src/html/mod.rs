@@ -9,12 +9,12 @@
 mod player;
 mod source;
 
-use crate::answer::Ruling;
 use crate::escape::html;
 use crate::finding::Finding;
 use crate::input_report::{InputReport, Notice, Unchecked};
 use crate::picture::{Picture, svg};
 use crate::proof::{EdgeKind, Event, Proof};
+use crate::ruling::Ruling;
 use crate::text::{amount, reservations, sentence};
 use std::fmt::Write;
 
@@ -184,7 +184,7 @@ fn file(out: &mut String, index: usize, sheet: &InputReport, open: bool) {
         sheet.model
     );
     for error in &sheet.errors {
-        notice(out, "error", error);
+        notice(out, "error", &sheet.notice(error));
     }
     let why = sheet.replies.iter().filter_map(|reply| Some((reply.property, reply.why.as_ref()?)));
     for (property, why) in why {

@@ -13,11 +13,10 @@ pub use story::story;
 pub(crate) use story::{last_effect, last_step, reservations, sentence, step_effect};
 pub use style::{Ink, Look};
 
-use crate::answer::{Answer, FileReport, Ruling};
 use crate::escape::{columns, pad, visible};
-use crate::input_report::Unchecked;
-use check::{Model, Property};
-use lang::Source;
+use crate::input_report::{Attacks, InputReport, Reply, Unchecked};
+use crate::ruling::Ruling;
+use check::Property;
 use std::time::Duration;
 
 /// How much to say about a file.
@@ -30,16 +29,16 @@ pub enum Detail {
 }
 
 /// The report on one file.
-pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -> String {
+pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
     let cost = &report.cost;
     let mut out = format!(
         "{}: {}, {}, {}\n",
         look.paint(Ink::Strong, &visible(&report.file)),
-        report.model.name(),
+        report.model,
         amount::plural(cost.states, "state"),
         amount::time(cost.elapsed),
     );
-    let rows = report.answers.iter().map(|answer| (answer.property.name(), ruling(answer, look)));
+    let rows = report.replies.iter().map(|reply| (reply.property, ruling(report, reply, look)));
     out.push_str(&table(&rows.collect::<Vec<_>>(), &report.unchecked, look));
     if detail == Detail::Verdicts {
         return out;
@@ -49,7 +48,7 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
     for finding in report.findings().chain(stuck) {
         told = true;
         out.push('\n');
-        let (name, text) = (&report.file, &source.text);
+        let (name, text) = (&report.file, &report.text);
         out.push_str(&finding.diagnostic().render_within(name, text, look.color, look.width));
         out.push('\n');
         out.push_str(&story(finding, look));
@@ -57,11 +56,11 @@ pub fn file(report: &FileReport, source: &Source, detail: Detail, look: &Look) -
     if report.limited {
         out.push_str(&format!("\n{}", wrap::wrap(MORE, look.width, "")));
     }
-    if let Some(conclusion) = conclusion(report) {
+    if let Some(conclusion) = &report.conclusion {
         if told {
             out.push('\n');
         }
-        out.push_str(&look.paint(Ink::Good, &conclusion));
+        out.push_str(&look.paint(Ink::Good, conclusion));
         out.push('\n');
     }
     out
@@ -82,48 +81,23 @@ const MORE: &str = "\
     What to do: give it more by --limit-states, --limit-memory or --limit-time; or look for violations in \
     deep states first by --search dfs.";
 
-fn ruling(answer: &Answer, look: &Look) -> String {
-    let word = look.paint(answer.ruling.ink(), answer.ruling.name());
-    match (&answer.why, answer.findings.len()) {
+fn ruling(report: &InputReport, reply: &Reply, look: &Look) -> String {
+    let word = look.paint(reply.ruling.ink(), reply.ruling.name());
+    let said = match (&reply.why, reply.findings.len()) {
         (Some(why), _) => format!("{word}: {why}"),
         (None, more @ 2..) => format!("{word}, in {more} places"),
         _ => word,
-    }
-}
-
-/// What it means that everything holds.
-fn conclusion(report: &FileReport) -> Option<String> {
-    if report.ruling() != Ruling::Holds || !report.faults.is_empty() {
-        return None;
-    }
-    let has = |property| report.answers.iter().any(|answer| answer.property == property);
-    let model = report.model.name().to_uppercase();
-    let robust = match has(Property::ObservationalRobustness) {
-        true => "observationally robust",
-        false => "robust",
     };
-    let mut sentence = match (report.model, report.has_assertions) {
-        (Model::Sc, true) => "no assertion fails in any interleaving".to_string(),
-        (Model::Sc, false) => {
-            "no run-time errors in any interleaving; there are no assertions".into()
+    match report.attacks.filter(|_| reply.property == Property::Robustness.name()) {
+        Some(Attacks { attacks, attacks_examined, method }) => {
+            format!("{said}  ({attacks_examined} of {attacks} attacks examined by {method})")
         }
-        (_, true) if has(Property::Races) => {
-            format!("{robust}, free of races, and safe under SC, hence safe under {model}")
-        }
-        (_, true) => format!("{robust}, and safe under SC, hence safe under {model}"),
-        (_, false) if has(Property::Races) => {
-            format!("{robust} against {model}, and free of races")
-        }
-        (_, false) => format!("{robust} against {model}"),
-    };
-    if report.model != Model::Sc && !report.unchecked.is_empty() {
-        sentence.push_str(", if it is free of races, which was not checked");
+        None => said,
     }
-    Some(sentence)
 }
 
 /// One line about a file among many; `names` is the width of the names' column.
-pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
+pub fn line(report: &InputReport, names: usize, look: &Look) -> String {
     let overall = report.ruling();
     let verdict = if report.faults.is_empty() {
         look.paint(overall.ink(), &pad(overall.name(), VERDICTS))
@@ -131,10 +105,10 @@ pub fn line(report: &FileReport, names: usize, look: &Look) -> String {
         look.paint(Ink::Bad, &pad("error", VERDICTS))
     };
     let mut notes: Vec<String> = report
-        .answers
+        .replies
         .iter()
-        .filter(|answer| answer.ruling == overall && overall != Ruling::Holds)
-        .map(|answer| answer.property.to_string())
+        .filter(|reply| reply.ruling == overall && overall != Ruling::Holds)
+        .map(|reply| reply.property.to_string())
         .collect();
     match (report.warnings.len() + report.stuck.len()) as u64 {
         0 => {}
@@ -171,7 +145,7 @@ pub struct Tally {
     pub hold: usize,
     /// Something is violated.
     pub violated: usize,
-    /// Nobody knows.
+    /// It is not known.
     pub undecided: usize,
     /// Could not be checked, or has run-time errors.
     pub errors: usize,

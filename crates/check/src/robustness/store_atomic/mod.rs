@@ -7,25 +7,9 @@
 //! [`attack_candidates`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
-//! [`check`] decides robustness and nothing else. A thread that has a run-time error, or whose
+//! [`decide`] decides robustness and nothing else. A thread that has a run-time error, or whose
 //! assertion fails, stops there; the trace of a computation is what the threads did before.
 //! [`mod@safety`] adds the answers about assertions and run-time errors.
-//!
-//! ```
-//! use fencepost_check::robustness::store_atomic::{check, Machine, Settings};
-//! let text = "thread t initial a transition a b write 1 0 transition b c read r 1 end
-//!             thread u initial a transition a b write 1 1 transition b c read r 0 end";
-//! # fn program(_: &str) -> ir::Program { use ir::*;
-//! #   let thread = |x, y| Thread { name: format!("t{x}"), replica: None, registers: vec!["r".into()],
-//! #     entry: Pc(0), code: vec![
-//! #       Step { instr: Instr::Store { place: Place::location(Loc(x)), value: Expr::Const(1), mode: WriteMode::Rlx }, next: Pc(1), origin: Origin(0) },
-//! #       Step { instr: Instr::Load { dst: Reg(0), place: Place::location(Loc(y)), mode: ReadMode::Rlx }, next: Pc(2), origin: Origin(0) },
-//! #       Step { instr: Instr::Halt, next: Pc(2), origin: Origin(0) }] };
-//! #   let loc = |name: &str| Location { name: name.into(), element: None, initial: 0, kind: LocationKind::Atomic };
-//! #   Program { domain: Domain::modulo(1), locations: vec![loc("x"), loc("y")], threads: vec![thread(0, 1), thread(1, 0)] } }
-//! let outcome = check(&program(text), Machine::Tso, &Settings::default(), &|_| {}).unwrap();
-//! assert_eq!(outcome.verdict.name(), "violated");
-//! ```
 
 pub mod attack_candidates;
 pub mod judge;
@@ -42,93 +26,19 @@ pub use ::memory::store_buffer::{Compiled, Machine, compile};
 use self::judge::judge;
 use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
 use self::state::State;
-use crate::verdict::Cost;
-pub use crate::verdict::Why;
-use ::ir::{Fault, Loc, Pc, Program, Tid, Value};
+pub use crate::answer::Faulty;
+use crate::answer::{By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+use crate::explore::Task;
+use crate::legality::Refusal;
+use crate::question::{Method, Property, Question};
+use ::ir::{Loc, Pc, Program, Tid, Value};
 use ::memory::store_buffer::trace::Trace;
-use search::{Limits, Options, Order, Progress, Stop};
-use std::fmt;
+use search::{Progress, Stop};
 use std::time::Instant;
-
-/// Which theorem the search relies on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Method {
-    /// Singularity where it is complete, else locality.
-    #[default]
-    Auto,
-    /// One thread delays any number of stores (Theorem 1).
-    Locality,
-    /// One store is delayed (Theorem 2); complete without lightweight fences only.
-    Singularity,
-}
-
-impl Method {
-    /// The name used in options and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Locality => "locality",
-            Method::Singularity => "singularity",
-        }
-    }
-}
-
-/// How to check.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Which theorem to rely on.
-    pub method: Method,
-    /// Use partial-order reduction?
-    pub reduce: bool,
-    /// The order of exploration.
-    pub order: Order,
-    /// What it may use up.
-    pub limits: Limits,
-    /// On how many cores.
-    pub jobs: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            method: Method::Auto,
-            reduce: true,
-            order: Order::Breadth,
-            limits: Limits::default(),
-            jobs: 1,
-        }
-    }
-}
-
-/// Why a check was not even tried.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// Singularity was asked for where it would miss violations.
-    Incomplete(Machine, Option<(Tid, Pc)>),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Incomplete(Machine::Tso, _) => f.write_str(
-                "singularity is not complete for tso: stores that stay in order are as good as \
-                 lightweight fences, and a violation may need several delayed stores; use locality",
-            ),
-            Refusal::Incomplete(machine, _) => write!(
-                f,
-                "singularity is not complete for {machine} here: the program has lightweight fences \
-                 (release stores and release fences count), and a violation may need several delayed \
-                 stores; use locality"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// A computation that no interleaving explains.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Witness {
+pub struct Computation {
     /// The thread that delays a store.
     pub attacker: Tid,
     /// The delayed store's address.
@@ -140,63 +50,13 @@ pub struct Witness {
     /// The steps of the attacker between the two, `last` included, in its program.
     pub between: Vec<Pc>,
     /// What happens, in order.
-    pub computation: Vec<Happening>,
+    pub happenings: Vec<Happening>,
     /// The registers of each happening's thread after it.
     pub registers: Vec<Vec<Value>>,
     /// The happens-before cycle.
     pub cycle: Vec<OnCycle>,
     /// The trace it is a cycle of.
     pub trace: Trace,
-}
-
-/// The answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// The program is robust.
-    Holds,
-    /// It is not, as this shows.
-    Violated(Box<Witness>),
-    /// Nobody knows, because of this.
-    Undecided(Why),
-}
-
-impl Verdict {
-    /// `holds`, `violated` or `undecided`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Verdict::Holds => "holds",
-            Verdict::Violated(_) => "violated",
-            Verdict::Undecided(_) => "undecided",
-        }
-    }
-}
-
-/// A run-time error of the program under check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Faulty {
-    /// The thread.
-    pub tid: Tid,
-    /// Where.
-    pub pc: Pc,
-    /// What.
-    pub fault: Fault,
-}
-
-/// All that a check found out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The answer.
-    pub verdict: Verdict,
-    /// The theorem used; never [`Method::Auto`].
-    pub method: Method,
-    /// How many attacks there are: pairs of a store and a later access.
-    pub attacks: u64,
-    /// How many of them are not hopeless for reasons of the text, and were searched for.
-    pub attacks_examined: u64,
-    /// Run-time errors of the program.
-    pub faults: Vec<Faulty>,
-    /// What it cost.
-    pub cost: Cost,
 }
 
 /// The theorem to use; an error if the one wanted is not complete.
@@ -217,40 +77,35 @@ pub fn choose(compiled: &Compiled, machine: Machine, wanted: Method) -> Result<M
 }
 
 /// Is `program` robust against `machine`? Run-time errors are reported as far as the search met them:
-/// where the text alone rules out attacks there is no search. `observe` is told now and then how far the search has come.
-pub fn check(
+/// where the text alone rules out attacks there is no search.
+pub fn decide(
     program: &Program,
     machine: Machine,
-    settings: &Settings,
-    observe: &(dyn Fn(&Progress) + Sync),
-) -> Result<Outcome, Refusal> {
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Result<(Decision, Vec<Faulty>), Refusal> {
     let begun = Instant::now();
     let compiled = compile(program, machine);
-    let method = choose(&compiled, machine, settings.method)?;
+    let method = choose(&compiled, machine, question.method)?;
     let singular = method == Method::Singularity;
     let mut search = AttackSearch::new(&compiled.program, machine, singular);
-    if !settings.reduce {
+    if !question.reductions.partial_order {
         search = search.without_reduction();
     }
-    if search.candidates.hopeful == 0 {
-        // The text alone says that nothing can go wrong.
-        return Ok(Outcome {
-            verdict: Verdict::Holds,
-            method,
-            attacks: search.candidates.attacks,
-            attacks_examined: 0,
-            faults: vec![],
-            cost: Cost { elapsed: begun.elapsed(), ..Cost::default() },
-        });
-    }
-    let options = Options {
-        order: settings.order,
-        stop: Stop::AtFirst,
-        limits: settings.limits,
-        jobs: settings.jobs,
-        ..Options::default()
+    let (attacks, examined) = (search.candidates.attacks, search.candidates.hopeful);
+    let decided = |verdict, cost| Decision {
+        property: Property::Robustness,
+        verdict,
+        by: By::Attacks { method, attacks, examined },
+        cost: Cost { elapsed: begun.elapsed(), ..cost },
     };
-    let report = search::explore(&search, &options, observe);
+    if examined == 0 {
+        // The text alone says that nothing can go wrong.
+        return Ok((decided(Verdict::Holds, Cost::default()), Vec::new()));
+    }
+    let options = question.options(Stop::AtFirst);
+    let task = Task::default();
+    let report = search::explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
     cost.add(&report.progress);
     let mut faults = Vec::new();
@@ -261,12 +116,9 @@ pub fn check(
                 faults.push(Faulty { tid, pc: compiled.source(tid, pc), fault });
             }
             Finding::Cycle { .. } if verdict.is_none() => {
-                verdict = Some(
-                    witness(&search, &compiled, machine, &found.path, found.finding)
-                        .map_or(Verdict::Undecided(Why::Rejected), |witness| {
-                            Verdict::Violated(Box::new(witness))
-                        }),
-                );
+                let computation =
+                    computation(&search, &compiled, machine, &found.path, found.finding);
+                verdict = Some(computation.map_or(Verdict::Undecided(Why::Rejected), violated));
             }
             Finding::Cycle { .. } => {}
         }
@@ -276,25 +128,26 @@ pub fn check(
         (None, Some(_)) => Verdict::Undecided(Why::Faulty),
         (None, None) => Verdict::Holds,
     });
-    cost.elapsed = begun.elapsed();
-    Ok(Outcome {
-        verdict,
-        method,
-        attacks: search.candidates.attacks,
-        attacks_examined: search.candidates.hopeful,
-        faults,
-        cost,
-    })
+    Ok((decided(verdict, cost), faults))
 }
 
-/// The witness that a path through the search stands for, if the judge accepts it.
-pub(crate) fn witness(
+fn violated(computation: Computation) -> Verdict {
+    Verdict::Violated(Box::new(Witness {
+        tid: computation.attacker,
+        pc: computation.last,
+        problem: Problem::DelayedStore,
+        evidence: Evidence::Computation(Box::new(computation)),
+    }))
+}
+
+/// The computation that a path through the search stands for, if the judge accepts it.
+pub(crate) fn computation(
     search: &AttackSearch,
     compiled: &Compiled,
     machine: Machine,
     path: &[Box<[u8]>],
     finding: Finding,
-) -> Option<Witness> {
+) -> Option<Computation> {
     let Finding::Cycle { attacker, target, .. } = finding else { return None };
     let steps = labels(search, path, finding)?;
     let accepted = judge(compiled, machine, &steps)?;
@@ -302,13 +155,13 @@ pub(crate) fn witness(
     let own: Vec<&Label> = steps[first..].iter().filter(|step| step.tid == attacker).collect();
     let between = between(&own, compiled)?;
     let source = |label: &Label| compiled.source(attacker, label.pc);
-    Some(Witness {
+    Some(Computation {
         attacker,
         target,
         start: source(own.first()?),
         last: source(own.last()?),
         between,
-        computation: accepted.computation,
+        happenings: accepted.computation,
         registers: accepted.registers,
         cycle: accepted.cycle,
         trace: accepted.trace,

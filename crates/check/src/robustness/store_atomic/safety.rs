@@ -28,143 +28,62 @@
 //! machine, robust or not. Where a program is not robust, that no interleaving fails says nothing, and
 //! the answer is "undecided".
 
-use super::triangular_race::{self, Freedom};
-use super::{Faulty, Machine, Outcome, Refusal, Settings, Verdict, Why};
-use crate::verdict::{Cost, Property};
-use crate::{Model, verdict};
+use super::{Faulty, Machine, triangular_race};
+use crate::answer::{Answer, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+use crate::explore::Task;
+use crate::legality::Refusal;
+use crate::question::{Extent, Model, Property, Question};
 use ::ir::Program;
 use search::Progress;
 use std::time::Instant;
 
-/// How robustness is to be shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// By the attack search, which is exact.
-    Robust(Machine),
-    /// Against TSO, by the absence of triangular races, which is sufficient.
-    TriangularRaceFree,
-}
-
-/// What was found out about robustness.
-#[derive(Clone, Debug)]
-pub enum Robustness {
-    /// By the attack search.
-    Attacks(Outcome),
-    /// By looking for triangular races.
-    TriangularRaces(Freedom, Cost),
-}
-
-/// All answers about a program on a machine.
-#[derive(Clone, Debug)]
-pub struct Checked {
-    /// Is every computation explained by an interleaving?
-    pub robustness: Robustness,
-    /// Run-time errors that only the search for attacks met; there is no run to show.
-    pub only_on_machine: Vec<Faulty>,
-    /// What interleavings show: run-time errors, stuck threads, values that wrap around. Its one
-    /// answer, about assertions, is that for the machine.
-    pub interleavings: verdict::Outcome,
-    /// What all searches cost.
-    pub cost: Cost,
-}
-
-/// Answers all questions about `program`. `settings` are for the search for attacks; `interleavings`
-/// for the other, except for the limits, which both searches share.
-pub fn check(
+/// Answers the question about `program` on `machine`. The limits are shared by both searches.
+pub(crate) fn check(
     program: &Program,
-    question: Question,
-    settings: &Settings,
-    interleavings: &crate::Settings,
-    observe: &(dyn Fn(&Progress) + Sync),
-) -> Result<Checked, Refusal> {
+    machine: Machine,
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Result<Answer, Refusal> {
     let begun = Instant::now();
-    let mut robustness = match question {
-        Question::Robust(machine) => {
-            Robustness::Attacks(super::check(program, machine, settings, observe)?)
-        }
-        Question::TriangularRaceFree => {
-            let (freedom, cost) = triangular_race::check(program, settings, observe);
-            Robustness::TriangularRaces(freedom, cost)
-        }
+    let (mut robust, faults) = match question.property {
+        Property::TriangularRaces => (triangular_race::decide(program, question, observe), vec![]),
+        _ => super::decide(program, machine, question, observe)?,
     };
-    let sc = crate::Settings { model: Model::Sc, limits: settings.limits, ..*interleavings };
-    let mut outcome = crate::check(program, &sc, &|_, progress| observe(progress));
-    let known = |faulty: &Faulty| {
-        outcome.faults.iter().any(|fault| (fault.tid, fault.pc) == (faulty.tid, faulty.pc))
-    };
-    let only_on_machine: Vec<Faulty> =
-        robustness.faults().iter().filter(|faulty| !known(faulty)).copied().collect();
-    if !outcome.faults.is_empty() || !only_on_machine.is_empty() {
-        robustness.is_cut_short();
+    let sc = Question { model: Model::Sc, extent: Extent::First, ..*question };
+    let mut answer = crate::interleavings(program, &sc, observe);
+    for Faulty { tid, pc, fault } in faults {
+        if !answer.faults.iter().any(|known| (known.tid, known.pc) == (tid, pc)) {
+            let (problem, evidence) = (Problem::Fault(fault), Evidence::Unshown);
+            answer.faults.push(Witness { tid, pc, problem, evidence });
+        }
     }
-    let shown = robustness.shown();
-    for (property, verdict) in &mut outcome.answers {
-        debug_assert_eq!(*property, Property::Assertions);
-        let known = std::mem::replace(verdict, verdict::Verdict::Holds);
-        *verdict = on_machine(known, shown);
+    if !answer.faults.is_empty() && robust.verdict.holds() {
+        // Runs end at a run-time error, so what would have come after was not looked at.
+        robust.verdict = Verdict::Undecided(Why::Faulty);
     }
-    let mut cost = robustness.cost();
-    cost.include(&outcome.cost);
-    cost.elapsed = begun.elapsed();
-    Ok(Checked { robustness, only_on_machine, interleavings: outcome, cost })
+    for decision in &mut answer.decisions {
+        debug_assert_eq!(decision.property, Property::Assertions);
+        let known = std::mem::replace(&mut decision.verdict, Verdict::Holds);
+        decision.verdict = on_machine(known, &robust);
+    }
+    let mut cost = robust.cost;
+    cost.include(&answer.cost);
+    answer.cost = Cost { elapsed: begun.elapsed(), ..cost };
+    answer.decisions.insert(0, robust);
+    Ok(answer)
 }
 
-/// The answer about assertions on the machine, from the one about interleavings and from why
-/// robustness is not known to hold.
-fn on_machine(interleavings: verdict::Verdict, robust: Result<(), Why>) -> verdict::Verdict {
-    use verdict::Verdict::{Holds, Undecided, Violated};
-    match (interleavings, robust) {
+/// The verdict on assertions on the machine, from the one on interleavings.
+fn on_machine(interleavings: Verdict, robust: &Decision) -> Verdict {
+    use Verdict::{Holds, Undecided, Violated};
+    let not_robust = match robust.property {
+        Property::TriangularRaces => Why::PerhapsNotRobust,
+        _ => Why::NotRobust,
+    };
+    match (interleavings, &robust.verdict) {
         (Violated(witness), _) => Violated(witness),
-        (Holds | Undecided(_), Err(why @ (Why::NotRobust | Why::PerhapsNotRobust))) => {
-            Undecided(why)
-        }
-        (Holds, Err(why)) => Undecided(why),
+        (Holds | Undecided(_), Violated(_)) => Undecided(not_robust),
+        (Holds, Undecided(why)) => Undecided(*why),
         (verdict, _) => verdict,
-    }
-}
-
-impl Robustness {
-    /// Run-time errors met on the way.
-    fn faults(&self) -> &[Faulty] {
-        match self {
-            Robustness::Attacks(outcome) => &outcome.faults,
-            Robustness::TriangularRaces(..) => &[],
-        }
-    }
-
-    fn cost(&self) -> Cost {
-        match self {
-            Robustness::Attacks(outcome) => outcome.cost,
-            Robustness::TriangularRaces(_, cost) => *cost,
-        }
-    }
-
-    /// Runs end at a run-time error, so what would have come after was not looked at.
-    fn is_cut_short(&mut self) {
-        match self {
-            Robustness::Attacks(Outcome { verdict: verdict @ Verdict::Holds, .. }) => {
-                *verdict = Verdict::Undecided(Why::Faulty);
-            }
-            Robustness::TriangularRaces(freedom @ Freedom::Free, _) => {
-                *freedom = Freedom::Undecided(Why::Faulty);
-            }
-            _ => {}
-        }
-    }
-
-    /// Is the program shown to be robust? If not, why does an interleaving not tell all?
-    fn shown(&self) -> Result<(), Why> {
-        match self {
-            Robustness::Attacks(outcome) => match outcome.verdict {
-                Verdict::Holds => Ok(()),
-                Verdict::Violated(_) => Err(Why::NotRobust),
-                Verdict::Undecided(why) => Err(why),
-            },
-            Robustness::TriangularRaces(freedom, _) => match freedom {
-                Freedom::Free => Ok(()),
-                Freedom::Race(_) => Err(Why::PerhapsNotRobust),
-                Freedom::Undecided(why) => Err(*why),
-            },
-        }
     }
 }

@@ -24,11 +24,13 @@
 //!    races were not compared with ours.
 
 use super::model::{AttackSearch, Finding, Goal, Label};
-use super::{Machine, Settings, Why, between, compile, labels};
-use crate::verdict::Cost;
+use super::{Machine, between, compile, labels};
+use crate::answer::{By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+use crate::explore::Task;
+use crate::question::{Property, Question};
 use ::ir::{Loc, Pc, Program, Tid};
 use ::memory::store_buffer::Compiled;
-use search::{Options, Progress, Stop};
+use search::{Progress, Stop};
 use std::time::Instant;
 
 /// A triangular race. Program counters are those of the program as given.
@@ -48,49 +50,22 @@ pub struct Race {
     pub run: Vec<(Tid, Pc)>,
 }
 
-/// The answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Freedom {
-    /// There are no triangular races, so the program is robust against TSO.
-    Free,
-    /// There is one. The program may be robust all the same.
-    Race(Box<Race>),
-    /// Nobody knows, because of this.
-    Undecided(Why),
-}
-
-impl Freedom {
-    /// `holds`, `violated` or `undecided`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Freedom::Free => "holds",
-            Freedom::Race(_) => "violated",
-            Freedom::Undecided(_) => "undecided",
-        }
-    }
-}
-
-/// Is `program` free of triangular races?
-pub fn check(
+/// Is `program` free of triangular races? One that is not may be robust all the same.
+pub fn decide(
     program: &Program,
-    settings: &Settings,
-    observe: &(dyn Fn(&Progress) + Sync),
-) -> (Freedom, Cost) {
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Decision {
     let begun = Instant::now();
     let compiled = compile(program, Machine::Tso);
     let mut search = AttackSearch::with_fences(&compiled.program, Machine::Tso, false, &[], true)
         .looking_for(Goal::TriangularRace);
-    if !settings.reduce {
+    if !question.reductions.partial_order {
         search = search.without_reduction();
     }
-    let options = Options {
-        order: settings.order,
-        stop: Stop::AtFirst,
-        limits: settings.limits,
-        jobs: settings.jobs,
-        ..Options::default()
-    };
-    let report = search::explore(&search, &options, observe);
+    let options = question.options(Stop::AtFirst);
+    let task = Task::default();
+    let report = search::explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
     cost.add(&report.progress);
     let mut faulty = false;
@@ -104,15 +79,20 @@ pub fn check(
             Finding::Cycle { .. } => {}
         }
     }
-    cost.elapsed = begun.elapsed();
-    let freedom = match (found_race, report.limit, faulty) {
-        (Some(Some(race)), _, _) => Freedom::Race(Box::new(race)),
-        (Some(None), _, _) => Freedom::Undecided(Why::Rejected),
-        (None, Some(limit), _) => Freedom::Undecided(Why::Limit(limit)),
-        (None, None, true) => Freedom::Undecided(Why::Faulty),
-        (None, None, false) => Freedom::Free,
+    let verdict = match (found_race, report.limit, faulty) {
+        (Some(Some(race)), _, _) => Verdict::Violated(Box::new(Witness {
+            tid: race.tid,
+            pc: race.load,
+            problem: Problem::TriangularRace,
+            evidence: Evidence::TriangularRace(Box::new(race)),
+        })),
+        (Some(None), _, _) => Verdict::Undecided(Why::Rejected),
+        (None, Some(limit), _) => Verdict::Undecided(Why::Limit(limit)),
+        (None, None, true) => Verdict::Undecided(Why::Faulty),
+        (None, None, false) => Verdict::Holds,
     };
-    (freedom, cost)
+    cost.elapsed = begun.elapsed();
+    Decision { property: Property::TriangularRaces, verdict, by: By::TriangularRaces, cost }
 }
 
 /// The race that a path through the search stands for.

@@ -4,7 +4,7 @@
 //! (see `rt::rust_std`): the linker is told to `--wrap` them, and a little assembly connects the names,
 //! which contain a hash of the standard library, with those of the runtime.
 
-use super::unpack::Unpacked;
+use crate::unpack::Unpacked;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;

@@ -1,11 +1,12 @@
 //! `fencepost cc`, `c++`, `rustc` and `cargo`: the user's compiler with a few more arguments.
 
-use super::rust_std;
-use super::unpack::{self, Unpacked};
+use crate::rust_std;
+use crate::unpack::{self, Unpacked};
+use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// C or C++.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +58,7 @@ impl Product {
 }
 
 /// `fencepost cc` and `fencepost c++`.
-pub fn c(arguments: &[OsString], language: Language) -> Result<ExitCode, String> {
+pub fn c(arguments: &[OsString], language: Language) -> Result<Infallible, String> {
     let compiler = find(language)?;
     let [program, own @ ..] = &compiler[..] else { return Err("no compiler found".into()) };
     let mut command = Command::new(program);
@@ -202,7 +203,7 @@ fn rust_flags(rustc: &OsStr) -> Result<Vec<OsString>, String> {
 }
 
 /// `fencepost rustc`.
-pub fn rustc(arguments: &[OsString]) -> Result<ExitCode, String> {
+pub fn rustc(arguments: &[OsString]) -> Result<Infallible, String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(&rustc);
     // The sanitizer flags are not stable yet; what they do is.
@@ -211,7 +212,7 @@ pub fn rustc(arguments: &[OsString]) -> Result<ExitCode, String> {
 }
 
 /// `fencepost cargo`.
-pub fn cargo(arguments: &[OsString]) -> Result<ExitCode, String> {
+pub fn cargo(arguments: &[OsString]) -> Result<Infallible, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let host = Command::new(&rustc).args(["--print", "host-tuple"]).output();
@@ -236,7 +237,7 @@ pub fn cargo(arguments: &[OsString]) -> Result<ExitCode, String> {
     become_it(command.args(arguments))
 }
 
-fn become_it(command: &mut Command) -> Result<ExitCode, String> {
+fn become_it(command: &mut Command) -> Result<Infallible, String> {
     let error = command.exec();
     Err(format!("cannot run {}: {error}", Path::new(command.get_program()).display()))
 }

@@ -1,15 +1,13 @@
 //! What the runtime writes: lines of JSON with addresses instead of names.
 
-use super::args::{Output, ReportRaw};
-use super::filter::Filter;
-use super::finding::Collection;
-use super::symbols::Mapping;
-use super::{FOUND, text};
-use crate::terminal;
+use crate::filter::Filter;
+use crate::finding::Collection;
+use crate::symbols::Mapping;
+use crate::{FOUND, Output, complain, text};
 use serde::Deserialize;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 /// A finding.
 #[derive(Clone, Deserialize, Debug)]
@@ -117,16 +115,27 @@ fn mappings(entries: &[(String, String, String, String)]) -> Vec<Mapping> {
     entries.iter().filter_map(mapping).collect()
 }
 
-/// `fencepost report-raw`: prints what a program that ends found.
-pub fn report(args: &ReportRaw) -> Result<ExitCode, String> {
+/// Where the findings of a program that ends are printed.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Where the report goes: stderr, stdout, or a file, to which the process id is added.
+    pub path: Option<String>,
+    /// The process that wrote the findings.
+    pub pid: Option<u32>,
+    /// Findings not to report.
+    pub suppressions: Option<PathBuf>,
+}
+
+/// `fencepost report-raw`: prints what a program that ends found; says whether there was anything.
+pub fn report(log: &Log) -> Result<u8, String> {
     let mut text = String::new();
     io::stdin()
         .read_to_string(&mut text)
         .map_err(|error| format!("cannot read findings: {error}"))?;
-    let output = Output { suppressions: args.suppressions.clone(), ..Output::default() };
+    let output = Output { suppressions: log.suppressions.clone(), ..Output::default() };
     // The program has ended, and this is the only chance to say what was found in it.
     let filter = Filter::new(&output).unwrap_or_else(|why| {
-        terminal::complain(&format!("fencepost: {why}; nothing is suppressed"));
+        complain(&format!("fencepost: {why}; nothing is suppressed"));
         Filter::default()
     });
     let mut collection = Collection::new(filter);
@@ -135,18 +144,18 @@ pub fn report(args: &ReportRaw) -> Result<ExitCode, String> {
         new.iter().map(|&index| text::finding(&collection.findings[index])).collect();
     let summary = text::summary(&collection, 1);
     let report = format!("{report}{summary}\n");
-    let written = match args.log_path.as_deref() {
+    let written = match log.path.as_deref() {
         None | Some("stderr") => io::stderr().write_all(report.as_bytes()),
         Some("stdout") => io::stdout().write_all(report.as_bytes()),
         Some(path) => {
-            let path = format!("{path}.{}", args.pid.unwrap_or_default());
+            let path = format!("{path}.{}", log.pid.unwrap_or_default());
             let file = OpenOptions::new().append(true).create(true).open(&path);
             file.and_then(|mut file| file.write_all(report.as_bytes())).or_else(|error| {
-                terminal::complain(&format!("fencepost: cannot write to {path}: {error}"));
+                complain(&format!("fencepost: cannot write to {path}: {error}"));
                 io::stderr().write_all(report.as_bytes())
             })
         }
     };
     written.map_err(|error| format!("cannot write the report: {error}"))?;
-    Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    Ok(if collection.findings.is_empty() { 0 } else { FOUND })
 }

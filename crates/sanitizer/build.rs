@@ -1,7 +1,8 @@
 //! Builds the sanitizer runtime and makes it one object file, which the program carries.
 //!
-//! The runtime is a static library of this workspace with a profile of its own. It is built by a second
-//! cargo in a directory of its own, and only when its sources change. What comes out is linked into one
+//! The runtime is the crate `fencepost-rt`, whose build script says where its sources are, in this workspace
+//! or in a registry. A second cargo builds it as a static library, with a profile of its own, in a directory
+//! of its own, and only when its sources change. What comes out is linked into one
 //! relocatable object in which only the entry points are visible: a program written in Rust has a
 //! standard library of its own, which must not meet the runtime's.
 
@@ -44,28 +45,36 @@ const NAMES: &[&str] = &[
 const WEAK: &[&str] =
     &["aligned_alloc", "calloc", "free", "malloc", "memalign", "posix_memalign", "realloc"];
 
+/// How the runtime is compiled, wherever its sources are.
+const PROFILE: &[&str] =
+    &["inherits=\"release\"", "lto=\"fat\"", "codegen-units=1", "panic=\"abort\""];
+
 /// Leaves `runtime.o` in the output directory.
-pub fn embed() {
+fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let object = out.join("runtime.o");
-    println!("cargo::rerun-if-changed=build/runtime.rs");
+    println!("cargo::rerun-if-changed=build.rs");
     let linux = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
     let x86 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
     if !linux || !x86 {
         fs::write(&object, []).expect("the output directory can be written");
         return;
     }
-    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let workspace = manifest.join("../..");
-    for source in ["rt/src", "rt/Cargo.toml", "clocks/src", "clocks/Cargo.toml"] {
-        println!("cargo::rerun-if-changed={}", workspace.join("crates").join(source).display());
+    let sources =
+        PathBuf::from(env::var_os("DEP_FENCEPOST_RT_ROOT").expect("fencepost-rt says it"));
+    // In a registry nothing changes; in the workspace, `clocks` is beside the runtime.
+    for name in ["src", "Cargo.toml", "../clocks/src", "../clocks/Cargo.toml"] {
+        let path = sources.join(name);
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
     }
-    let library = build(&workspace, &out);
+    let library = build(&sources, &out);
     let exports = exports(&library);
     combine(&library, &exports, &out, &object);
 }
 
-fn build(workspace: &Path, out: &Path) -> PathBuf {
+fn build(sources: &Path, out: &Path) -> PathBuf {
     let target = out.join("runtime");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // What was meant for the program is not meant for the runtime: flags, wrappers, coverage.
@@ -79,11 +88,14 @@ fn build(workspace: &Path, out: &Path) -> PathBuf {
     }
     // Processors of the last fifteen years: comparing clocks takes half the instructions.
     cargo
-        .current_dir(workspace)
+        .current_dir(sources)
         .env("RUSTFLAGS", "-Ctarget-cpu=x86-64-v2")
         .args(["rustc", "--quiet", "--package", "fencepost-rt", "--features", "export", "--lib"])
         .args(["--profile", "runtime", "--crate-type", "staticlib", "--target-dir"])
         .arg(&target);
+    for setting in PROFILE {
+        cargo.args(["--config", &format!("profile.runtime.{setting}")]);
+    }
     run(&mut cargo);
     target.join("runtime/libfencepost_rt.a")
 }

@@ -1,7 +1,7 @@
 //! Findings for people.
 
-use super::finding::{Access, Collection, Finding};
-use super::symbols::Frame;
+use crate::finding::{Access, Collection, Finding};
+use crate::symbols::Frame;
 use std::fmt::Write as _;
 
 /// `queue.c:12:5`, or what is known instead.

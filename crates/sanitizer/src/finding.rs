@@ -1,10 +1,9 @@
 //! Findings with names, once each.
 
-use super::filter::Filter;
-use super::raw::{self, Raw};
-use super::symbols::{Frame, Mapping, Symbols};
-use crate::exit::Exit;
-use crate::report_files::ReportFiles;
+use crate::filter::Filter;
+use crate::raw::{self, Raw};
+use crate::symbols::{Frame, Mapping, Symbols};
+use report::InputReport;
 use report::observed::{self, Observation};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -63,7 +62,7 @@ impl Access {
 
     /// `queue.c:12`.
     pub fn place(&self) -> String {
-        self.own_frame().map_or_else(|| "?".into(), super::text::place)
+        self.own_frame().map_or_else(|| "?".into(), crate::text::place)
     }
 
     /// The innermost frame that is not the standard library's.
@@ -143,7 +142,7 @@ impl Finding {
     fn observation(&self) -> Observation {
         let access = |access: &Access| {
             let frame = access.own_frame();
-            let file = frame.and_then(|frame| frame.file.as_deref()).map(super::text::short);
+            let file = frame.and_then(|frame| frame.file.as_deref()).map(crate::text::short);
             let number =
                 |number: Option<u32>| number.and_then(|number| usize::try_from(number).ok());
             observed::Access {
@@ -230,7 +229,7 @@ impl Finding {
         if self.kind == "race" {
             return match &self.needs_stale_load {
                 Some(load) => {
-                    let load = load.first().map_or_else(|| "?".into(), super::text::place);
+                    let load = load.first().map_or_else(|| "?".into(), crate::text::place);
                     vec![format!(
                         "the race needs the load at {load} to be stale: repair that, and the race is gone"
                     )]
@@ -303,17 +302,12 @@ impl Collection {
         }
     }
 
-    /// Writes the reports that were asked for.
-    pub fn write(&self, program: &Path, mut faces: ReportFiles) -> Exit {
-        if faces.wanted() {
-            let observations: Vec<Observation> =
-                self.findings.iter().map(Finding::observation).collect();
-            let name = program.display().to_string();
-            for sheet in observed::sheets(&name, &observations, &|file| shown(program, file)) {
-                faces.add(sheet);
-            }
-        }
-        faces.finish()
+    /// A report for each source file with findings of `program`.
+    pub fn reports(&self, program: &Path) -> Vec<InputReport> {
+        let observations: Vec<Observation> =
+            self.findings.iter().map(Finding::observation).collect();
+        let name = program.display().to_string();
+        observed::sheets(&name, &observations, &|file| shown(program, file))
     }
 
     /// Adds what one run found; says which findings are new.

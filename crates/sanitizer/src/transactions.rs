@@ -5,7 +5,7 @@
 //! them; what empties the buffer on such a machine is a fence: full fences, read-modify-writes, seq_cst
 //! stores, and giving back a lock.
 
-use super::symbols::Symbols;
+use crate::symbols::Symbols;
 use clocks::access::Done;
 use clocks::trace::Event;
 use clocks::{Loc, Order};

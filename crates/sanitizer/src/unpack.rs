@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
-static HEADER: &str = include_str!("../../../../include/fencepost.h");
+static HEADER: &str = include_str!("../include/fencepost.h");
 const MARK: &[u8] = b"fencepost-reporter-path:";
 const ROOM: usize = 1024;
 /// Changes when what is written where changes.

@@ -11,9 +11,9 @@
 //!
 //! A baseline is a list of ids.
 
-use super::args::Output;
-use super::finding::Finding;
-use super::symbols::Frame;
+use crate::Output;
+use crate::finding::Finding;
+use crate::symbols::Frame;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;

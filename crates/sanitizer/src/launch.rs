@@ -1,19 +1,41 @@
 //! `fencepost run`: the program, as often as the user likes.
 
-use super::args::{Output, Run};
-use super::filter::Filter;
-use super::finding::Collection;
-use super::raw::Raw;
-use super::{FOUND, text};
-use crate::exit::Exit;
-use crate::report_files::ReportFiles;
-use crate::terminal;
+use crate::filter::Filter;
+use crate::finding::Collection;
+use crate::raw::Raw;
+use crate::{FOUND, Output, Session, complain, text};
 use rt::options::Schedule;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// What to run, and how.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub program: Vec<OsString>,
+    /// How often to run it.
+    pub runs: u64,
+    /// Who decides which thread goes on.
+    pub schedule: Schedule,
+    /// Seed of the first run's schedule; the others count on from it.
+    pub seed: u64,
+    /// Stop after the first run with findings?
+    pub until_found: bool,
+    /// The schedule of an earlier run, to be had again.
+    pub token: Option<String>,
+    /// How many runs at a time.
+    pub jobs: usize,
+    /// Stop a run after this time.
+    pub timeout: Option<Duration>,
+    /// Record everything there, for [`crate::replay`].
+    pub record: Option<PathBuf>,
+    /// Which findings to print, and how.
+    pub output: Output,
+}
 
 /// How a run is scheduled, in a form that can be printed and read again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,11 +85,10 @@ struct Running {
     timed_out: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &Run) -> Result<ExitCode, String> {
+/// Runs a program as often as asked, and prints each finding when it is first found.
+pub fn run(args: &Launch) -> Result<Session, String> {
     let filter = Filter::new(&args.output)?;
     let program = PathBuf::from(&args.program[0]);
-    let faces = ReportFiles::new(&args.faces, std::slice::from_ref(&program), args.output.json);
     let mut collection = Collection::new(filter);
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     if args.record.is_some() && (args.runs > 1 || args.jobs > 1) {
@@ -87,7 +108,7 @@ pub fn run(args: &Run) -> Result<ExitCode, String> {
     let mut running: Vec<Running> = Vec::new();
     let mut stop = false;
     while started < runs || !running.is_empty() {
-        while !stop && started < runs && running.len() < usize::from(args.jobs) {
+        while !stop && started < runs && running.len() < args.jobs {
             let token = Token { seed: first.seed.wrapping_add(started), ..first };
             running.push(start(args, token, folder.path(), started)?);
             started += 1;
@@ -110,11 +131,11 @@ pub fn run(args: &Run) -> Result<ExitCode, String> {
         }
         if one.timed_out {
             progress.hide();
-            terminal::complain("fencepost: the program was stopped by --timeout");
+            complain("fencepost: the program was stopped by --timeout");
             let _ = one.child.kill();
         } else if let Some(signal) = status.signal() {
             progress.hide();
-            terminal::complain(&format!("fencepost: the program was killed by {}", name(signal)));
+            complain(&format!("fencepost: the program was killed by {}", name(signal)));
         }
         let code = match (one.timed_out, status.signal()) {
             (true, _) => 124,
@@ -140,15 +161,10 @@ pub fn run(args: &Run) -> Result<ExitCode, String> {
         std::fs::write(path, ids).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     if !args.output.json {
-        terminal::complain(&text::summary(&collection, ended));
+        complain(&text::summary(&collection, ended));
     }
-    if collection.write(&program, faces) == Exit::BadInput {
-        return Ok(Exit::BadInput.into());
-    }
-    Ok(match collection.findings.is_empty() {
-        true => ExitCode::from(last.unwrap_or(0)),
-        false => ExitCode::from(FOUND),
-    })
+    let code = if collection.findings.is_empty() { last.unwrap_or(0) } else { FOUND };
+    Ok(Session { subject: program, collection, code })
 }
 
 /// Prints a finding.
@@ -163,7 +179,7 @@ pub fn show(collection: &Collection, index: usize, output: &Output, progress: &P
     }
 }
 
-fn start(args: &Run, token: Token, folder: &Path, number: u64) -> Result<Running, String> {
+fn start(args: &Launch, token: Token, folder: &Path, number: u64) -> Result<Running, String> {
     let raw = folder.join(format!("findings-{number}"));
     let escape = |path: &Path| {
         path.to_string_lossy().replace('%', "%25").replace(':', "%3a").replace(' ', "%20")

@@ -1,10 +1,17 @@
-//! The command line of the sanitizer.
+//! The commands of the sanitizer: their arguments, and what the crate `sanitizer` is asked to do.
 
-use crate::report_files::ReportFileArgs;
+use crate::exit::Exit;
+use crate::report_files::{ReportFileArgs, ReportFiles};
+use crate::{quantity, terminal};
 use clap::{Args as Arguments, Subcommand};
 use rt::options::Schedule;
+use sanitizer::compiler::{self, Language};
+use sanitizer::launch::{self, Launch};
+use sanitizer::raw::{self, Log};
+use sanitizer::{Session, replay};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// What to do.
@@ -62,7 +69,7 @@ pub struct Run {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
     /// Stop a run after this time, such as 30s
-    #[arg(long, value_name = "DURATION", value_parser = crate::quantity::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub timeout: Option<Duration>,
     /// Record everything for `fencepost replay`
     #[arg(long, value_name = "FILE")]
@@ -127,6 +134,86 @@ pub struct ReportRaw {
     /// Findings not to report
     #[arg(long)]
     pub suppressions: Option<PathBuf>,
+}
+
+/// Runs a command of the sanitizer.
+pub fn run(command: &Command) -> ExitCode {
+    let code = match command {
+        Command::Cc(args) => compiler::c(&args.arguments, Language::C).map(|never| match never {}),
+        Command::Cxx(args) => {
+            compiler::c(&args.arguments, Language::Cxx).map(|never| match never {})
+        }
+        Command::Rustc(args) => compiler::rustc(&args.arguments).map(|never| match never {}),
+        Command::Cargo(args) => compiler::cargo(&args.arguments).map(|never| match never {}),
+        Command::Run(args) => args.run(),
+        Command::Replay(args) => args.run(),
+        Command::ReportRaw(args) => raw::report(&Log {
+            path: args.log_path.clone(),
+            pid: args.pid,
+            suppressions: args.suppressions.clone(),
+        })
+        .map(ExitCode::from),
+    };
+    code.unwrap_or_else(|message| {
+        terminal::complain(&format!("error: {message}"));
+        ExitCode::from(2)
+    })
+}
+
+impl Run {
+    fn run(&self) -> Result<ExitCode, String> {
+        let inputs: Vec<PathBuf> = self.program.first().map(PathBuf::from).into_iter().collect();
+        let files = ReportFiles::new(&self.faces, &inputs, self.output.json);
+        let session = launch::run(&Launch {
+            program: self.program.clone(),
+            runs: self.runs,
+            schedule: self.schedule,
+            seed: self.seed,
+            until_found: self.until_found,
+            token: self.token.clone(),
+            jobs: self.jobs.into(),
+            timeout: self.timeout,
+            record: self.record.clone(),
+            output: self.output.wanted(),
+        })?;
+        Ok(finish(&session, files))
+    }
+}
+
+impl Replay {
+    fn run(&self) -> Result<ExitCode, String> {
+        let inputs = std::slice::from_ref(&self.recording);
+        let files = ReportFiles::new(&self.faces, inputs, self.output.json);
+        let session = replay::run(&replay::Replay {
+            recording: self.recording.clone(),
+            transactions: self.transactions.clone(),
+            most: quantity::spare_memory().unwrap_or(u64::MAX - 1),
+            output: self.output.wanted(),
+        })?;
+        Ok(finish(&session, files))
+    }
+}
+
+impl Output {
+    fn wanted(&self) -> sanitizer::Output {
+        sanitizer::Output {
+            json: self.json,
+            suppressions: self.suppressions.clone(),
+            baseline: self.baseline.clone(),
+            write_baseline: self.write_baseline.clone(),
+        }
+    }
+}
+
+/// Writes the reports that were asked for.
+fn finish(session: &Session, mut files: ReportFiles) -> ExitCode {
+    if files.wanted() {
+        session.reports().into_iter().for_each(|report| files.add(report));
+    }
+    match files.finish() {
+        Exit::BadInput => Exit::BadInput.into(),
+        _ => ExitCode::from(session.code),
+    }
 }
 
 fn schedule(text: &str) -> Result<Schedule, String> {

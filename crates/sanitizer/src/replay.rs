@@ -1,31 +1,37 @@
 //! `fencepost replay`: the analysis of a recording, with the code that the runtime uses.
 
-use super::args::Replay;
-use super::filter::Filter;
-use super::finding::Collection;
-use super::launch::{Progress, show};
-use super::raw::{self, Raw};
-use super::symbols::Symbols;
-use super::transactions;
-use super::{FOUND, text};
-use crate::exit::Exit;
-use crate::report_files::ReportFiles;
-use crate::{quantity, terminal};
+use crate::filter::Filter;
+use crate::finding::Collection;
+use crate::launch::{Progress, show};
+use crate::raw::{self, Raw};
+use crate::symbols::Symbols;
+use crate::transactions;
+use crate::{FOUND, Output, Session, complain, text};
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
 use rt::findings::Operation;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 
-/// Runs the command.
-pub fn run(args: &Replay) -> Result<ExitCode, String> {
+/// What to analyse again, and how.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The recording.
+    pub recording: PathBuf,
+    /// Write accesses and transactions there, as `fencepost serial` reads them.
+    pub transactions: Option<PathBuf>,
+    /// How many bytes of memory the recording may take.
+    pub most: u64,
+    /// Which findings to print, and how.
+    pub output: Output,
+}
+
+/// Analyses a recording, and prints its findings.
+pub fn run(args: &Replay) -> Result<Session, String> {
     let name = args.recording.display();
-    let inputs = std::slice::from_ref(&args.recording);
-    let faces = ReportFiles::new(&args.faces, inputs, args.output.json);
     let filter = Filter::new(&args.output)?;
-    let bytes = read(&args.recording).map_err(|why| format!("{name}: {why}"))?;
+    let bytes = read(&args.recording, args.most).map_err(|why| format!("{name}: {why}"))?;
     let unreadable = |why: Unreadable| format!("{name}: {why}");
     let mut replay = clocks::replay::Replay::new(rt::options::Options::default().history_size);
     let mut shown = Vec::new();
@@ -78,17 +84,15 @@ pub fn run(args: &Replay) -> Result<ExitCode, String> {
         show(&collection, index, &args.output, &Progress::new(1));
     }
     if !args.output.json {
-        terminal::complain(&text::summary(&collection, 1));
+        complain(&text::summary(&collection, 1));
     }
-    if collection.write(&args.recording, faces) == Exit::BadInput {
-        return Ok(Exit::BadInput.into());
-    }
-    Ok(if collection.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
+    let code = if collection.findings.is_empty() { 0 } else { FOUND };
+    Ok(Session { subject: args.recording.clone(), collection, code })
 }
 
 /// The bytes of a recording. What does not begin like one is not read to its end, which may never
 /// come.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("cannot read the file: {error}");
     let mut file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -96,7 +100,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     if bytes != MAGIC {
         return Err(Unreadable::NoRecording.to_string());
     }
-    let most = quantity::spare_memory().unwrap_or(u64::MAX - 1);
     file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err("the recording does not fit into memory".into());

@@ -1,0 +1,426 @@
+//! What a check found out.
+//!
+//! An [`Answer`] has a [`Decision`] for each property: a [`Verdict`], how it was found, and what that
+//! cost. A violated property has a [`Witness`]: the place, the [`Problem`], and the [`Evidence`], which a
+//! judge that shares no code with the search has accepted. Every analysis answers in these terms.
+
+use crate::certificate::{self, Played};
+use crate::question::{Method, Property};
+use crate::refinement::{History, Side};
+use crate::replay::RunStep;
+use crate::robustness::store_atomic::Computation;
+use crate::robustness::store_atomic::triangular_race::Race;
+use crate::serializability::Execution;
+use graph::axioms::Cycle;
+use graph::{EventId, ExecutionGraph};
+use ir::{Fault, Pc, Program, Tid};
+use memory::rc11_views;
+use search::Limit;
+use std::fmt;
+use std::time::Duration;
+
+/// The answer for one property.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It holds: everything was explored.
+    Holds,
+    /// It does not, as this shows.
+    Violated(Box<Witness>),
+    /// Unknown, because of this.
+    Undecided(Why),
+}
+
+impl Verdict {
+    /// The word used in reports, without witness and reason.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Violated(_) => "violated",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// Does it hold?
+    pub fn holds(&self) -> bool {
+        matches!(self, Verdict::Holds)
+    }
+
+    /// The witness, if it is violated.
+    pub fn witness(&self) -> Option<&Witness> {
+        match self {
+            Verdict::Violated(witness) => Some(witness),
+            _ => None,
+        }
+    }
+
+    /// The reason, if it is undecided.
+    pub fn why(&self) -> Option<Why> {
+        match self {
+            Verdict::Undecided(why) => Some(*why),
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A limit was reached.
+    Limit(Limit),
+    /// The program is not robust, so runs under SC do not show all that can happen.
+    NotRobust,
+    /// The program was not shown to be robust, so runs under SC may not show all that can happen.
+    PerhapsNotRobust,
+    /// The program has a data race, which is undefined behaviour: nothing can be said of the rest.
+    Racy,
+    /// Runs of the program end in a run-time error, or one stopped the search.
+    Faulty,
+    /// This run-time error of the program cut a search of executions with transactions short.
+    CutShort(Fault),
+    /// Executions in which more writes wait in a buffer were left out; all others are fine.
+    Buffer(usize),
+    /// The search stopped at something else that it found.
+    Stopped,
+    /// One of the two programs that are compared is too large.
+    TooLarge(Side),
+    /// More happens in one of the two programs that are compared than is looked at. If it is the
+    /// second, it could not follow the first as far as it was looked at.
+    NotCovered(Side, rc11_views::Finding),
+    /// The monitors objected, and there is no execution that shows it among those that were tried.
+    /// More exist than are tried.
+    GaveUp,
+    /// The search objected, but the judge did not accept the execution it led to. This is a bug in
+    /// Fencepost.
+    Rejected,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Limit(limit) => limit.reached(),
+            Why::NotRobust => "the program is not robust, so SC runs do not show all",
+            Why::PerhapsNotRobust => {
+                "the program may not be robust, so SC runs may not show all"
+            }
+            Why::Racy => "the program has a data race, so anything may happen",
+            Why::Faulty => {
+                "the program has run-time errors, and what comes after them is unknown"
+            }
+            Why::CutShort(fault) => {
+                return write!(f, "a run-time error cut the search short: {fault}");
+            }
+            Why::Buffer(most) => {
+                return write!(
+                    f,
+                    "no violation while at most {most} writes of a thread wait in its buffer; \
+                     executions with more were not covered"
+                );
+            }
+            Why::Stopped => "the search stopped at a finding; --all goes on",
+            Why::TooLarge(_) => "a program has more threads or variables than can be handled",
+            Why::NotCovered(..) => "more happens in a program than was looked at",
+            Why::GaveUp => {
+                "something may be wrong, but of the executions that could show it too many had to be \
+                 tried"
+            }
+            Why::Rejected => "the certificate was rejected, which is a bug in fencepost",
+        })
+    }
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Problem {
+    /// The access may read or overwrite a stale write.
+    Stale,
+    /// The instruction depends on a value that may be stale.
+    Dependency,
+    /// The non-atomic access races with another.
+    Race,
+    /// The assertion fails.
+    Assertion,
+    /// The expression has no value.
+    Fault(Fault),
+    /// Threads wait for each other, or for nobody.
+    Stuck,
+    /// The access is done while an earlier store of its thread waits in a buffer.
+    DelayedStore,
+    /// The load meets a store of another thread while an earlier store of its own thread may wait.
+    TriangularRace,
+    /// A transaction would have to come before itself.
+    NotSerializable,
+    /// The history is none of the specification, or none that the policy allows.
+    NotRefined,
+}
+
+/// A place where something goes wrong, and what shows it.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The thread that gets into trouble next, or has just done so.
+    pub tid: Tid,
+    /// The thread's program counter.
+    pub pc: Pc,
+    /// What is wrong there.
+    pub problem: Problem,
+    /// The run that leads there.
+    pub evidence: Evidence,
+}
+
+/// What shows that something is wrong.
+#[derive(Clone, Debug)]
+pub enum Evidence {
+    /// A run under SC that ends at the place.
+    Interleaving {
+        /// What happened, in order.
+        run: Vec<RunStep>,
+        /// Where reads can be stale, the execution of the run.
+        played: Option<Box<Played>>,
+        /// For robustness and races, the execution that proves it.
+        certificate: Option<Box<Certificate>>,
+    },
+    /// A computation of a machine with store buffers that no interleaving explains.
+    Computation(Box<Computation>),
+    /// An interleaving that comes to a triangular race.
+    TriangularRace(Box<Race>),
+    /// An execution whose transactions have a cycle.
+    Execution(Box<Execution>),
+    /// A run of a library or client.
+    History(Box<History>),
+    /// None: a search met it whose runs are not kept.
+    Unshown,
+}
+
+impl Witness {
+    /// A place that an interleaving leads to, which needs no other proof.
+    pub(crate) fn reached(run: Vec<RunStep>, (tid, pc): (Tid, Pc), problem: Problem) -> Self {
+        let evidence = Evidence::Interleaving { run, played: None, certificate: None };
+        Witness { tid, pc, problem, evidence }
+    }
+
+    /// The interleaving that leads there; empty if the evidence is of another kind.
+    pub fn run(&self) -> &[RunStep] {
+        match &self.evidence {
+            Evidence::Interleaving { run, .. } => run,
+            _ => &[],
+        }
+    }
+
+    /// The execution of that interleaving, where reads can be stale.
+    pub fn played(&self) -> Option<&Played> {
+        match &self.evidence {
+            Evidence::Interleaving { played, .. } => played.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Has the execution of the interleaving made, unless a judge has done so.
+    pub(crate) fn play(&mut self, program: &Program) {
+        if let Evidence::Interleaving { run, played: played @ None, .. } = &mut self.evidence {
+            *played = certificate::play(program, run, (self.tid, self.pc)).map(Box::new);
+        }
+    }
+
+    /// The execution graph that proves it, if there is one.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        match &self.evidence {
+            Evidence::Interleaving { certificate, .. } => certificate.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// A run-time error of the program under check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Faulty {
+    /// The thread.
+    pub tid: Tid,
+    /// Its program counter.
+    pub pc: Pc,
+    /// What has no value.
+    pub fault: Fault,
+}
+
+/// An execution graph that refutes a property, accepted by `graph`'s judge.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The execution: the run, with the troublesome access gone wrong.
+    pub graph: ExecutionGraph,
+    /// The access that went wrong.
+    pub access: EventId,
+    /// The write it reads from, or is ordered right after, although a newer one came before it; for
+    /// a race, the other access.
+    pub other: EventId,
+    /// For robustness: why no interleaving explains the graph.
+    pub cycle: Option<Cycle>,
+    /// For observational robustness: the event that depends on the stale value.
+    pub used_by: Option<EventId>,
+    /// Does it refute the very property asked about? The check of observational robustness is sound
+    /// but not complete (Example 4.19): it may object where the execution found refutes only plain
+    /// robustness, and then this is false.
+    pub conclusive: bool,
+}
+
+/// What a check cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    /// Distinct states, summed over all searches.
+    pub states: u64,
+    /// Transitions, summed over all searches.
+    pub transitions: u64,
+    /// Bytes of the largest visited set.
+    pub peak_bytes: u64,
+    /// Searches made.
+    pub searches: u64,
+    /// Longest path explored.
+    pub depth: u64,
+    /// A limit that cut a search short.
+    pub limit: Option<Limit>,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+}
+
+impl Cost {
+    /// Adds what a search cost.
+    pub fn add(&mut self, progress: &search::Progress) {
+        self.states += progress.states;
+        self.transitions += progress.transitions;
+        self.peak_bytes = self.peak_bytes.max(progress.bytes);
+        self.searches += 1;
+        self.depth = self.depth.max(progress.depth);
+    }
+
+    /// Adds what other searches about the same program cost, but for the time, which is not a sum
+    /// of times.
+    pub fn include(&mut self, other: &Cost) {
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.searches += other.searches;
+        self.depth = self.depth.max(other.depth);
+        self.limit = self.limit.or(other.limit);
+    }
+}
+
+/// How a property was decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// A search through interleavings, with monitors where the model has stale reads.
+    Interleavings,
+    /// A search for attacks on a machine with store buffers.
+    Attacks {
+        /// The theorem relied on; never [`Method::Auto`].
+        method: Method,
+        /// How many attacks there are: pairs of a store and a later access.
+        attacks: u64,
+        /// How many of them the text does not rule out; these were searched for.
+        examined: u64,
+    },
+    /// A search for triangular races.
+    TriangularRaces,
+    /// A search through the states of the machine with store buffers.
+    Buffers,
+    /// Theorem 2 of Enea and Farzan: the program is robust and SC-serializable.
+    Theorem2,
+}
+
+/// What is known of one property.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// What was asked.
+    pub property: Property,
+    /// The answer.
+    pub verdict: Verdict,
+    /// How it was found.
+    pub by: By,
+    /// What the searches for this property alone cost.
+    pub cost: Cost,
+}
+
+impl Decision {
+    /// A decision by searches through interleavings, which several properties share.
+    pub(crate) fn by_interleavings(property: Property, verdict: Verdict) -> Self {
+        Decision { property, verdict, by: By::Interleavings, cost: Cost::default() }
+    }
+}
+
+/// Why a property was not looked at, although the program could have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotAsked {
+    /// The question leaves it out.
+    LeftOut,
+    /// Interleavings alone do not show it.
+    NeedsWeakMemory,
+    /// The machine takes non-atomic accesses for loads and stores.
+    NoSuchAccess,
+    /// A thread stops where an assertion fails; another question decides that.
+    AnotherQuestion,
+}
+
+/// All that a check found out.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The program that it is about, as the model reads it.
+    pub program: Program,
+    /// What is known of each property asked about.
+    pub decisions: Vec<Decision>,
+    /// Further witnesses, if all were asked for.
+    pub more: Vec<(Property, Witness)>,
+    /// Run-time errors of the program: division by zero, index out of range.
+    pub faults: Vec<Witness>,
+    /// Where threads can get stuck forever: a run to each kind of place.
+    pub stuck: Vec<Witness>,
+    /// Where results wrapped around.
+    pub wrapped: Vec<(Tid, Pc)>,
+    /// Properties that were not looked at, although the program could have them.
+    pub unchecked: Vec<(Property, NotAsked)>,
+    /// What went wrong in Fencepost itself, a sentence each. Answers are then not to be trusted.
+    pub internal: Vec<String>,
+    /// What it cost.
+    pub cost: Cost,
+    /// Did a search without reductions say the same?
+    pub double_checked: bool,
+}
+
+impl Answer {
+    /// An answer that knows these decisions and nothing else.
+    pub(crate) fn new(program: &Program, decisions: Vec<Decision>, cost: Cost) -> Self {
+        Answer {
+            program: program.clone(),
+            decisions,
+            more: Vec::new(),
+            faults: Vec::new(),
+            stuck: Vec::new(),
+            wrapped: Vec::new(),
+            unchecked: Vec::new(),
+            internal: Vec::new(),
+            cost,
+            double_checked: false,
+        }
+    }
+
+    /// All witnesses.
+    pub(crate) fn witnesses_mut(&mut self) -> impl Iterator<Item = &mut Witness> {
+        let violated =
+            self.decisions.iter_mut().filter_map(|decision| match &mut decision.verdict {
+                Verdict::Violated(witness) => Some(&mut **witness),
+                _ => None,
+            });
+        let more = self.more.iter_mut().map(|(_, witness)| witness);
+        violated.chain(more).chain(&mut self.faults).chain(&mut self.stuck)
+    }
+
+    /// What is known of `property`, if it was asked.
+    pub fn decision(&self, property: Property) -> Option<&Decision> {
+        self.decisions.iter().find(|decision| decision.property == property)
+    }
+
+    /// The verdict on `property`, if it was asked.
+    pub fn verdict(&self, property: Property) -> Option<&Verdict> {
+        self.decision(property).map(|decision| &decision.verdict)
+    }
+
+    /// The verdicts, in the order in which they are shown.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.decisions.iter().map(|decision| &decision.verdict)
+    }
+}

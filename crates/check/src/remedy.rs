@@ -1,0 +1,243 @@
+//! What rules an execution out, and what an execution shows beside its verdict.
+//!
+//! Everything here judges execution graphs by the definitions. Only remedies that are known to help are
+//! named:
+//!
+//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: of two
+//!   such fences the earlier happens before the later, so every stretch of communication between
+//!   them must go forward in that order too, or it would contradict coherence ([`unfenced`]).
+//! * Release and acquire where the cycle passes a value on are named only if the judge rejects the
+//!   same execution with those stronger modes ([`synchronisation`]).
+//!
+//! Neither says that no other execution goes wrong.
+
+use crate::answer::Certificate;
+use graph::axioms::{self, is_rc20_consistent};
+use graph::monitor::Awareness;
+use graph::{EdgeKind, EventId, ExecutionGraph, Label, Relation};
+use ir::{FenceMode, Instr, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
+
+/// How an access is made stronger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strengthen {
+    /// It releases.
+    Release,
+    /// It acquires.
+    Acquire,
+}
+
+/// The accesses where the cycle passes values on and that are to be stronger, if that rules the
+/// execution out.
+pub fn synchronisation(
+    program: &Program,
+    certificate: &Certificate,
+) -> Option<Vec<(EventId, Strengthen)>> {
+    let cycle = certificate.cycle.as_ref()?;
+    let passed = |position: usize| {
+        let (event, edge) = cycle[position];
+        (edge == EdgeKind::Rf).then(|| (event, cycle[(position + 1) % cycle.len()].0))
+    };
+    let pairs: Vec<(EventId, EventId)> = (0..cycle.len()).filter_map(passed).collect();
+    let graph = &certificate.graph;
+    let releasing = |id: EventId| pairs.iter().any(|(write, _)| *write == id);
+    let acquiring = |id: EventId| pairs.iter().any(|(_, read)| *read == id);
+    let is_weak = |(id, how): &(EventId, Strengthen)| {
+        let label = &graph.event(*id).label;
+        let strong = match how {
+            Strengthen::Release => label.releases(),
+            Strengthen::Acquire => label.acquires(),
+        };
+        !strong && !label.is_non_atomic()
+    };
+    let changes: Vec<(EventId, Strengthen)> = pairs
+        .iter()
+        .flat_map(|(write, read)| [(*write, Strengthen::Release), (*read, Strengthen::Acquire)])
+        .filter(is_weak)
+        .collect();
+    let stronger = strengthened(program, graph, &releasing, &acquiring)?;
+    (!changes.is_empty() && !is_rc20_consistent(&stronger)).then_some(changes)
+}
+
+/// The same execution with some writes releasing and some reads acquiring.
+fn strengthened(
+    program: &Program,
+    graph: &ExecutionGraph,
+    releasing: &dyn Fn(EventId) -> bool,
+    acquiring: &dyn Fn(EventId) -> bool,
+) -> Option<ExecutionGraph> {
+    let mut stronger = ExecutionGraph::initial(program);
+    for id in graph.ids() {
+        let event = graph.event(id);
+        let Some((tid, pc)) = event.step else { continue };
+        let mut label = event.label;
+        match &mut label {
+            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => {
+                raise_read(mode, acquiring(id))
+            }
+            Label::Write { mode, .. } => raise_write(mode, releasing(id)),
+            Label::Rmw { read_mode, write_mode, .. } => {
+                raise_read(read_mode, acquiring(id));
+                raise_write(write_mode, releasing(id));
+            }
+            Label::Fence(_) | Label::Ctrl => {}
+        }
+        let before = label.loc().filter(|_| label.writes()).and_then(|loc| {
+            let order = graph.writes_to(loc);
+            let place = order.iter().position(|write| *write == id)?;
+            order[..place].iter().rev().copied().find(|write| *write < id)
+        });
+        let write = before.or(graph.source(id));
+        stronger.add(tid, pc, label, graph.dependencies(id), write)?;
+    }
+    Some(stronger)
+}
+
+fn raise_read(mode: &mut ReadMode, raise: bool) {
+    if raise && *mode != ReadMode::Na {
+        *mode = (*mode).max(ReadMode::Acq);
+    }
+}
+
+fn raise_write(mode: &mut WriteMode, raise: bool) {
+    if raise && *mode != WriteMode::Na {
+        *mode = (*mode).max(WriteMode::Rel);
+    }
+}
+
+/// The stretches of program order in the cycle that no `seq_cst` fence is on.
+pub fn unfenced(program: &Program, certificate: &Certificate) -> Vec<(EventId, EventId)> {
+    let cycle = certificate.cycle.as_deref().unwrap_or_default();
+    let next = cycle.iter().cycle().skip(1);
+    cycle
+        .iter()
+        .zip(next)
+        .filter(|((_, edge), _)| *edge == EdgeKind::Po)
+        .map(|((from, _), (to, _))| (*from, *to))
+        .filter(|(from, to)| !is_fenced(program, &certificate.graph, *from, *to))
+        .collect()
+}
+
+/// Does a `seq_cst` fence separate the two events of a thread, or is one of them such a fence?
+fn is_fenced(program: &Program, graph: &ExecutionGraph, from: EventId, to: EventId) -> bool {
+    let Some(tid) = graph.event(from).thread() else { return false };
+    let (first, last) = (graph.event(from).index, graph.event(to).index);
+    let events = graph.thread_events(tid).get(first..=last).unwrap_or_default();
+    // Fences write a location of their own, which comes after those of the program.
+    let is_fence = |id: &EventId| {
+        graph.event(*id).label.loc().is_some_and(|loc| loc.index() >= program.locations.len())
+    };
+    events.iter().any(is_fence)
+}
+
+/// Synchronises-with in an execution.
+pub fn synchronises_with(graph: &ExecutionGraph) -> Relation {
+    axioms::sw(graph)
+}
+
+/// Happens-before in an execution, without the pairs that follow from others.
+pub fn happens_before(graph: &ExecutionGraph) -> Relation {
+    let all = axioms::hb(graph);
+    all.minus(&all.compose(&all))
+}
+
+/// Is it a sequentially consistent access?
+pub fn is_sc_access(instr: &Instr) -> bool {
+    match instr {
+        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
+        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
+        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+            *read == ReadMode::Sc || *write == WriteMode::Sc
+        }
+        Instr::Cas { read, write, fail, .. } => {
+            *read == ReadMode::Sc || *write == WriteMode::Sc || *fail == ReadMode::Sc
+        }
+        _ => false,
+    }
+}
+
+/// May C++ forbid this execution of `program`, as it was written?
+///
+/// RC20 and RA know sequentially consistent fences, but no such accesses. An `sc` access is checked as
+/// `acq` or `rel`, which allows more: an execution in which `sc` accesses take part in the order of all
+/// `sc` accesses and fences may be one that C++ forbids. An execution with one such event alone is not:
+/// an order of one element forbids nothing.
+pub fn cpp_may_forbid(program: &Program, graph: &ExecutionGraph) -> bool {
+    let instrs = || {
+        let steps = graph.events().iter().filter_map(|event| event.step);
+        steps.map(|(tid, pc)| &program.step(tid, pc).instr)
+    };
+    let accesses = instrs().filter(|instr| is_sc_access(instr)).count();
+    let fences = instrs().any(|instr| *instr == Instr::Fence(FenceMode::Sc));
+    accesses > 0 && accesses + usize::from(fences) > 1
+}
+
+/// Old values of a location that the memory model still lets a thread read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Readable {
+    /// The thread.
+    pub tid: Tid,
+    /// The location.
+    pub loc: Loc,
+    /// The values, the oldest first, and the steps that wrote them; none for an initial value.
+    pub values: Vec<(Value, Option<(Tid, Pc)>)>,
+    /// Under sequential consistency, must the thread come after the latest write by now?
+    pub forbidden: bool,
+}
+
+/// The most events for which it is worked out who could still read what.
+const KNOWLEDGE: usize = 250;
+
+/// What each thread could still read instead of the latest value, when this is what happened; `None`
+/// if too much happened to work it out quickly.
+pub fn stale_values(program: &Program, graph: &ExecutionGraph) -> Option<Vec<Readable>> {
+    if graph.len() > KNOWLEDGE {
+        return None;
+    }
+    let awareness = Awareness::new(graph, &[]);
+    let mut all = Vec::new();
+    for tid in program.tids() {
+        for loc in (0..program.locations.len()).map(Loc::from) {
+            let latest = graph.latest(loc);
+            let old = awareness.readable(graph, tid, loc).into_iter().filter(|w| *w != latest);
+            let value = |write| {
+                let event = graph.event(write);
+                Some((event.label.value_written()?, event.step))
+            };
+            let values: Vec<_> = old.filter_map(value).collect();
+            if !values.is_empty() {
+                let forbidden = awareness.must_follow(tid, latest);
+                all.push(Readable { tid, loc, values, forbidden });
+            }
+        }
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Question, check};
+
+    fn certificate(text: &str) -> (Program, Certificate) {
+        let program = lang::parse("test", text).expect("a program").program;
+        let answer = check(&program, &Question::default(), &|_, _| {}).expect("legal");
+        let witness = answer.decisions[0].verdict.witness().expect("a violation");
+        (program, witness.certificate().cloned().expect("a certificate"))
+    }
+
+    /// Judging a stronger execution is only fair if it is otherwise the same.
+    #[test]
+    fn strengthening_nothing_changes_nothing() {
+        for text in [
+            "global x, y; thread t { x.store(1); y.store(1); }
+             thread u { local r; r = y.load(); if (r) { r = x.load(); } }",
+            "global x, y; thread t { x.store(1); y.store(2); } thread u { y.store(1); x.store(2); }",
+            "global x, y; thread t { local r; FADD(x, 1); fence(sc); r = y.load(); }
+             thread u { local r; FADD(y, 1); r = x.load(); }",
+        ] {
+            let (program, certificate) = certificate(text);
+            let same = strengthened(&program, &certificate.graph, &|_| false, &|_| false);
+            assert_eq!(same.as_ref(), Some(&certificate.graph), "{text}");
+        }
+    }
+}

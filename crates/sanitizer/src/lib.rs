@@ -1,0 +1,67 @@
+//! The sanitizer's driver: builds a program with the runtime, runs it, and reads what the runtime found.
+//!
+//! * [`unpack`]: copies the runtime from inside this program to a place where linkers find it. The build
+//!   script makes the runtime out of the crate `fencepost-rt`.
+//! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; [`rust_std`]: what the latter two link.
+//! * [`raw`], [`symbols`], [`finding`], [`text`]: read what the runtime wrote, give names to addresses, and
+//!   keep each finding once.
+//! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
+//!   [`transactions`]: a recording for `fencepost serial`.
+//!
+//! Findings are printed as they are found. What comes back is a [`Session`]: all findings, for reports,
+//! and the exit code.
+
+pub mod compiler;
+pub mod filter;
+pub mod finding;
+pub mod launch;
+pub mod raw;
+pub mod replay;
+mod rust_std;
+pub mod symbols;
+pub mod text;
+pub mod transactions;
+mod unpack;
+
+use finding::Collection;
+use report::InputReport;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Exit code of a run with findings.
+pub const FOUND: u8 = 66;
+
+/// Which findings to print, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    /// Print a JSON object per finding?
+    pub json: bool,
+    /// Findings not to report.
+    pub suppressions: Option<PathBuf>,
+    /// Report only findings whose ids are not in this file.
+    pub baseline: Option<PathBuf>,
+    /// Write the ids of all findings to this file.
+    pub write_baseline: Option<PathBuf>,
+}
+
+/// What came of running a program or replaying a recording.
+pub struct Session {
+    /// The program or recording.
+    pub subject: PathBuf,
+    /// The findings.
+    pub collection: Collection,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Session {
+    /// A report for each source file with findings.
+    pub fn reports(&self) -> Vec<InputReport> {
+        self.collection.reports(&self.subject)
+    }
+}
+
+/// Writes a line to standard error. If standard error is closed, there is nobody to tell.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
