@@ -117,7 +117,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::matches;
+    use super::matches;
 
     #[test]
     fn patterns() {
