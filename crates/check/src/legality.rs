@@ -94,8 +94,7 @@ pub fn refusals(program: &Program, question: &Question) -> Vec<Refusal> {
     let known = match question.property {
         Property::Robustness => true,
         Property::ObservationalRobustness => question.model.machine().is_none(),
-        Property::TriangularRaces => matches!(question.model, Model::Tso),
-        Property::Serializability => matches!(question.model, Model::Tso),
+        Property::TriangularRaces | Property::Serializability => question.model == Model::Tso,
         _ => false,
     };
     match (known, question.property) {
