@@ -32,25 +32,21 @@
 //! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
 //! counted, and did not get there.)
 //!
-//! [`inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
+//! [`search::inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
 //! its history. Before all that, `demand` tries to show refinement by far fewer runs of the library. It
 //! succeeds for most specifications that are written with locks. `total` checks that methods can return, which
 //! refinement alone does not say.
 
-mod determinised;
 mod early_propagation;
 mod histories;
-pub mod inclusion;
 mod on_demand;
-mod states;
 mod total;
-mod worker;
 
 use histories::{Alphabet, Histories, Manner};
-use inclusion::Outcome;
-pub use inclusion::Statistics;
 use memory::rc11_views::{Finding, MOST_WRITES};
 use memory::rc11_views::{Label, Space, System};
+pub use search::inclusion::Statistics;
+use search::inclusion::{self, Outcome};
 use std::sync::Arc;
 pub use total::Stuck;
 
@@ -178,18 +174,16 @@ pub struct Event {
     pub read: Option<ir::Value>,
 }
 
+/// Says, when asked in the middle of the work, whether to go on.
+pub type GoOn<'a> = &'a mut (dyn FnMut(&Statistics) -> bool + Send);
+
 /// Is every history of the first program one of the second, and has the first no race and no
 /// failing assertion? `go_on` is asked now and then.
 ///
 /// For a library: the most general client with the library, and with its specification. For a
 /// client's side of the bargain: the client with the specification, and the most general client with
 /// the specification.
-pub fn refines(
-    first: &System,
-    second: &System,
-    settings: &Settings,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Answer {
+pub fn refines(first: &System, second: &System, settings: &Settings, go_on: GoOn<'_>) -> Answer {
     let answer = refinement(first, second, settings, go_on);
     match answer.verdict {
         Verdict::Refines if settings.total => {
@@ -204,12 +198,7 @@ pub fn refines(
     }
 }
 
-fn refinement(
-    first: &System,
-    second: &System,
-    settings: &Settings,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Answer {
+fn refinement(first: &System, second: &System, settings: &Settings, go_on: GoOn<'_>) -> Answer {
     if let Some(answer) = on_demand::refines(first, second, settings, go_on) {
         return answer;
     }
@@ -228,7 +217,7 @@ fn refines_as(
     second: &System,
     settings: &Settings,
     manner: Manner,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
+    go_on: GoOn<'_>,
 ) -> Answer {
     let alphabet = Arc::default();
     let literal = manner == Manner::Letter;
