@@ -1,140 +1,14 @@
-//! Refinement: inclusion against explicit determinisation on random automata, and the verdicts of the
-//! corpus.
+//! Refinement: the verdicts of the corpus.
 
 extern crate fencepost_check as check;
 
-use check::refinement::inclusion::{Automaton, Outcome, SILENT, StepSink, Symbol, compare};
 use check::refinement::{Compared, History, Settings, Side, refines};
 use check::{Verdict, Why};
 use ir::random::Generator;
 use lang::library::{Pair, Project, parse};
 use memory::rc11_views::Finding;
 use search::Limits;
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::Path;
-
-/// An automaton by its edges.
-#[derive(Debug)]
-struct Explicit {
-    edges: Vec<Vec<(Symbol, usize)>>,
-}
-
-impl Explicit {
-    fn random(random: &mut Generator) -> Self {
-        let states = 1 + random.below(6);
-        let edges = |random: &mut Generator| {
-            let count = random.below(5);
-            (0..count).map(|_| (random.below(4) as Symbol, random.below(states))).collect()
-        };
-        Explicit { edges: (0..states).map(|_| edges(random)).collect() }
-    }
-
-    fn close(&self, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
-        let mut open: Vec<usize> = set.iter().copied().collect();
-        while let Some(state) = open.pop() {
-            for &(symbol, to) in &self.edges[state] {
-                if symbol == SILENT && set.insert(to) {
-                    open.push(to);
-                }
-            }
-        }
-        set
-    }
-
-    fn after(&self, set: &BTreeSet<usize>) -> BTreeMap<Symbol, BTreeSet<usize>> {
-        let mut next: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
-        for &(symbol, to) in set.iter().flat_map(|&state| &self.edges[state]) {
-            if symbol != SILENT {
-                next.entry(symbol).or_default().insert(to);
-            }
-        }
-        next.into_iter().map(|(symbol, set)| (symbol, self.close(set))).collect()
-    }
-
-    fn has(&self, word: &[Symbol]) -> bool {
-        let mut set = self.close(BTreeSet::from([0]));
-        for symbol in word {
-            match self.after(&set).remove(symbol) {
-                Some(next) => set = next,
-                None => return false,
-            }
-        }
-        true
-    }
-}
-
-impl Automaton for Explicit {
-    type Bad = ();
-
-    fn initial(&self, sink: &mut dyn FnMut(&[u8], Option<()>)) {
-        sink(&[0], None);
-    }
-
-    fn steps(&self, state: &[u8], sink: StepSink<()>) {
-        for &(symbol, to) in &self.edges[state[0] as usize] {
-            sink([symbol, SILENT], &[to as u8], None);
-        }
-    }
-}
-
-/// The length of a shortest word of `a` that is none of `b`, by determinising both.
-fn difference(a: &Explicit, b: &Explicit) -> Option<usize> {
-    let start = (a.close(BTreeSet::from([0])), b.close(BTreeSet::from([0])));
-    let mut seen = HashSet::from([start.clone()]);
-    let mut open = VecDeque::from([(start, 0)]);
-    while let Some(((left, right), length)) = open.pop_front() {
-        let mut right = b.after(&right);
-        for (symbol, next) in a.after(&left) {
-            let Some(other) = right.remove(&symbol) else { return Some(length + 1) };
-            if seen.insert((next.clone(), other.clone())) {
-                open.push_back(((next, other), length + 1));
-            }
-        }
-    }
-    None
-}
-
-/// Catches antichains that prune too much, closures that forget states, and words that are not
-/// shortest.
-#[test]
-fn inclusion_agrees_with_determinisation() {
-    let (mut included, mut differs) = (0, 0);
-    for seed in 0..20_000 {
-        let mut random = Generator { state: seed };
-        let (a, mut b) = (Explicit::random(&mut random), Explicit::random(&mut random));
-        if random.one_in(2) {
-            // Something that is often included: the same with more edges.
-            b = Explicit { edges: a.edges.clone() };
-            let (from, to) = (random.below(b.edges.len()), random.below(b.edges.len()));
-            b.edges[from].push((random.below(4) as Symbol, to));
-            let at = random.below(b.edges.len());
-            if random.one_in(3) {
-                b.edges[at].pop();
-            }
-        }
-        let expected = difference(&a, &b);
-        let (outcome, _) = compare(&a, &b, &mut |_| true);
-        match outcome {
-            Outcome::Included => {
-                assert_eq!(expected, None, "seed {seed}");
-                included += 1;
-            }
-            Outcome::Differs { run, instead, shortest: true } => {
-                let word = run.word();
-                assert_eq!(Some(word.len()), expected, "seed {seed}");
-                assert!(a.has(&word) && !b.has(&word), "seed {seed}");
-                for symbol in instead {
-                    let mut other = word[..word.len() - 1].to_vec();
-                    other.push(symbol);
-                    assert!(b.has(&other), "seed {seed}: the specification cannot do that either");
-                }
-                differs += 1;
-            }
-            other => panic!("seed {seed}: {other:?}"),
-        }
-    }
-    assert!(included > 1000 && differs > 1000, "one-sided: {included} and {differs}");
-}
 
 fn project(files: &[impl AsRef<str>], client: Option<&str>) -> Project {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/refine");

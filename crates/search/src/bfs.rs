@@ -14,7 +14,7 @@ use crate::{
     Budget, Found, Limit, Limits, Model, Options, Paths, Progress, Report, Sink, Stop, Width,
 };
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ struct Shared<'a, M: Model> {
     /// Findings with the state they were found in (none for initial states) and its depth.
     findings: Mutex<Vec<(Option<Id>, M::Finding)>>,
     seen: Mutex<HashSet<M::Finding>>,
-    observe: &'a (dyn Fn(&Progress) + Sync),
+    go_on: &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync),
     observed: Mutex<Instant>,
 }
 
@@ -147,7 +147,9 @@ impl<'a, 'b, M: Model> Insert<'a, 'b, M> {
     /// Inserts a successor at once; says whether it is new.
     #[inline(always)]
     fn insert_now(&mut self, state: &[u8]) -> bool {
-        self.is_well_formed(state) && self.has_room() && self.worker().insert(state).is_some()
+        self.is_well_formed(state)
+            && self.has_room()
+            && self.worker().insert(state).if_new().is_some()
     }
 
     /// Counts a successor; says whether it may be inserted.
@@ -249,7 +251,9 @@ impl<M: Model> Shared<'_, M> {
             && last.elapsed() >= OBSERVE_EVERY
         {
             *last = Instant::now();
-            (self.observe)(&self.progress());
+            if (self.go_on)(&self.progress()).is_break() {
+                self.halt_for(Limit::Interrupted);
+            }
         }
     }
 
@@ -329,7 +333,7 @@ impl Level {
 pub fn explore<M: Model>(
     model: &M,
     options: &Options,
-    observe: &(dyn Fn(&Progress) + Sync),
+    go_on: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Report<M::Finding> {
     let jobs = options.jobs.clamp(1, crate::visited::MAX_WORKERS);
     let shared = Shared {
@@ -346,7 +350,7 @@ pub fn explore<M: Model>(
         limit: Mutex::new(None),
         findings: Mutex::new(Vec::new()),
         seen: Mutex::new(HashSet::new()),
-        observe,
+        go_on,
         observed: Mutex::new(Instant::now()),
     };
     let hand = |_| Hand { scratch: model.scratch(), batch: Batch::default(), log: Vec::new() };

@@ -6,6 +6,7 @@
 use crate::visited::{Id, Visited, Worker};
 use crate::{Found, Limit, Model, Options, Paths, Progress, Report, Sink, Width};
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
@@ -43,7 +44,7 @@ impl<F> Sink<F> for Push<'_, '_, F> {
         if !self.width.admits(state.len()) {
             self.malformed = Some(Limit::Malformed { bytes: state.len() });
         } else if self.has_room()
-            && let Some(id) = self.worker.as_ref().and_then(|worker| worker.insert(state))
+            && let Some(id) = self.worker.as_ref().and_then(|worker| worker.insert(state).if_new())
         {
             self.stack.push((id, self.depth));
             self.any_new = true;
@@ -58,7 +59,7 @@ impl<F> Sink<F> for Push<'_, '_, F> {
 pub fn explore<M: Model>(
     model: &M,
     options: &Options,
-    observe: &(dyn Fn(&Progress) + Sync),
+    go_on: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
 ) -> Report<M::Finding> {
     let start = Instant::now();
     let budget = options.limits.budget;
@@ -155,7 +156,9 @@ pub fn explore<M: Model>(
             }
             if last_observed.elapsed() >= OBSERVE_EVERY {
                 last_observed = Instant::now();
-                observe(now);
+                if go_on(now).is_break() {
+                    report.limit = report.limit.or(Some(Limit::Interrupted));
+                }
             }
         }
         let Some((id, depth)) = popped else {

@@ -59,11 +59,16 @@
 mod bfs;
 mod dfs;
 pub mod encoding;
+pub mod explicit;
+pub mod inclusion;
+mod numbered;
 mod visited;
 
 pub use budget::{Budget, Spent, Ticker};
+pub use numbered::Numbered;
 
 use std::hash::Hash;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// How long the states of a model are.
@@ -81,7 +86,7 @@ pub enum Width {
         /// Bytes of the state.
         bytes: usize,
     },
-    /// States are of any length.
+    /// States are of any length below 4 GiB.
     Varying,
 }
 
@@ -91,7 +96,7 @@ impl Width {
     fn admits(self, length: usize) -> bool {
         match self {
             Width::Fixed(bytes) | Width::Monitored { bytes, .. } => length == bytes,
-            Width::Varying => true,
+            Width::Varying => length <= visited::MOST_BYTES,
         }
     }
 }
@@ -221,7 +226,7 @@ pub enum Limit {
     Time,
     /// [`Limits::depth`]
     Depth,
-    /// The user wanted no more.
+    /// The user, or the caller, wanted no more.
     Interrupted,
     /// The model handed out a state of another length than [`Model::width`] allows, which is a bug in
     /// the model. The state was left out.
@@ -344,8 +349,20 @@ pub fn explore<M: Model>(
     options: &Options,
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Report<M::Finding> {
+    explore_while(model, options, &|progress| {
+        observe(progress);
+        ControlFlow::Continue(())
+    })
+}
+
+/// The same, until `go_on` breaks off. It is called now and then, from one thread at a time.
+pub fn explore_while<M: Model>(
+    model: &M,
+    options: &Options,
+    go_on: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),
+) -> Report<M::Finding> {
     match options.order {
-        Order::Breadth => bfs::explore(model, options, observe),
-        Order::Depth => dfs::explore(model, options, observe),
+        Order::Breadth => bfs::explore(model, options, go_on),
+        Order::Depth => dfs::explore(model, options, go_on),
     }
 }

@@ -4,10 +4,10 @@
 //! refinement says what it may be ahead with, and why.
 
 use super::histories::Histories;
-use super::inclusion::{SILENT, StepSink};
 use ir::Tid;
 use memory::rc11_views::{Finding, Reads, State, Step};
 use memory::rc11_views::{Label, Space};
+use search::inclusion::{SILENT, StepSink};
 
 impl Histories {
     /// Hands over a step that the history shows at once, or never.

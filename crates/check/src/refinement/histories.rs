@@ -3,10 +3,10 @@
 use super::Event;
 use super::Settings;
 use super::early_propagation::Ahead;
-use super::inclusion::{Automaton, Run, SILENT, StateSink, StepSink, Symbol, Word};
 use ir::Tid;
 use memory::rc11_views::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
 use memory::rc11_views::{Label, Space, System};
+use search::inclusion::{Automaton, Run, SILENT, StateSink, StepSink, Symbol, Word};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

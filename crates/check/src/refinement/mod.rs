@@ -32,27 +32,23 @@
 //! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
 //! counted, and did not get there.)
 //!
-//! [`inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
+//! [`search::inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
 //! its history. Before all that, `demand` tries to show refinement by far fewer runs of the library. It
 //! succeeds for most specifications that are written with locks. `total` checks that methods can return, which
 //! refinement alone does not say.
 
-mod determinised;
 mod early_propagation;
 mod histories;
-pub mod inclusion;
 mod on_demand;
-mod states;
 mod total;
-mod worker;
 
 use crate::answer::{Evidence, Problem, Verdict, Why, Witness};
 use histories::{Alphabet, Histories, Manner};
-use inclusion::Outcome;
-pub use inclusion::Statistics;
 use ir::{Pc, Tid};
 use memory::rc11_views::{Finding, MOST_WRITES};
 use memory::rc11_views::{Label, Space, System};
+pub use search::inclusion::Statistics;
+use search::inclusion::{self, Outcome};
 use search::{Limit, Limits};
 use std::sync::Arc;
 pub use total::Stuck;
@@ -214,6 +210,9 @@ pub struct Event {
     pub read: Option<ir::Value>,
 }
 
+/// Says, when asked in the middle of the work, whether to go on.
+pub type GoOn<'a> = &'a mut (dyn FnMut(&Statistics) -> bool + Send);
+
 /// Is every history of the first program one of the second, and has the first no race and no
 /// failing assertion? A limit on states is one on pairs of states of the two. `observe` is told now and
 /// then how far the search has come.
@@ -226,7 +225,7 @@ pub fn refines(
     second: &System,
     settings: &Settings,
     limits: &Limits,
-    observe: &mut dyn FnMut(&Statistics),
+    observe: &mut (dyn FnMut(&Statistics) + Send),
 ) -> Compared {
     let mut reached = None;
     let mut go_on = |so_far: &Statistics| {
@@ -255,12 +254,7 @@ pub fn refines(
     compared
 }
 
-fn refinement(
-    first: &System,
-    second: &System,
-    settings: &Settings,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
-) -> Compared {
+fn refinement(first: &System, second: &System, settings: &Settings, go_on: GoOn<'_>) -> Compared {
     if let Some(compared) = on_demand::refines(first, second, settings, go_on) {
         return compared;
     }
@@ -281,7 +275,7 @@ fn refines_as(
     second: &System,
     settings: &Settings,
     manner: Manner,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
+    go_on: GoOn<'_>,
 ) -> Compared {
     let alphabet = Arc::default();
     let literal = manner == Manner::Letter;

@@ -50,15 +50,16 @@
 //! rearrangements at once. Then [`super`] looks at all of them, which also finds a shortest difference.
 
 use super::histories::{Histories, Manner};
-use super::inclusion::{self, Outcome};
-use super::states::States;
-use super::{Compared, Settings, Statistics, Verdict, Why};
+use super::{Compared, GoOn, Settings, Statistics, Verdict, Why};
 use memory::rc11_views::System;
 use memory::rc11_views::{Machine, Options, Propagation, Step};
-use std::sync::Arc;
+use search::inclusion::{self, Outcome};
+use search::{Limits, Model, Paths, Sink, Width};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many states of the specification, without markers, are looked at before giving up.
-const MOST_STATES: usize = 1 << 20;
+const MOST_STATES: u64 = 1 << 20;
 
 /// "Refines" if that can be shown in this way, "undecided" if `go_on` said no; `None` if it takes
 /// another way to know.
@@ -66,7 +67,7 @@ pub(super) fn refines(
     first: &System,
     second: &System,
     settings: &Settings,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
+    go_on: GoOn<'_>,
 ) -> Option<Compared> {
     if !settings.on_demand || settings.history_only || !is_current(second, go_on)? {
         return None;
@@ -82,40 +83,68 @@ pub(super) fn refines(
 
 /// Does every access in every run of the program read, or come behind, the newest write to its location,
 /// and is nothing wrong with any? `None` if there is too much to look at, or `go_on` said no.
-fn is_current(system: &System, go_on: &mut dyn FnMut(&Statistics) -> bool) -> Option<bool> {
+fn is_current(system: &System, go_on: GoOn<'_>) -> Option<bool> {
     let options = Options { propagation: Propagation::Never, ..Options::default() };
     let machine = Machine::new(system.clone(), options)?;
     if !machine.is_synchronised() {
         return Some(false);
     }
-    let mut states = States::default();
-    let mut bytes = Vec::new();
-    let mut visit = |states: &mut States, step: Step| {
-        bytes.clear();
-        machine.pack(&step.state, &mut bytes);
-        states.insert(&bytes);
-        !step.is_stale() && step.finding.is_none()
+    let options = search::Options {
+        limits: Limits { states: Some(MOST_STATES), ..Limits::default() },
+        jobs: std::thread::available_parallelism().map_or(1, |count| count.get()),
+        paths: Paths::None,
+        ..search::Options::default()
     };
-    if !visit(&mut states, machine.initial()) {
-        return Some(false);
+    let go_on = Mutex::new(go_on);
+    let report = search::explore_while(&Synchronised { machine }, &options, &|progress| {
+        let (specification, bytes) = (progress.states, progress.bytes);
+        let so_far = Statistics { specification, bytes, ..Statistics::default() };
+        let mut go_on = go_on.lock().unwrap_or_else(PoisonError::into_inner);
+        if (*go_on)(&so_far) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    match report.findings.is_empty() {
+        false => Some(false),
+        true => report.exhausted.then_some(true),
     }
-    let mut at = 0;
-    while at < states.len() {
-        let state = machine.unpack(states.get(at as u32));
-        let mut current = true;
-        machine.steps(&state, |step| current = current && visit(&mut states, step));
-        if !current {
-            return Some(false);
+}
+
+/// A program without markers, as a system. Found is an access that does not read, or come behind, the newest write, and
+/// whatever else is wrong.
+struct Synchronised {
+    machine: Machine,
+}
+
+impl Synchronised {
+    fn hand_over<S: Sink<()>>(&self, step: &Step, bytes: &mut Vec<u8>, sink: &mut S) {
+        if step.is_stale() || step.finding.is_some() {
+            sink.finding(());
         }
-        let specification = states.len() as u64;
-        let so_far = Statistics { specification, bytes: states.memory(), ..Statistics::default() };
-        let stop = at.is_multiple_of(1 << 12) && !go_on(&so_far);
-        if stop || states.len() > MOST_STATES {
-            return None;
-        }
-        at += 1;
+        bytes.clear();
+        self.machine.pack(&step.state, bytes);
+        sink.state(bytes);
     }
-    Some(true)
+}
+
+impl Model for Synchronised {
+    type Scratch = Vec<u8>;
+    type Finding = ();
+
+    fn width(&self) -> Width {
+        Width::Varying
+    }
+
+    fn scratch(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn initial<S: Sink<()>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
+        self.hand_over(&self.machine.initial(), bytes, sink);
+    }
+
+    fn expand<S: Sink<()>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+        let state = self.machine.unpack(state);
+        self.machine.steps(&state, |step| self.hand_over(&step, bytes, sink));
+    }
 }
 
 fn follows(
@@ -123,7 +152,7 @@ fn follows(
     second: &System,
     settings: &Settings,
     owing: bool,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
+    go_on: GoOn<'_>,
 ) -> Option<Compared> {
     let alphabet = Arc::default();
     let first = Histories::new(first, settings, Manner::OnDemand, &alphabet)?;

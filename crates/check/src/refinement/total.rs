@@ -18,19 +18,19 @@
 //! How it is done: all states of the library are explored, with every step ([`Manner::EveryStep`]): the reductions
 //! for histories leave out steps after which a thread can do less, and those are the ones in question. Backwards from
 //! returns, the states are found from which each thread's call can return. If all calls can, that is the
-//! answer. Otherwise the same is done for the specification, and the library is walked together with the determinised
-//! specification until a stuck call meets a set of specification states in none of which it is stuck. Nothing
-//! is pruned on the way: more states of the specification excuse more. Early propagation is allowed where the
-//! refinement relied on it.
+//! answer. Otherwise the same is done for the specification, and stuck calls are made visible: in a state in which a call
+//! is stuck, a label says so. Then the question is one of [inclusion](search::inclusion) in which only these labels
+//! bind: after every history that both have, the specification must be able to show the label if the library
+//! does. Early propagation is allowed where the refinement relied on it.
 
-use super::determinised::Determinised;
 use super::histories::{Histories, Manner};
-use super::inclusion::{Asking, Automaton, Run, SILENT, Statistics, Word};
-use super::states::States;
-use super::{Event, Settings, Side, Why};
+use super::{Event, GoOn, Settings, Side, Statistics, Why};
 use ir::Tid;
 use memory::rc11_views::{Status, System};
-use std::collections::{HashSet, VecDeque};
+use search::Numbered;
+use search::explicit::{Cut, Graph};
+use search::inclusion::{Automaton, Outcome, SILENT, StateSink, StepSink, Symbol, compare};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// A call that is stuck for good after a history after which the specification's never is.
@@ -46,15 +46,13 @@ pub struct Stuck {
     pub run: Vec<Event>,
 }
 
-/// A program's states, and the threads whose calls can and cannot return, as bits.
+/// A program's states, and the threads whose calls are stuck for good, as bits.
 struct Explored {
-    states: States,
-    /// In each state, whose calls can still return.
-    can_return: Vec<u32>,
+    states: Numbered,
     /// In each state, whose calls are stuck for good.
     stuck: Vec<u32>,
-    /// Can a state with stuck calls be reached from there?
-    leads_to_stuck: Vec<bool>,
+    /// In each state, whose calls can become stuck.
+    can_be_stuck: Vec<u32>,
 }
 
 /// A call that is stuck for good after a history after which the specification's never is, if there is one.
@@ -64,194 +62,141 @@ pub(super) fn stuck(
     second: &System,
     settings: &Settings,
     literal: bool,
-    go_on: &mut dyn FnMut(&Statistics) -> bool,
+    go_on: GoOn<'_>,
 ) -> Result<Option<Stuck>, Why> {
     let alphabet = Arc::default();
     let library = Histories::new(first, settings, Manner::EveryStep { early: false }, &alphabet);
     let library = library.ok_or(Why::TooLarge(Side::First))?;
     let explored = Explored::new(&library, Side::First, 0, go_on)?;
-    if !explored.leads_to_stuck[0] {
+    if explored.can_be_stuck[0] == 0 {
         return Ok(None);
     }
     let manner = Manner::EveryStep { early: !literal };
     let specification = Histories::new(second, settings, manner, &alphabet);
     let specification = specification.ok_or(Why::TooLarge(Side::Second))?;
     let excuses = Explored::new(&specification, Side::Second, explored.memory(), go_on)?;
-    let walk = Walk {
-        library: &library,
-        specification: &specification,
-        explored: &explored,
-        excuses: &excuses,
-    };
-    walk.find(go_on)
+    let own = explored.memory() + excuses.memory();
+    let shows = Showing { program: &library, explored: &explored, side: Side::First };
+    let excused = Showing { program: &specification, explored: &excuses, side: Side::Second };
+    let (outcome, _) = compare(&shows, &excused, &mut |so_far| {
+        go_on(&Statistics { bytes: so_far.bytes + own, ..*so_far })
+    });
+    match outcome {
+        Outcome::Included => Ok(None),
+        Outcome::Stopped => Err(Why::Stopped),
+        Outcome::Bad { bad, .. }
+        | Outcome::ImplementationLimited(bad)
+        | Outcome::SpecificationLimited(bad) => match bad {},
+        Outcome::Differs { mut run, .. } => Ok(run.steps.pop().and_then(|(word, state)| {
+            let tid = stuck_thread(word[0])?;
+            let local = &library.machine.unpack(&state).locals[tid.index()];
+            let (pc, status) = (local.pc, local.status);
+            Some(Stuck { tid, pc, status, run: library.explain(&run) })
+        })),
+    }
 }
 
 impl Explored {
     /// Explores a program, beside something else that takes `other` bytes.
-    fn new(
-        program: &Histories,
-        side: Side,
-        other: u64,
-        go_on: &mut dyn FnMut(&Statistics) -> bool,
-    ) -> Result<Self, Why> {
-        let mut states = States::default();
-        let mut limit = None;
-        program.initial(&mut |state, finding| {
-            states.insert(state);
-            limit = finding.filter(|finding| finding.is_limit());
-        });
-        let mut edges: Vec<(u32, u32)> = Vec::new();
-        let (mut can_return, mut inside) = (Vec::new(), Vec::new());
-        let mut at = 0;
-        while (at as usize) < states.len() {
-            let state = Box::<[u8]>::from(states.get(at));
-            inside.push(program.inside(&state));
-            let mut returns = 0u32;
-            program.steps(&state, &mut |word, next, finding| {
-                returns |= program.returning(word);
-                limit = limit.or(finding.filter(|finding| finding.is_limit()));
-                edges.push((states.insert(next).0, at));
-            });
-            if let Some(finding) = limit {
-                return Err(Why::NotCovered(side, finding));
-            }
-            can_return.push(returns);
-            at += 1;
-            if at.is_multiple_of(1 << 7) {
-                let implementation = states.len() as u64;
-                let own = states.memory() + 8 * edges.capacity() as u64 + 16 * implementation;
-                let bytes = other + own;
-                if !go_on(&Statistics { implementation, bytes, ..Statistics::default() }) {
-                    return Err(Why::Stopped);
-                }
-            }
-        }
-        // By target, so that predecessors stand together.
-        edges.sort_unstable();
-        let before = |state: u32| {
-            let start = edges.partition_point(|edge| edge.0 < state);
-            edges[start..].iter().take_while(move |edge| edge.0 == state).map(|edge| edge.1)
-        };
-        let mut open: Vec<u32> = (0..at).collect();
-        while let Some(state) = open.pop() {
-            let bits = can_return[state as usize];
-            for from in before(state) {
-                if bits & !can_return[from as usize] != 0 {
-                    can_return[from as usize] |= bits;
-                    open.push(from);
-                }
-            }
-        }
-        let stuck: Vec<u32> = inside.iter().zip(&can_return).map(|(a, b)| a & !b).collect();
-        let mut leads_to_stuck: Vec<bool> = stuck.iter().map(|&bits| bits != 0).collect();
-        let mut open: Vec<u32> = (0..at).filter(|&id| leads_to_stuck[id as usize]).collect();
-        while let Some(state) = open.pop() {
-            for from in before(state) {
-                if !std::mem::replace(&mut leads_to_stuck[from as usize], true) {
-                    open.push(from);
-                }
-            }
-        }
-        Ok(Explored { states, can_return, stuck, leads_to_stuck })
+    fn new(program: &Histories, side: Side, other: u64, go_on: GoOn<'_>) -> Result<Self, Why> {
+        let mut returns: Vec<u32> = Vec::new();
+        let graph = Graph::explore(
+            program,
+            |from, word| {
+                returns.resize(returns.len().max(from as usize + 1), 0);
+                returns[from as usize] |= program.returning(word);
+            },
+            |implementation, bytes| {
+                let bytes = other + bytes + 8 * implementation;
+                go_on(&Statistics { implementation, bytes, ..Statistics::default() })
+            },
+        );
+        let graph = graph.map_err(|cut| match cut {
+            Cut::Limited(finding) => Why::NotCovered(side, finding),
+            Cut::Stopped => Why::Stopped,
+        })?;
+        let mut can_return = returns;
+        can_return.resize(graph.states.len(), 0);
+        graph.spread_back(&mut can_return);
+        let inside = |id: usize| program.inside(graph.states.get(id as u32));
+        let stuck: Vec<u32> =
+            can_return.iter().enumerate().map(|(id, can)| inside(id) & !can).collect();
+        let mut can_be_stuck = stuck.clone();
+        graph.spread_back(&mut can_be_stuck);
+        Ok(Explored { states: graph.states, stuck, can_be_stuck })
     }
 
     fn memory(&self) -> u64 {
-        self.states.memory() + 9 * self.can_return.len() as u64
+        self.states.bytes() + 8 * self.stuck.len() as u64
     }
 }
 
-/// The library together with the determinised specification.
-struct Walk<'a> {
-    library: &'a Histories,
-    specification: &'a Histories,
+/// The label that says that a thread's call is stuck. Histories show far fewer labels than there are numbers.
+fn stuck_label(tid: Tid) -> Symbol {
+    Symbol::MAX - tid.0
+}
+
+/// The thread whose call a label says is stuck.
+fn stuck_thread(symbol: Symbol) -> Option<Tid> {
+    let tid = Symbol::MAX - symbol;
+    (tid < u32::BITS).then_some(Tid(tid))
+}
+
+/// A program that shows which calls are stuck for good.
+struct Showing<'a> {
+    program: &'a Histories,
     explored: &'a Explored,
-    /// The specification's states.
-    excuses: &'a Explored,
+    side: Side,
 }
 
-/// A state of the library, a set of the specification's, and how it was reached.
-struct Pair {
-    state: u32,
-    set: u32,
-    parent: usize,
-    word: Word,
+impl Showing<'_> {
+    /// What is known of a state; `None` if the exploration did not meet it.
+    fn bits(&self, of: &[u32], state: &[u8]) -> Option<u32> {
+        self.explored.states.find(state).map(|id| of[id as usize])
+    }
 }
 
-impl Walk<'_> {
-    fn find(self, go_on: &mut dyn FnMut(&Statistics) -> bool) -> Result<Option<Stuck>, Why> {
-        let mut spec = Determinised::new(self.specification);
-        let own = |pairs: &[Pair]| {
-            self.explored.memory() + self.excuses.memory() + 64 * pairs.len() as u64
-        };
-        let so_far = |spec: &Determinised<Histories>, pairs: &[Pair]| Statistics {
-            implementation: self.explored.states.len() as u64,
-            specification: spec.sizes()[0],
-            pairs: pairs.len() as u64,
-            bytes: own(pairs) + spec.memory(),
-            ..Statistics::default()
-        };
-        let start = so_far(&spec, &[]);
-        let set = spec.start(&mut Asking::new(start, go_on)).map_err(|_| Why::Stopped)?;
-        let mut pairs = vec![Pair { state: 0, set, parent: usize::MAX, word: [SILENT; 2] }];
-        let mut seen = HashSet::from([(0, set)]);
-        let mut open = VecDeque::from([0]);
-        while let Some(at) = open.pop_front() {
-            let Pair { state, set, .. } = pairs[at];
-            for tid in (0..self.library.threads).map(Tid::from) {
-                if self.explored.stuck[state as usize] >> tid.0 & 1 == 0 {
-                    continue;
-                }
-                if !self.is_excused(&spec, set, tid) {
-                    return Ok(Some(self.explain(&pairs, at, tid)));
-                }
-            }
-            let mut steps: Vec<(Word, u32)> = Vec::new();
-            self.library.steps(self.explored.states.get(state), &mut |word, next, _| {
-                steps.extend(self.explored.states.find(next).map(|next| (word, next)));
-            });
-            for (word, next) in steps {
-                if !self.explored.leads_to_stuck[next as usize] {
-                    continue;
-                }
-                let mut after = Some(set);
-                for symbol in word.into_iter().filter(|&symbol| symbol != SILENT) {
-                    let Some(set) = after else { break };
-                    let mut asking = Asking::new(so_far(&spec, &pairs), go_on);
-                    after = spec.after(set, symbol, &mut asking).map_err(|_| Why::Stopped)?;
-                }
-                // Where the specification cannot follow, the library refines it up to more than this.
-                if let Some(set) = after
-                    && seen.insert((next, set))
-                {
-                    open.push_back(pairs.len());
-                    pairs.push(Pair { state: next, set, parent: at, word });
-                }
-            }
-            if !go_on(&so_far(&spec, &pairs)) {
-                return Err(Why::Stopped);
-            }
-        }
-        Ok(None)
+impl Automaton for Showing<'_> {
+    type Bad = Infallible;
+
+    const ALL_BIND: bool = false;
+
+    /// Where the specification cannot follow a history, the library refines it up to more than this.
+    fn binds(&self, symbol: Symbol) -> bool {
+        stuck_thread(symbol).is_some()
     }
 
-    /// Is the thread's call stuck in one of the set's states?
-    fn is_excused(&self, spec: &Determinised<Histories>, set: u32, tid: Tid) -> bool {
-        let numbers = spec.states_of(set).map(|state| self.excuses.states.find(state));
-        let stuck = |id: u32| self.excuses.stuck[id as usize] >> tid.0 & 1 == 1;
-        numbers.into_iter().any(|number| number.is_none_or(stuck))
+    fn initial(&self, sink: StateSink<Infallible>) {
+        self.program.initial(&mut |state, _| sink(state, None));
     }
 
-    fn explain(&self, pairs: &[Pair], mut at: usize, tid: Tid) -> Stuck {
-        let packed = |at: usize| Box::from(self.explored.states.get(pairs[at].state));
-        let last = self.library.machine.unpack(&packed(at));
-        let local = &last.locals[tid.index()];
-        let mut steps = Vec::new();
-        while pairs[at].parent != usize::MAX {
-            steps.push((pairs[at].word, packed(at)));
-            at = pairs[at].parent;
+    fn steps(&self, state: &[u8], sink: StepSink<Infallible>) {
+        let stuck = self.bits(&self.explored.stuck, state).unwrap_or(0);
+        for tid in (0..u32::BITS).filter(|tid| stuck >> tid & 1 == 1).map(Tid) {
+            sink([stuck_label(tid), SILENT], state, None);
         }
-        steps.reverse();
-        let run = self.library.explain(&Run { start: packed(at), steps });
-        Stuck { tid, pc: local.pc, status: local.status, run }
+        self.program.steps(state, &mut |word, next, _| {
+            // Of the library, only what leads to stuck calls is looked at.
+            let leads = || self.bits(&self.explored.can_be_stuck, next) != Some(0);
+            if self.side == Side::Second || leads() {
+                sink(word, next, None);
+            }
+        });
+    }
+
+    fn silent(&self, state: &[u8], sink: StateSink<Infallible>) {
+        self.program.silent(state, &mut |state, _| sink(state, None));
+    }
+
+    fn follow(&self, state: &[u8], symbol: Symbol, sink: StateSink<Infallible>) {
+        match stuck_thread(symbol) {
+            None => self.program.follow(state, symbol, &mut |state, _| sink(state, None)),
+            Some(tid) => {
+                let stuck = self.bits(&self.explored.stuck, state);
+                if stuck.is_none_or(|stuck| stuck >> tid.0 & 1 == 1) {
+                    sink(state, None);
+                }
+            }
+        }
     }
 }

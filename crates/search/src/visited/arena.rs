@@ -5,9 +5,9 @@
 //! falls into follows from its highest bit, no state is ever copied to make room, and about half of the memory at
 //! most is spare; the system provides it when it is first touched.
 //!
-//! A cell holds the state itself, if all states have the same length. Otherwise a cell holds the state's address
-//! and length, and the state lies in a *block* beside the chunks. Blocks are filled from their start; a state that
-//! does not fit into the last block starts a new one.
+//! A cell holds the state itself, if all states have the same length. Otherwise a cell holds an address in a *block*
+//! beside the chunks, where the state's length and the state lie. Blocks are filled from their start; a state
+//! that does not fit into the last block starts a new one.
 
 use super::sync::{AtomicPtr, AtomicU32, AtomicU64, Mutex};
 use crate::Width;
@@ -26,8 +26,11 @@ const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK) as usize;
 /// before, or as many as a single state needs.
 const FIRST_BLOCK: usize = 1 << 16;
 
-/// Where a state of varying length lies.
-type Slice = (*const u8, usize);
+/// What comes before a state of varying length.
+type Length = u32;
+
+/// No state of varying length may be longer.
+pub const MOST_BYTES: usize = Length::MAX as usize;
 
 /// How states lie in an arena.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +55,7 @@ impl Cells {
             Width::Monitored { core, bytes } => {
                 (core, bytes, (Cells::LINK + bytes).next_multiple_of(Cells::LINK), false)
             }
-            Width::Varying => (0, 0, size_of::<Slice>(), true),
+            Width::Varying => (0, 0, size_of::<*const u8>(), true),
         };
         assert!(core <= width && stride > 0, "a state has at least one byte, and its core no more");
         Cells { width, core, stride, varying }
@@ -88,7 +91,7 @@ pub struct Arena {
     left: AtomicU64,
     /// How large the last block is.
     block: AtomicU64,
-    /// Bytes of the states in blocks.
+    /// Bytes of the states in blocks, and of their lengths.
     pub in_blocks: AtomicU64,
     /// How many there are.
     pub len: AtomicU32,
@@ -169,16 +172,16 @@ impl Arena {
         Some(index)
     }
 
-    /// Writes `state` to the free part of the last block, and where it is to its cell.
+    /// Writes `state` and its length to the free part of the last block, and where that is to its cell.
     ///
     /// # Safety
     /// Only the arena's own worker may call this, and the cell's chunk must be there.
     unsafe fn stage_varying(&self, index: u32, state: &[u8], cells: Cells) -> Option<u32> {
-        if self.free.load(Ordering::Relaxed).is_null()
-            || self.left.load(Ordering::Relaxed) < state.len() as u64
-        {
+        let length = Length::try_from(state.len()).expect("the sink let no longer states through");
+        let needed = size_of::<Length>() + state.len();
+        if self.left.load(Ordering::Relaxed) < needed as u64 {
             let twice = self.block.load(Ordering::Relaxed) as usize * 2;
-            let bytes = twice.max(FIRST_BLOCK).max(state.len());
+            let bytes = twice.max(FIRST_BLOCK).max(needed);
             let memory = zeroed(bytes)?;
             self.free.store(memory.as_mut_ptr(), Ordering::Relaxed);
             self.left.store(bytes as u64, Ordering::Relaxed);
@@ -186,12 +189,13 @@ impl Arena {
             self.memory.lock().expect("no worker panics with an arena").push(memory);
         }
         let to = self.free.load(Ordering::Relaxed);
-        // SAFETY: the free part of the block is at least as long as the state. The cell exists and, since chunks
-        // start at pages, is aligned for an address and a length. No one reads either before the id is published, and no
-        // one else writes them.
+        // SAFETY: the free part of the block is long enough for both. The cell exists and, since chunks start at pages, is
+        // aligned for an address. No one reads either before the id is published, and no one else writes them.
         unsafe {
-            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
-            self.cell(index, cells).cast::<Slice>().write((to, state.len()));
+            to.cast::<Length>().write_unaligned(length);
+            let state_at = to.add(size_of::<Length>());
+            std::ptr::copy_nonoverlapping(state.as_ptr(), state_at, state.len());
+            self.cell(index, cells).cast::<*const u8>().write(to);
         }
         Some(index)
     }
@@ -200,7 +204,7 @@ impl Arena {
     #[inline(always)]
     pub fn commit(&self, index: u32, cells: Cells) {
         if cells.varying {
-            let bytes = self.get(index, cells).len();
+            let bytes = size_of::<Length>() + self.get(index, cells).len();
             let free = self.free.load(Ordering::Relaxed).wrapping_add(bytes);
             self.free.store(free, Ordering::Relaxed);
             self.left.store(self.left.load(Ordering::Relaxed) - bytes as u64, Ordering::Relaxed);
@@ -215,10 +219,15 @@ impl Arena {
         #[cfg(loom)]
         self.watched[index as usize].with(|_| ());
         // SAFETY: ids are published (with release ordering) only after their cell was written, and
-        // states are never written again nor moved while `self` lives. Cells of varying states hold where a state lies.
+        // states are never written again nor moved while `self` lives. Cells of varying states hold where a state's length
+        // lies, and behind it the state.
         unsafe {
             let (from, bytes) = match cells.varying {
-                true => self.cell(index, cells).cast::<Slice>().read(),
+                true => {
+                    let from = self.cell(index, cells).cast::<*const u8>().read();
+                    let length = from.cast::<Length>().read_unaligned();
+                    (from.add(size_of::<Length>()), length as usize)
+                }
                 false => {
                     (self.cell(index, cells).add(cells.state_offset()).cast_const(), cells.width)
                 }

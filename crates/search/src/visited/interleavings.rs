@@ -15,7 +15,7 @@ fn insert(set: &Visited, worker: usize, states: &[[u8; 1]]) -> Vec<bool> {
     for state in states {
         let crowded = {
             let entered = set.enter(worker);
-            new.push(entered.insert(state).is_some());
+            new.push(entered.insert(state).if_new().is_some());
             entered.is_crowded()
         };
         if crowded {

@@ -23,6 +23,7 @@ mod sync;
 mod table;
 
 use crate::Width;
+pub use arena::MOST_BYTES;
 use arena::{Arena, Cells, INDEX_BITS};
 use std::sync::atomic::Ordering;
 use sync::{AtomicBool, AtomicU64, Mutex, RwLock, RwLockReadGuard};
@@ -245,6 +246,28 @@ fn home(hash: u64, mask: usize) -> usize {
     (hash >> (64 - ID_BITS)) as usize & mask
 }
 
+/// What became of a state that was to be inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// It is new.
+    New(Id),
+    /// It was there, or is covered by one that was.
+    Known(Id),
+    /// There is no memory for it.
+    Full,
+}
+
+impl Inserted {
+    /// The id of a new state.
+    #[inline(always)]
+    pub fn if_new(self) -> Option<Id> {
+        match self {
+            Inserted::New(id) => Some(id),
+            Inserted::Known(_) | Inserted::Full => None,
+        }
+    }
+}
+
 /// One worker's access to the set.
 pub struct Worker<'a> {
     set: &'a Visited,
@@ -261,10 +284,9 @@ impl Worker<'_> {
         self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) > self.until
     }
 
-    /// Inserts `state`; its id if it is new, not covered by a state in the set, and there is memory
-    /// for it.
+    /// Inserts `state`, unless it is in the set or covered by a state in the set.
     #[inline]
-    pub fn insert(&self, state: &[u8]) -> Option<Id> {
+    pub fn insert(&self, state: &[u8]) -> Inserted {
         self.insert_hashed(state, self.hash(state))
     }
 
@@ -276,7 +298,7 @@ impl Worker<'_> {
 
     /// Inserts `state`, whose hash is `hash`.
     #[inline]
-    pub fn insert_hashed(&self, state: &[u8], hash: u64) -> Option<Id> {
+    pub fn insert_hashed(&self, state: &[u8], hash: u64) -> Inserted {
         match self.set.cells.has_links() {
             false => self.insert_equal(state, hash),
             true => self.insert_covering(state, hash),
@@ -322,22 +344,39 @@ impl Worker<'_> {
         if (found ^ hash << ID_BITS) >> ID_BITS == 0 { Id::from_bits(found) } else { None }
     }
 
-    fn insert_equal(&self, state: &[u8], hash: u64) -> Option<Id> {
+    fn insert_equal(&self, state: &[u8], hash: u64) -> Inserted {
         let mut at = home(hash, self.table.mask);
         loop {
             let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
-                let index = self.stage(state)?;
+                let Some(index) = self.stage(state) else { return Inserted::Full };
                 let own = slot(hash, Id { worker: self.worker, index });
                 match self.claim(at, own) {
-                    Ok(()) => return Some(self.commit(index)),
+                    Ok(()) => return Inserted::New(self.commit(index)),
                     Err(other) => found = other,
                 }
             }
             if let Some(id) = Self::candidate(found, hash)
                 && self.set.get(id) == state
             {
+                return Inserted::Known(id);
+            }
+            at = (at + 1) & self.table.mask;
+        }
+    }
+
+    /// The id of a state in a set without monitor bits.
+    pub fn find(&self, state: &[u8]) -> Option<Id> {
+        let hash = self.hash(state);
+        let mut at = home(hash, self.table.mask);
+        loop {
+            let found = self.table.slots()[at].load(Ordering::Acquire);
+            if found == 0 {
                 return None;
+            }
+            let same = |id: &Id| self.set.get(*id) == state;
+            if let Some(id) = Self::candidate(found, hash).filter(same) {
+                return Some(id);
             }
             at = (at + 1) & self.table.mask;
         }
@@ -352,7 +391,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn insert_covering(&self, state: &[u8], hash: u64) -> Option<Id> {
+    fn insert_covering(&self, state: &[u8], hash: u64) -> Inserted {
         let cells = self.set.cells;
         let (core, monitor) = state.split_at(cells.core);
         let arena = &self.set.arenas[self.worker as usize];
@@ -362,31 +401,34 @@ impl Worker<'_> {
         loop {
             let mut found = self.table.slots()[at].load(Ordering::Acquire);
             if found == 0 {
-                let index = self.stage(state)?;
+                let Some(index) = self.stage(state) else { return Inserted::Full };
                 arena.link(index, cells).store(0, Ordering::Relaxed);
                 let own = slot(hash, Id { worker: self.worker, index });
                 match self.claim(at, own) {
-                    Ok(()) => return Some(self.commit(index)),
+                    Ok(()) => return Inserted::New(self.commit(index)),
                     Err(other) => found = other,
                 }
             }
             if let Some(head) = Self::candidate(found, hash)
                 && self.set.get(head)[..cells.core] == *core
             {
-                let rest = self.without_covered(head, monitor)?;
-                let index = self.stage(state)?;
+                let rest = match self.without_covered(head, monitor) {
+                    Ok(rest) => rest,
+                    Err(covering) => return Inserted::Known(covering),
+                };
+                let Some(index) = self.stage(state) else { return Inserted::Full };
                 arena.link(index, cells).store(rest, Ordering::Relaxed);
                 let own = slot(hash, Id { worker: self.worker, index });
                 self.table.slots()[at].store(own, Ordering::Release);
-                return Some(self.commit(index));
+                return Inserted::New(self.commit(index));
             }
             at = (at + 1) & self.table.mask;
         }
     }
 
     /// Takes states that `monitor` covers out of the list that starts at `head`, and returns what
-    /// is then its first link; none if a state of the list covers `monitor`.
-    fn without_covered(&self, head: Id, monitor: &[u8]) -> Option<u64> {
+    /// is then its first link; an error if a state of the list covers `monitor`.
+    fn without_covered(&self, head: Id, monitor: &[u8]) -> Result<u64, Id> {
         let core = self.set.cells.core;
         let mut first = head.to_bits();
         let mut last: Option<Id> = None;
@@ -396,7 +438,7 @@ impl Worker<'_> {
             let after = link.load(Ordering::Relaxed) & !COVERED;
             let other = &self.set.get(id)[core..];
             if covers(other, monitor) {
-                return None;
+                return Err(id);
             }
             if covers(monitor, other) {
                 let arena = &self.set.arenas[id.worker as usize];
@@ -416,7 +458,7 @@ impl Worker<'_> {
             }
             next = Id::from_bits(after);
         }
-        Some(first)
+        Ok(first)
     }
 }
 
@@ -460,7 +502,7 @@ mod tests {
             state[..4].copy_from_slice(&(key as u32).to_le_bytes());
             let crowded = {
                 let worker = set.enter(0);
-                new += u32::from(worker.insert(&state).is_some());
+                new += u32::from(worker.insert(&state).if_new().is_some());
                 worker.is_crowded()
             };
             if crowded {
@@ -483,7 +525,7 @@ mod tests {
                     for k in 0..2 * STATES {
                         let crowded = {
                             let worker = set.enter(me);
-                            news += u64::from(worker.insert(&k.to_le_bytes()).is_some());
+                            news += u64::from(worker.insert(&k.to_le_bytes()).if_new().is_some());
                             worker.is_crowded()
                         };
                         if crowded {
@@ -505,16 +547,16 @@ mod tests {
     fn monitor_bits_cover_each_other() {
         let set = Visited::new(Width::Monitored { core: 1, bytes: 3 }, 1);
         let worker = set.enter(0);
-        let small = worker.insert(&[7, 0b0011, 0]).expect("new");
-        let other = worker.insert(&[7, 0b1100, 0]).expect("not comparable");
-        assert_eq!(worker.insert(&[7, 0b0001, 0]), None);
-        assert!(worker.insert(&[8, 0b0001, 0]).is_some(), "another core");
+        let small = worker.insert(&[7, 0b0011, 0]).if_new().expect("new");
+        let other = worker.insert(&[7, 0b1100, 0]).if_new().expect("not comparable");
+        assert_eq!(worker.insert(&[7, 0b0001, 0]), Inserted::Known(small));
+        assert!(worker.insert(&[8, 0b0001, 0]).if_new().is_some(), "another core");
         set.start_level();
-        let large = worker.insert(&[7, 0b0111, 1]).expect("covers `small`");
+        let large = worker.insert(&[7, 0b0111, 1]).if_new().expect("covers `small`");
         assert!(!set.is_covered(small), "of an earlier level: it may be the shorter way");
-        let larger = worker.insert(&[7, 0b1111, 1]).expect("covers all");
+        let larger = worker.insert(&[7, 0b1111, 1]).if_new().expect("covers all");
         assert!(set.is_covered(large) && !set.is_covered(other) && !set.is_covered(larger));
-        assert_eq!(worker.insert(&[7, 0b1100, 1]), None);
+        assert_eq!(worker.insert(&[7, 0b1100, 1]).if_new(), None);
         assert_eq!(set.len(), 5);
     }
 
@@ -526,7 +568,7 @@ mod tests {
         let set = Visited::new(Width::Fixed(1 << 40), 1);
         let worker = set.enter(0);
         assert!(!set.is_full());
-        assert_eq!(worker.insert_hashed(&[1], 1), None);
+        assert_eq!(worker.insert_hashed(&[1], 1), Inserted::Full);
         assert!(set.is_full() && set.len() == 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Finding the steps of the implementation ahead of the search, in threads of their own.
 
-use super::inclusion::{Automaton, Word};
+use super::{Automaton, Word};
 use std::sync::mpsc;
 use std::thread::Scope;
 

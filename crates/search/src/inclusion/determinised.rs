@@ -4,8 +4,8 @@
 //!
 //! A set is *limited* if a limit keeps one of the states met on the way from showing all its steps.
 
-use super::inclusion::{Asking, Automaton, SILENT, StateSink, Stopped, Symbol};
-use super::states::States;
+use super::{Asking, Automaton, SILENT, StateSink, Stopped, Symbol};
+use crate::numbered::Numbered;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,10 +41,10 @@ type Best = HashMap<u32, SmallVec<[u32; 4]>, Hash>;
 /// The specification, as sets of states.
 pub struct Determinised<'s, B: Automaton> {
     automaton: &'s B,
-    states: States,
+    states: Numbered,
     /// The number of each state's core.
     core_of: Vec<u32>,
-    cores: States,
+    cores: Numbered,
     /// Where silent steps lead from each state, once known.
     silent: Vec<Option<Box<[u32]>>>,
     silent_count: u64,
@@ -53,7 +53,7 @@ pub struct Determinised<'s, B: Automaton> {
     /// Sets with such states.
     limited_sets: HashMap<u32, B::Bad>,
     /// Sets of states, each as its members in ascending order, four bytes each.
-    sets: States,
+    sets: Numbered,
     /// For every set, a bit for each remainder of its members' cores by 64.
     core_marks: Vec<u64>,
     /// Where labels lead from a state, as far as it was asked for: a range of `followers`.
@@ -72,14 +72,14 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     pub fn new(automaton: &'s B) -> Self {
         Determinised {
             automaton,
-            states: States::default(),
+            states: Numbered::default(),
             core_of: Vec::new(),
-            cores: States::default(),
+            cores: Numbered::default(),
             silent: Vec::new(),
             silent_count: 0,
             limited: HashMap::new(),
             limited_sets: HashMap::new(),
-            sets: States::default(),
+            sets: Numbered::default(),
             core_marks: Vec::new(),
             followed: HashMap::default(),
             followers: Vec::new(),
@@ -221,11 +221,6 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
     }
 
-    /// The states of a set.
-    pub(super) fn states_of(&self, set: u32) -> impl Iterator<Item = &[u8]> {
-        self.members(set).map(|id| self.states.get(id))
-    }
-
     /// Where a label leads from a state.
     fn follow(&mut self, id: u32, symbol: Symbol) -> (u32, u32) {
         let key = u64::from(id) << 32 | u64::from(symbol);
@@ -306,8 +301,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
 
     /// Bytes in use.
     pub fn memory(&self) -> u64 {
-        let states = self.states.memory() + self.cores.memory() + 20 * self.states.len() as u64;
-        let sets = self.sets.memory() + 40 * self.after.len() as u64 + 16 * self.after_count;
+        let states = self.states.bytes() + self.cores.bytes() + 20 * self.states.len() as u64;
+        let sets = self.sets.bytes() + 40 * self.after.len() as u64 + 16 * self.after_count;
         let sets = sets + 18 * (self.outdone.capacity() + self.followed.capacity()) as u64;
         let sets = sets + 4 * self.followers.len() as u64;
         states + sets + 4 * self.silent_count

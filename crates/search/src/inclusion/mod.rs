@@ -21,15 +21,25 @@
 //! is "included" only if all of the implementation was seen, and "differs" only if all of the
 //! specification's states along the word were. Otherwise it is "limited", and says by what.
 //!
+//! Labels of the implementation may be of two kinds: those that *bind* the specification, and those that it may fail to
+//! follow ([`Automaton::binds`]). Then "included" means: if the specification can follow a word up to a label that binds,
+//! it can follow that label, too. With fewer states the specification may follow fewer words, so that less is
+//! compared. So a pair stands for those with more specification states only if all labels bind.
+//!
 //! Silent steps cost nothing, labels one: the search goes by length of the word, so the word it
 //! reports is a shortest one, also with pruning: a pair is pruned only by one that was reached by a
 //! word no longer.
 
-use super::determinised::Determinised;
-use super::states::{Arena, States};
-use super::worker::{Batch, Steps, Worker, find_steps};
+mod determinised;
+mod strings;
+mod worker;
+
+use crate::numbered::Numbered;
+use determinised::Determinised;
 use std::collections::VecDeque;
 use std::hash::Hash;
+use strings::Strings;
+use worker::{Batch, Steps, Worker, find_steps};
 
 /// A label by its number; [`SILENT`] is no label.
 pub type Symbol = u32;
@@ -50,6 +60,16 @@ pub type StateSink<'a, B> = &'a mut dyn FnMut(&[u8], Option<B>);
 pub trait Automaton: Sync {
     /// Something that should not happen in a step.
     type Bad: Clone + Eq + Hash + Send;
+
+    /// Do all labels of the implementation bind the specification? See [`Automaton::binds`].
+    const ALL_BIND: bool = true;
+
+    /// Must the specification be able to follow this label of the implementation? If it need not, and cannot,
+    /// the words that go on from there are not compared.
+    fn binds(&self, symbol: Symbol) -> bool {
+        let _ = symbol;
+        true
+    }
 
     /// Is nothing wrong, but there is more to the automaton than the step shows, because of a limit?
     fn is_limit(_: &Self::Bad) -> bool {
@@ -95,22 +115,22 @@ pub trait Automaton: Sync {
 
 /// The caller asked to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stopped;
+struct Stopped;
 
 /// Asks the caller whether to go on, in the middle of determinising.
-pub(super) struct Asking<'a> {
+struct Asking<'a> {
     /// How much work it was before.
     so_far: Statistics,
     go_on: &'a mut dyn FnMut(&Statistics) -> bool,
 }
 
 impl<'a> Asking<'a> {
-    pub(super) fn new(so_far: Statistics, go_on: &'a mut dyn FnMut(&Statistics) -> bool) -> Self {
+    fn new(so_far: Statistics, go_on: &'a mut dyn FnMut(&Statistics) -> bool) -> Self {
         Asking { so_far, go_on }
     }
 
     /// With so many states of the specification, and bytes in use since the question was set up.
-    pub(super) fn go_on(&mut self, specification: u64, more: u64) -> Result<(), Stopped> {
+    fn go_on(&mut self, specification: u64, more: u64) -> Result<(), Stopped> {
         let bytes = self.so_far.bytes + more;
         let so_far = Statistics { specification, bytes, ..self.so_far };
         if (self.go_on)(&so_far) { Ok(()) } else { Err(Stopped) }
@@ -188,9 +208,9 @@ pub fn compare<A: Automaton, B: Automaton>(
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> (Outcome<A::Bad, B::Bad>, Statistics) {
     let mut search = Search {
-        cores: States::default(),
+        cores: Numbered::default(),
         kept: Vec::new(),
-        states: Arena::default(),
+        states: Strings::default(),
         chain: Vec::new(),
         pairs: Vec::new(),
         open: Default::default(),
@@ -221,11 +241,11 @@ struct Pair {
 
 struct Search<'s, B: Automaton> {
     /// What the implementation's states begin with.
-    cores: States,
+    cores: Numbered,
     /// For every core, the first entry of its list in `chain`.
     kept: Vec<u32>,
     /// The implementation's states.
-    states: Arena,
+    states: Strings,
     /// Lists of pairs with equal core: pair and next entry.
     chain: Vec<(u32, u32)>,
     pairs: Vec<Pair>,
@@ -342,6 +362,12 @@ impl<B: Automaton> Search<'_, B> {
                 }
             }
             let follows = sets.last() != Some(&NONE);
+            let shown = || word.into_iter().filter(|&symbol| symbol != SILENT);
+            let binds =
+                follows || shown().nth(sets.len() - 2).is_none_or(|s| implementation.binds(s));
+            if bad.is_none() && !binds {
+                continue;
+            }
             if bad.is_none() && follows {
                 reached.push((word, state, sets[sets.len() - 1]));
                 continue;
@@ -409,7 +435,7 @@ impl<B: Automaton> Search<'_, B> {
             let other = self.states.get(pair.state);
             // What was reached by a shorter word must not be given up for a longer one.
             if pair.length <= length
-                && self.spec.is_outdone(pair.set, set)
+                && (pair.set == set || A::ALL_BIND && self.spec.is_outdone(pair.set, set))
                 && implementation.is_less(other, state)
             {
                 return;
@@ -418,7 +444,7 @@ impl<B: Automaton> Search<'_, B> {
                 number = Some(pair.state);
             }
             if length <= pair.length
-                && self.spec.is_outdone(set, pair.set)
+                && (pair.set == set || A::ALL_BIND && self.spec.is_outdone(set, pair.set))
                 && implementation.is_less(state, other)
             {
                 self.pairs[index as usize].covered = true;
@@ -465,7 +491,7 @@ impl<B: Automaton> Search<'_, B> {
             largest_set,
             pairs,
             antichain: self.live,
-            bytes: self.cores.memory() + self.states.memory() + self.spec.memory() + 36 * pairs,
+            bytes: self.cores.bytes() + self.states.memory() + self.spec.memory() + 36 * pairs,
         }
     }
 }
