@@ -24,6 +24,7 @@ fn families() -> Vec<(&'static str, Config)> {
         (
             "updates",
             allow(Allow { fadd: true, exchange: true, cas: true, bcas: true, ..Allow::NOTHING }),
+            allow(Allow { fetch: true, cas: true, branches: true, ..Allow::NOTHING }),
         ),
         (
             "compare with what was loaded",

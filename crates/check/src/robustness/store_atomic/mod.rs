@@ -22,7 +22,7 @@
 //! #       Step { instr: Instr::Load { dst: Reg(0), place: Place::location(Loc(y)), mode: ReadMode::Rlx }, next: Pc(2), origin: Origin(0) },
 //! #       Step { instr: Instr::Halt, next: Pc(2), origin: Origin(0) }] };
 //! #   let loc = |name: &str| Location { name: name.into(), element: None, initial: 0, kind: LocationKind::Atomic };
-//! #   Program { domain: Domain::modulo(1), locations: vec![loc("x"), loc("y")], threads: vec![thread(0, 1), thread(1, 0)] } }
+//! #   Program::new(Domain::modulo(1), vec![loc("x"), loc("y")], vec![thread(0, 1), thread(1, 0)]) }
 //! let outcome = check(&program(text), Machine::Tso, &Settings::default(), &|_| {}).unwrap();
 //! assert_eq!(outcome.verdict.name(), "violated");
 //! ```
