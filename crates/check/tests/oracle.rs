@@ -24,8 +24,8 @@ fn families() -> Vec<(&'static str, Config)> {
         (
             "updates",
             allow(Allow { fadd: true, exchange: true, cas: true, bcas: true, ..Allow::NOTHING }),
-            allow(Allow { fetch: true, cas: true, branches: true, ..Allow::NOTHING }),
         ),
+        ("bits", allow(Allow { fetch: true, cas: true, branches: true, ..Allow::NOTHING })),
         (
             "compare with what was loaded",
             allow(Allow { cas: true, bcas: true, wait: true, loaded: true, ..Allow::NOTHING }),
