@@ -12,7 +12,8 @@
 use super::loop_counter::LoopCounter;
 use ir::expr::{Binary, Expr, Op, Unary};
 use ir::ids::{Pc, Value};
-use ir::program::{Instr, Place, Program, Step, Update};
+use ir::program::{Instr, Place, Program, Step};
+use ir::update::UpdateOp;
 
 /// Does no addition of a constant to a value ever leave the domain at its upper end? `loop_counters` are
 /// those that may be relied on.
@@ -89,7 +90,7 @@ fn without_counted_sums(program: &Program, loop_counters: &[LoopCounter]) -> (Pr
         let (Some(times), Some(amount)) = (times, sum_of(&step.instr)) else { continue };
         let instr = &mut without.threads[tid.index()].code[pc.index()].instr;
         match instr {
-            Instr::Rmw { update: Update::Add(added), .. } => *added = Expr::Const(0),
+            Instr::Rmw { update, .. } => update.operand = Expr::Const(0),
             Instr::Assign { value, .. } | Instr::Store { value, .. } => leave_out(value),
             _ => continue,
         }
@@ -101,7 +102,7 @@ fn without_counted_sums(program: &Program, loop_counters: &[LoopCounter]) -> (Pr
 /// The constant that the instruction adds to a value, if that is what it does.
 fn sum_of(instr: &Instr) -> Option<u64> {
     let amount = match instr {
-        Instr::Rmw { update: Update::Add(Expr::Const(amount)), .. } => *amount,
+        Instr::Rmw { update, .. } => update.added()?,
         Instr::Assign { value: Expr::Code(code), .. }
         | Instr::Store { value: Expr::Code(code), .. } => match **code {
             [Op::Reg(_), Op::Const(amount), Op::Binary(Binary::Add)] => amount,
@@ -188,17 +189,19 @@ impl Bounds {
                 self.write(place, bound);
             }
             Instr::Rmw { place, update, .. } => {
-                let operand = self.expr(update.operand(), &regs);
-                let constant = update.operand().as_const().is_some();
-                let bound = match update {
-                    Update::Set(_) => operand,
-                    Update::Add(_) if read + operand <= self.most => read + operand,
-                    Update::Add(_) => {
+                let operand = self.expr(&update.operand, &regs);
+                let constant = update.operand.as_const().is_some();
+                let bound = match update.op {
+                    UpdateOp::Set => operand,
+                    UpdateOp::Add if read + operand <= self.most => read + operand,
+                    UpdateOp::Add => {
                         self.exceeded |= constant;
                         self.most
                     }
-                    Update::Sub(_) if constant => read,
-                    Update::Sub(_) => self.most,
+                    UpdateOp::Sub if constant => read,
+                    UpdateOp::And | UpdateOp::Min => read.min(operand),
+                    UpdateOp::Max => read.max(operand),
+                    UpdateOp::Sub | UpdateOp::Or | UpdateOp::Xor | UpdateOp::Nand => self.most,
                 };
                 self.write(place, bound);
             }

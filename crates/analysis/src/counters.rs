@@ -28,7 +28,8 @@ use super::symmetry::Automorphism;
 use super::values::{PossibleValues, Values};
 use ir::expr::{Binary, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
-use ir::program::{Instr, Place, Program, Step, Update};
+use ir::program::{Instr, Place, Program, Step};
+use ir::update::UpdateOp;
 use std::ops::RangeInclusive;
 
 /// Larger domains are not worth the analysis, which climbs them step by step.
@@ -368,11 +369,11 @@ impl<'p> Typing<'p> {
                 self.assign(class, kind);
             }
             Instr::Rmw { update, .. } => {
-                let kind = self.kind(tid, pc, update.operand());
-                match (update, kind) {
-                    (Update::Set(_), kind) => self.assign(class, kind),
-                    (Update::Add(_) | Update::Sub(_), Kind::Constant(_)) => {}
-                    (Update::Add(_) | Update::Sub(_), kind) => {
+                let kind = self.kind(tid, pc, &update.operand);
+                match (update.op, kind) {
+                    (UpdateOp::Set, kind) => self.assign(class, kind),
+                    (UpdateOp::Add | UpdateOp::Sub, Kind::Constant(_)) => {}
+                    (_, kind) => {
                         self.is_number(kind);
                         self.fix(class);
                     }
@@ -453,7 +454,7 @@ fn writes(program: &Program, loc: Loc) -> impl Iterator<Item = &Instr> {
 /// Does every write make the value at `loc` larger, as long as nothing wraps around?
 fn climbs(program: &Program, loc: Loc) -> bool {
     writes(program, loc).all(|instr| match instr {
-        Instr::Rmw { update: Update::Add(Expr::Const(amount)), .. } => *amount > 0,
+        Instr::Rmw { update, .. } => update.added().is_some_and(|amount| amount > 0),
         Instr::Cas { expected: Expr::Reg(expected), desired: Expr::Code(desired), .. }
         | Instr::BlockingCas {
             expected: Expr::Reg(expected), desired: Expr::Code(desired), ..
@@ -473,11 +474,12 @@ fn rises(program: &Program, loc: Loc) -> bool {
         Expr::Code(code) => code.contains(&Op::Binary(Binary::Sub)),
     };
     writes(program, loc).all(|instr| match instr {
-        Instr::Store { value, .. } | Instr::Rmw { update: Update::Set(value), .. } => {
-            !goes_down(value)
-        }
+        Instr::Store { value, .. } => !goes_down(value),
+        Instr::Rmw { update, .. } => match update.op {
+            UpdateOp::Set => !goes_down(&update.operand),
+            op => op == UpdateOp::Add,
+        },
         Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => !goes_down(desired),
-        Instr::Rmw { update: Update::Add(_), .. } => true,
         _ => false,
     })
 }

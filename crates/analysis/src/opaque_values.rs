@@ -12,7 +12,8 @@
 use super::liveness::live_registers;
 use ir::expr::{Binary, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid};
-use ir::program::{Instr, Place, Program, Step, Thread, Update};
+use ir::program::{Instr, Place, Program, Step, Thread};
+use ir::update::UpdateOp;
 
 /// A class of values.
 pub type Class = u32;
@@ -38,7 +39,7 @@ pub fn operands(instr: &Instr) -> Vec<&Expr> {
     match instr {
         Instr::Assign { value, .. } | Instr::Store { value, .. } => all.push(value),
         Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => all.push(cond),
-        Instr::Rmw { update, .. } => all.push(update.operand()),
+        Instr::Rmw { update, .. } => all.push(&update.operand),
         Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
             all.extend([expected, desired]);
         }
@@ -241,9 +242,9 @@ impl Types {
             }
             Instr::Rmw { dst, place, update, .. } => {
                 let class = self.place(t, pc, place);
-                let operand = self.operand(t, pc, update.operand());
+                let operand = self.operand(t, pc, &update.operand);
                 self.unify(class, operand);
-                if !matches!(update, Update::Set(_)) {
+                if update.op != UpdateOp::Set {
                     self.make_rigid(class);
                 }
                 if let Some(dst) = dst {

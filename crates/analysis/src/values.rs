@@ -11,7 +11,8 @@
 use super::counters::Counters;
 use ir::expr::{Domain, Expr, Notes};
 use ir::ids::{Loc, Pc, Reg, Value};
-use ir::program::{Instr, Place, Program, Step, Update};
+use ir::program::{Instr, Place, Program, Step};
+use ir::update::UpdateOp;
 
 /// Larger sets are not worth their time.
 pub const FEW: usize = 64;
@@ -276,16 +277,11 @@ impl PossibleValues {
             }
             Instr::Rmw { dst, place, update, .. } => {
                 let old = self.read(place, &regs, domain);
-                let operand = evaluate(update.operand(), &regs, domain);
-                let mut notes = Notes::default();
-                let new = match update {
-                    Update::Set(_) => operand,
-                    Update::Add(_) => old.map2(&operand, |a, b| {
-                        domain.reduce(i128::from(a) + i128::from(b), &mut notes).ok()
-                    }),
-                    Update::Sub(_) => old.map2(&operand, |a, b| {
-                        domain.reduce(i128::from(a) - i128::from(b), &mut notes).ok()
-                    }),
+                let operand = evaluate(&update.operand, &regs, domain);
+                let new = match update.op {
+                    UpdateOp::Set => operand,
+                    op => old
+                        .map2(&operand, |a, b| op.apply(a, b, domain, &mut Notes::default()).ok()),
                 };
                 changed |= self.write(place, &regs, domain, &new);
                 result = dst.map(|dst| (dst, old));

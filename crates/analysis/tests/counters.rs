@@ -63,11 +63,8 @@ fn ticking(limit: Value, largest: Value) -> Program {
         entry: Pc(0),
         code: code.collect(),
     };
-    Program {
-        domain: Domain::modulo(largest),
-        locations: vec![location("now", 1), location("seen", 0)],
-        threads: vec![thread.clone(), thread],
-    }
+    let locations = vec![location("now", 1), location("seen", 0)];
+    Program::new(Domain::modulo(largest), locations, vec![thread.clone(), thread])
 }
 
 fn find(program: &Program) -> Found {
@@ -98,7 +95,7 @@ fn a_tally_that_comes_from_memory_is_none() {
     program.threads[0].code[1].instr = Instr::Rmw {
         dst: Some(TALLY),
         place: Place::location(SEEN),
-        update: Update::Add(Expr::Const(1)),
+        update: Update::add(Expr::Const(1)),
         read: ReadMode::Rlx,
         write: WriteMode::Rlx,
     };

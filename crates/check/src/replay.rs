@@ -201,7 +201,9 @@ fn follow_path<M: Monitor>(
     matches!(finding, Finding::Deadlock { .. }).then(|| {
         let waits = |tid: &Tid| {
             let instr = &product.program.step(*tid, world.pcs[tid.index()]).instr;
-            instr.place().is_some() || product.rests_before_choice(*tid, world.pcs[tid.index()])
+            let pc = world.pcs[tid.index()];
+            !product.program.is_unstarted(*tid, pc)
+                && (instr.place().is_some() || product.rests_before_choice(*tid, pc))
         };
         let waiting = product.program.tids().filter(waits);
         let waiting = waiting.map(|tid| (tid, world.pcs[tid.index()])).collect();

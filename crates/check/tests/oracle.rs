@@ -25,6 +25,7 @@ fn families() -> Vec<(&'static str, Config)> {
             "updates",
             allow(Allow { fadd: true, exchange: true, cas: true, bcas: true, ..Allow::NOTHING }),
         ),
+        ("bits", allow(Allow { fetch: true, cas: true, branches: true, ..Allow::NOTHING })),
         (
             "compare with what was loaded",
             allow(Allow { cas: true, bcas: true, wait: true, loaded: true, ..Allow::NOTHING }),

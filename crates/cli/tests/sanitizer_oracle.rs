@@ -8,7 +8,7 @@
 //! failure prints the seed and the program in both languages.
 
 use ir::random::{self, Allow, Config};
-use ir::{Expr, FenceMode, Instr, LocationKind, Program, ReadMode, Tid, Update, WriteMode};
+use ir::{Expr, FenceMode, Instr, LocationKind, Program, ReadMode, Tid, UpdateOp, WriteMode};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -71,9 +71,9 @@ fn statement(program: &Program, number: usize, instr: &Instr) -> Option<String> 
             let order = order(false, mode.releases());
             format!("atomic_store_explicit(&{}, {}, {order});", at(place)?, operand(value)?)
         }
-        Instr::Rmw { dst, place, update: Update::Set(value), read, write } => {
+        Instr::Rmw { dst, place, update, read, write } if update.op == UpdateOp::Set => {
             let order = order(read.acquires(), write.releases());
-            let (dst, at, value) = (kept(dst), at(place)?, operand(value)?);
+            let (dst, at, value) = (kept(dst), at(place)?, operand(&update.operand)?);
             format!("{dst}atomic_exchange_explicit(&{at}, {value}, {order});")
         }
         Instr::Cas { dst, place, expected, desired, read, write, fail } => {

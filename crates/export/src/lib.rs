@@ -16,17 +16,14 @@
 //!     mode: WriteMode::Rlx,
 //! };
 //! let step = |instr, next| Step { instr, next: Pc(next), origin: Origin(0) };
-//! let program = Program {
-//!     domain: Domain::modulo(3),
-//!     locations: vec![x],
-//!     threads: vec![Thread {
-//!         name: "writer".into(),
-//!         replica: None,
-//!         registers: vec![],
-//!         code: vec![step(store, 1), step(Instr::Halt, 1)],
-//!         entry: Pc(0),
-//!     }],
+//! let writer = Thread {
+//!     name: "writer".into(),
+//!     replica: None,
+//!     registers: vec![],
+//!     code: vec![step(store, 1), step(Instr::Halt, 1)],
+//!     entry: Pc(0),
 //! };
+//! let program = Program::new(Domain::modulo(3), vec![x], vec![writer]);
 //! let text = export::promela(&program).expect("nothing that Promela lacks");
 //! assert!(text.contains("loc_x = 1;"));
 //! ```

@@ -234,6 +234,8 @@ fn the_bus() {
             .into_iter()
             .chain(watcher.clone())
             .collect(),
+        spawned: vec![],
+        condition: None,
     };
     assert_eq!(agree("locked", &program(true)), Some(Answer::Fails), "2 is reached");
     let mut quiet = program(true);

@@ -55,6 +55,8 @@ pub fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
         .map(location)
         .collect(),
         threads: threads.into_iter().enumerate().map(thread).collect(),
+        spawned: vec![],
+        condition: None,
     }
 }
 
@@ -71,7 +73,7 @@ pub fn load(dst: Reg, loc: Loc, mode: ReadMode) -> Instr {
 }
 
 pub fn fadd(dst: Reg, loc: Loc, amount: Value, read: ReadMode, write: WriteMode) -> Instr {
-    let update = Update::Add(Expr::Const(amount));
+    let update = Update::add(Expr::Const(amount));
     Instr::Rmw { dst: Some(dst), place: Place::location(loc), update, read, write }
 }
 

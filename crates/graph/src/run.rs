@@ -18,7 +18,8 @@
 //!   care refuse such programs.
 
 use super::event::{EventId, ExecutionGraph, Label};
-use ir::thread::{Action, Change, destination, inputs, next_action};
+use ir::thread::{Action, destination, inputs, next_action};
+use ir::update::{Change, UpdateOp};
 use ir::{
     Domain, Expr, Fault, FenceMode, Instr, Loc, Notes, Pc, Program, ReadMode, Reg, RegSet, Thread,
     Tid, Value, WriteMode,
@@ -386,8 +387,12 @@ fn phases(mode: FenceMode) -> u8 {
 
 fn fence_event(mode: FenceMode, phase: u8, program: &Program) -> Next {
     let loc = Loc::from(program.locations.len());
-    let update =
-        Action::Update { loc, change: Change::Add(0), read: ReadMode::Acq, write: WriteMode::Rel };
+    let update = Action::Update {
+        loc,
+        change: Change { op: UpdateOp::Add, operand: 0 },
+        read: ReadMode::Acq,
+        write: WriteMode::Rel,
+    };
     match (mode, phase) {
         (FenceMode::Upd, _) | (FenceMode::Sc, 1) => {
             Next::Access(Access { loc, action: update, domain: program.domain })

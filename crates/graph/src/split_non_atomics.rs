@@ -16,15 +16,9 @@ use ir::{
 /// The program in which every non-atomic location is split into one per thread: `trans(Pr)`.
 pub fn split_non_atomics(program: &Program) -> Program {
     let layout = Layout::new(program);
-    Program {
-        domain: program.domain,
-        locations: layout.locations(program),
-        threads: program
-            .tids()
-            .zip(&program.threads)
-            .map(|(tid, thread)| split_thread(thread, tid, &layout))
-            .collect(),
-    }
+    let threads = program.tids().zip(&program.threads);
+    let threads = threads.map(|(tid, thread)| split_thread(thread, tid, &layout)).collect();
+    Program::new(program.domain, layout.locations(program), threads)
 }
 
 /// Where locations go: first the atomic ones, then a block with all non-atomic ones per thread. Arrays

@@ -11,18 +11,21 @@
 //! * has at most one [`Instr::Halt`], and it is the last step;
 //! * asks constant conditions only in the form 0 or 1;
 //! * has no operator applied to constants only, unless applying it is a run-time error, and no
-//!   [`Update::Add`] of a negated expression: that is an [`Update::Sub`].
+//!   [`UpdateOp::Add`] of a negated expression or a negative constant: that is an
+//!   [`UpdateOp::Sub`], as the latter of a negative constant is an addition, wherever the positive
+//!   constant is a value.
 //!
 //! Canonical form is unique up to renaming, so equality of canonical programs is a useful test.
 
 use crate::expr::{Domain, Expr, Notes, Op, Unary};
 use crate::ids::{Pc, Value};
-use crate::program::{Instr, Mark, Place, Program, Step, Thread, Update};
+use crate::program::{Instr, Mark, Place, Program, Step, Thread};
+use crate::update::{Update, UpdateOp};
 
 /// The program with every thread in canonical form.
 pub fn program(program: &Program) -> Program {
     let threads = program.threads.iter().map(|code| thread(code, program.domain)).collect();
-    Program { domain: program.domain, locations: program.locations.clone(), threads }
+    Program { threads, ..program.clone() }
 }
 
 /// The thread in canonical form.
@@ -159,14 +162,33 @@ fn folded(code: &[Step], domain: Domain) -> Vec<Step> {
             *value = Value::from(*value != 0);
         }
         if let Instr::Rmw { update, .. } = &mut step.instr
-            && let Update::Add(Expr::Code(code)) = update
-            && let [negated @ .., Op::Unary(Unary::Neg)] = &**code
-            && let Some(amount) = Expr::from_postfix(negated.to_vec())
+            && let Some(opposite) = opposite(update, domain)
         {
-            *update = Update::Sub(amount);
+            *update = opposite;
         }
     }
     code
+}
+
+/// The same update by the opposite operator, if that has the simpler operand.
+fn opposite(update: &Update, domain: Domain) -> Option<Update> {
+    let op = match update.op {
+        UpdateOp::Add => UpdateOp::Sub,
+        UpdateOp::Sub => UpdateOp::Add,
+        _ => return None,
+    };
+    match &update.operand {
+        Expr::Const(value @ ..0) => {
+            Some(Update::new(op, Expr::Const(domain.value(-i128::from(*value))?)))
+        }
+        Expr::Code(code) if update.op == UpdateOp::Add => match &**code {
+            [negated @ .., Op::Unary(Unary::Neg)] => {
+                Some(Update::new(op, Expr::from_postfix(negated.to_vec())?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The expression with every operator applied that has constant operands and no run-time error.
@@ -228,7 +250,7 @@ pub fn for_each_expr(instr: &mut Instr, mut f: impl FnMut(&mut Expr)) {
     match instr {
         Instr::Assign { value, .. } | Instr::Store { value, .. } => f(value),
         Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => f(cond),
-        Instr::Rmw { update: Update::Add(e) | Update::Sub(e) | Update::Set(e), .. } => f(e),
+        Instr::Rmw { update, .. } => f(&mut update.operand),
         Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
             f(expected);
             f(desired);

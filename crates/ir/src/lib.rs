@@ -6,6 +6,7 @@
 
 pub mod bits;
 pub mod canonical;
+pub mod condition;
 pub mod expr;
 pub mod ids;
 pub mod mode;
@@ -14,8 +15,11 @@ pub mod program;
 pub mod random;
 pub mod run_local;
 pub mod thread;
+pub mod update;
 
+pub use condition::{FinalCondition, Observation, Quantifier, Variable};
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
 pub use ids::{Loc, Origin, Pc, Reg, RegSet, Space, Tid, Value};
 pub use mode::{FenceMode, ReadMode, WriteMode};
-pub use program::{Instr, Location, LocationKind, Mark, Place, Program, Step, Thread, Update};
+pub use program::{Instr, Location, LocationKind, Mark, Place, Program, Step, Thread};
+pub use update::{Change, Update, UpdateOp};

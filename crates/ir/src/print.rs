@@ -9,7 +9,8 @@
 //! * replicas are printed as `thread t[3]` if their code is equal, else as threads `t_0`, `t_1`, …;
 //! * a place without index that is an array element gets its index;
 //! * a conditional jump to several places becomes a conditional jump to a choice, and one to no
-//!   place an assumption.
+//!   place an assumption;
+//! * threads that others start begin with the wait that this means, like any other.
 //!
 //! So `printable(a) == printable(b)` is equality of programs up to origins, and reading back what
 //! was printed keeps it. Not covered are domains that do not wrap around, and constant
@@ -65,7 +66,7 @@ pub fn printable(program: &Program) -> Program {
     });
     let mut threads: Vec<Thread> = threads.collect();
     name_threads(&mut threads);
-    Program { domain: program.domain, locations, threads }
+    Program::new(program.domain, locations, threads)
 }
 
 /// Jumps that the language has no statement for, in terms of those that it has.

@@ -5,9 +5,11 @@
 //! to think of. Arrays are flattened, one location per element; a [`Place`] with an index picks one
 //! of them at run time.
 
+use crate::condition::FinalCondition;
 use crate::expr::{Domain, Expr};
 use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode};
+use crate::update::Update;
 
 /// A concurrent program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +20,11 @@ pub struct Program {
     pub locations: Vec<Location>,
     /// Its threads.
     pub threads: Vec<Thread>,
+    /// The threads that others start: their first step waits for that. One that waits there for
+    /// good is not stuck, it was never started.
+    pub spawned: Vec<Tid>,
+    /// What is asked about its final states, if anything.
+    pub condition: Option<FinalCondition>,
 }
 
 /// A shared memory location.
@@ -80,17 +87,6 @@ pub struct Place {
     pub index: Option<Expr>,
 }
 
-/// What a read-modify-write writes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Update {
-    /// The value read plus this (`FADD`).
-    Add(Expr),
-    /// The value read minus this (`FADD` of a negated expression).
-    Sub(Expr),
-    /// This value, whatever was read (`exchange`).
-    Set(Expr),
-}
-
 /// An instruction (Fig. 1 of the RC20 paper, and what the other analyses add).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Instr {
@@ -132,7 +128,7 @@ pub enum Instr {
         /// How strongly.
         mode: WriteMode,
     },
-    /// `dst = FADD(place, e, …)` or `exchange(place, e, …)`
+    /// `dst = FADD(place, e, …)`, `exchange(place, e, …)`, `fetch_or(place, e, …)`, …
     Rmw {
         /// The register that receives the value read, if it is kept.
         dst: Option<Reg>,
@@ -271,15 +267,6 @@ impl Place {
     }
 }
 
-impl Update {
-    /// The operand.
-    pub fn operand(&self) -> &Expr {
-        match self {
-            Update::Add(e) | Update::Sub(e) | Update::Set(e) => e,
-        }
-    }
-}
-
 impl Instr {
     /// Is it a step that touches nothing but its thread's registers and program counter?
     pub fn is_local(&self) -> bool {
@@ -335,7 +322,7 @@ impl Instr {
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
                 cond.registers()
             }
-            Instr::Rmw { update, .. } => update.operand().registers(),
+            Instr::Rmw { update, .. } => update.operand.registers(),
             Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
                 expected.registers().union(desired.registers())
             }
@@ -419,6 +406,16 @@ impl Location {
 }
 
 impl Program {
+    /// A program whose threads start by themselves, and without a final condition.
+    pub fn new(domain: Domain, locations: Vec<Location>, threads: Vec<Thread>) -> Self {
+        Program { domain, locations, threads, spawned: Vec::new(), condition: None }
+    }
+
+    /// Does the thread, when it is at `pc`, wait for another to start it?
+    pub fn is_unstarted(&self, tid: Tid, pc: Pc) -> bool {
+        self.spawned.contains(&tid) && self.threads[tid.index()].entry == pc
+    }
+
     /// The step of thread `tid` at `pc`.
     #[inline(always)]
     pub fn step(&self, tid: Tid, pc: Pc) -> &Step {

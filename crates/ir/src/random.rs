@@ -8,7 +8,8 @@ use crate::canonical;
 use crate::expr::{Binary, Domain, Expr, Unary};
 use crate::ids::{Loc, Origin, Pc, Reg, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode};
-use crate::program::{Instr, Location, LocationKind, Place, Program, Step, Thread, Update};
+use crate::program::{Instr, Location, LocationKind, Place, Program, Step, Thread};
+use crate::update::{Update, UpdateOp};
 use std::ops::RangeInclusive;
 
 /// How large programs are and what they consist of.
@@ -51,6 +52,8 @@ pub struct Allow {
     pub fadd: bool,
     /// `exchange`.
     pub exchange: bool,
+    /// `fetch_and`, `fetch_or`, `fetch_xor`, `fetch_nand`, `fetch_max`, `fetch_min`.
+    pub fetch: bool,
     /// `CAS`.
     pub cas: bool,
     /// `BCAS`.
@@ -82,6 +85,7 @@ impl Allow {
         sc_accesses: false,
         fadd: false,
         exchange: false,
+        fetch: false,
         cas: false,
         bcas: false,
         wait: false,
@@ -103,6 +107,7 @@ impl Allow {
         sc_accesses: true,
         fadd: true,
         exchange: true,
+        fetch: true,
         cas: true,
         bcas: true,
         wait: true,
@@ -148,7 +153,7 @@ pub fn program(seed: u64, config: &Config) -> Program {
             canonical::thread(&thread, domain)
         })
         .collect();
-    Program { domain, locations: layout.locations, threads }
+    Program::new(domain, layout.locations, threads)
 }
 
 /// SplitMix64: small, fast, and every seed gives a different stream.
@@ -244,6 +249,7 @@ enum Kind {
     LightFence,
     Fadd,
     Exchange,
+    Fetch,
     Cas,
     Bcas,
     Wait,
@@ -300,6 +306,7 @@ impl Builder<'_> {
             (allow.light_fences, 1, Kind::LightFence),
             (allow.fadd, 1, Kind::Fadd),
             (allow.exchange, 1, Kind::Exchange),
+            (allow.fetch, 1, Kind::Fetch),
             (allow.cas, 1, Kind::Cas),
             (allow.bcas, 1, Kind::Bcas),
             (allow.wait, 1, Kind::Wait),
@@ -344,13 +351,24 @@ impl Builder<'_> {
             }
             Kind::Fadd => {
                 let amount = self.value();
-                let update =
-                    if self.random.one_in(4) { Update::Sub(amount) } else { Update::Add(amount) };
-                self.rmw(update)
+                let op = if self.random.one_in(4) { UpdateOp::Sub } else { UpdateOp::Add };
+                self.rmw(Update::new(op, amount))
             }
             Kind::Exchange => {
                 let value = self.value();
-                self.rmw(Update::Set(value))
+                self.rmw(Update::new(UpdateOp::Set, value))
+            }
+            Kind::Fetch => {
+                let op = self.random.pick(&[
+                    UpdateOp::And,
+                    UpdateOp::Or,
+                    UpdateOp::Xor,
+                    UpdateOp::Nand,
+                    UpdateOp::Max,
+                    UpdateOp::Min,
+                ]);
+                let operand = self.value();
+                self.rmw(Update::new(op, operand))
             }
             Kind::Cas => {
                 let read = self.read_mode();

@@ -7,31 +7,9 @@
 use crate::expr::{Domain, Expr, Fault, Notes};
 use crate::ids::{Loc, Reg, RegSet, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode};
-use crate::program::{Instr, Place, Update};
+use crate::program::{Instr, Place};
+use crate::update::Change;
 use smallvec::SmallVec;
-
-/// How the value written by a read-modify-write comes from the one read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Change {
-    /// Add this to the value read.
-    Add(Value),
-    /// Subtract this from the value read.
-    Sub(Value),
-    /// Write this.
-    Set(Value),
-}
-
-impl Change {
-    /// The value written when `old` was read.
-    #[inline(always)]
-    pub fn apply(self, old: Value, domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {
-        match self {
-            Change::Add(amount) => domain.reduce(i128::from(old) + i128::from(amount), notes),
-            Change::Sub(amount) => domain.reduce(i128::from(old) - i128::from(amount), notes),
-            Change::Set(value) => Ok(value),
-        }
-    }
-}
 
 /// What a thread wants to do next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -194,11 +172,7 @@ pub fn next_action(
             Action::Write { loc: resolve(place, regs, domain, notes)?, value, mode: *mode }
         }
         Instr::Rmw { place, update, read, write, .. } => {
-            let change = match update {
-                Update::Add(e) => Change::Add(eval(e)?),
-                Update::Sub(e) => Change::Sub(eval(e)?),
-                Update::Set(e) => Change::Set(eval(e)?),
-            };
+            let change = Change { op: update.op, operand: eval(&update.operand)? };
             let loc = resolve(place, regs, domain, notes)?;
             Action::Update { loc, change, read: *read, write: *write }
         }

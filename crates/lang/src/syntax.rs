@@ -5,7 +5,7 @@
 
 use crate::source::Span;
 use ir::expr::{Binary, Unary};
-use ir::{FenceMode, LocationKind, ReadMode, WriteMode};
+use ir::{FenceMode, LocationKind, ReadMode, UpdateOp, WriteMode};
 
 /// Numbers of the text, and what is computed of them before the program's arithmetic is known.
 pub(crate) type Exact = i128;
@@ -17,6 +17,7 @@ pub(crate) struct Unit<'a> {
     pub(crate) constants: Vec<Constant<'a>>,
     pub(crate) locations: Vec<Declaration<'a>>,
     pub(crate) tracks: Vec<Hint<'a>>,
+    pub(crate) procedures: Vec<Method<'a>>,
     pub(crate) threads: Vec<Thread<'a>>,
 }
 
@@ -98,6 +99,11 @@ pub(crate) enum StatementKind<'a> {
     /// `if … else if … else …`: at least one arm.
     If(Vec<Arm<'a>>, Option<Block<'a>>),
     While(Expr<'a>, Block<'a>),
+    /// `do { … } while (…);`
+    DoWhile(Block<'a>, Expr<'a>),
+    For(Box<For<'a>>),
+    Break,
+    Continue,
     OneOf(Vec<Block<'a>>),
     Assert(Expr<'a>),
     Assume(Expr<'a>),
@@ -107,6 +113,8 @@ pub(crate) enum StatementKind<'a> {
     Load(Name<'a>, Place<'a>, ReadMode),
     Store(Place<'a>, Expr<'a>, WriteMode),
     Rmw(Option<Name<'a>>, Rmw<'a>),
+    /// `ok = weak_CAS(…);` or `ok, r = weak_CAS(…);`
+    WeakCas(Option<Name<'a>>, Option<Name<'a>>, Cas<'a>),
     BlockingCas(Cas<'a>),
     Wait(Option<Name<'a>>, Place<'a>, Vec<Expr<'a>>, ReadMode),
     Fence(FenceMode),
@@ -118,9 +126,12 @@ pub(crate) enum StatementKind<'a> {
     AtomicEnd,
     BusLock,
     BusUnlock,
-    /// A call of a library method.
+    /// `spawn t;` or `spawn t[1];`
+    Spawn(Place<'a>),
+    Join(Place<'a>),
+    /// A call of a library method or a procedure.
     Call(Option<Name<'a>>, Name<'a>, Vec<Expr<'a>>),
-    /// `return;`, `return();` or `return(e);`
+    /// `return;`, `return();`, `return(e);` or, in a procedure, `return e;`
     Return(Option<Expr<'a>>),
     /// `pacquire(l)`, a lock that synchronises its own space only.
     PartialLock(Place<'a>),
@@ -161,6 +172,7 @@ pub(crate) struct Variables<'a> {
     pub(crate) locations: Vec<Declaration<'a>>,
 }
 
+/// A method of a library, or a procedure.
 #[derive(Debug)]
 pub(crate) struct Method<'a> {
     pub(crate) name: Name<'a>,
@@ -187,6 +199,36 @@ pub(crate) struct Policy<'a> {
     pub(crate) writers: Vec<Name<'a>>,
 }
 
+/// `for (init; condition; step) { … }`
+#[derive(Debug)]
+pub(crate) struct For<'a> {
+    pub(crate) init: Option<Statement<'a>>,
+    pub(crate) condition: Option<Expr<'a>>,
+    pub(crate) step: Option<Statement<'a>>,
+    pub(crate) body: Block<'a>,
+}
+
+impl<'a> Block<'a> {
+    /// Shows `f` every statement, those inside of others too.
+    pub(crate) fn for_each(&self, f: &mut impl FnMut(&Statement<'a>)) {
+        for statement in &self.statements {
+            f(statement);
+            match &statement.kind {
+                StatementKind::If(arms, otherwise) => {
+                    let blocks = arms.iter().map(|arm| &arm.block).chain(otherwise);
+                    blocks.for_each(|block| block.for_each(f));
+                }
+                StatementKind::OneOf(blocks) => blocks.iter().for_each(|block| block.for_each(f)),
+                StatementKind::While(_, block)
+                | StatementKind::DoWhile(block, _)
+                | StatementKind::Atomic(block) => block.for_each(f),
+                StatementKind::For(all) => all.body.for_each(f),
+                _ => {}
+            }
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Arm<'a> {
     /// `if (…)`
@@ -197,8 +239,7 @@ pub(crate) struct Arm<'a> {
 
 #[derive(Debug)]
 pub(crate) enum Rmw<'a> {
-    Add(Place<'a>, Expr<'a>, Modes),
-    Exchange(Place<'a>, Expr<'a>, Modes),
+    Update(UpdateOp, Place<'a>, Expr<'a>, Modes),
     Cas(Cas<'a>),
 }
 

@@ -80,6 +80,195 @@ fn read_modify_writes() {
     ");
 }
 
+#[test]
+fn all_of_cs_read_modify_writes() {
+    assert_snapshot!(body("fetch_add(x, 1); r = fetch_sub(x, r, acq, rel); fetch_and(x, 3);
+        r = fetch_or(x, s, acq, rel); fetch_xor(x, 1); fetch_nand(a[r], 1); fetch_max(x, r);
+        r = fetch_min(x, 1, rlx, rel);"), @r"
+    FADD(x, 1, rlx, rlx);
+    r = FADD(x, -r, acq, rel);
+    fetch_and(x, 3, rlx, rlx);
+    r = fetch_or(x, s, acq, rel);
+    fetch_xor(x, 1, rlx, rlx);
+    fetch_nand(a[r], 1, rlx, rlx);
+    fetch_max(x, r, rlx, rlx);
+    r = fetch_min(x, 1, rlx, rel);
+    ");
+}
+
+/// The expected value is kept where the value read overwrites it.
+#[test]
+fn a_weak_cas_is_a_choice() {
+    assert_snapshot!(body("r, s = weak_CAS(x, 0, 1, acq, rel, rlx);"), @r"
+      oneof({ goto L1; } { goto L3; });
+    L1:
+      s = CAS(x, 0, 1, acq, rel, rlx);
+      r = 0 == s;
+      goto L5;
+    L3:
+      s = x.load(rlx);
+      r = 0;
+    L5:
+      skip;
+    ");
+    assert_snapshot!(lowered("global x; thread t { local ok, r; ok, r = weak_CAS(x, r, r + 1); }"), @r"
+    max_value 255;
+    global x;
+
+    thread t {
+      local ok, r, expected;
+      expected = r;
+      oneof({ goto L2; } { goto L4; });
+    L2:
+      r = CAS(x, r, r + 1, rlx, rlx);
+      ok = expected == r;
+      goto L6;
+    L4:
+      r = x.load(rlx);
+      ok = 0;
+    L6:
+      skip;
+    }
+    ");
+    assert_snapshot!(lowered("global x; thread t { weak_CAS(x, 0, 1, acq, rel); }"), @r"
+    max_value 255;
+    global x;
+
+    thread t {
+      local read;
+      oneof({ goto L1; } { goto L2; });
+    L1:
+      read = CAS(x, 0, 1, acq, rel);
+      goto L3;
+    L2:
+      read = x.load(acq);
+    L3:
+      skip;
+    }
+    ");
+}
+
+#[test]
+fn loops_with_exits() {
+    assert_snapshot!(body("while (r) { if (s) { break; } if (r == 2) { continue; } s = 1; } s = 2;"), @r"
+    L0:
+      if (r) goto L2;
+    L1:
+      s = 2;
+      goto L5;
+    L2:
+      if (s) goto L1;
+      if (r == 2) goto L0;
+      s = 1;
+      goto L0;
+    L5:
+      skip;
+    ");
+    assert_snapshot!(body("do { if (s) { continue; } r = r + 1; } while (r < 3); s = 2;"), @r"
+    L0:
+      if (s) goto L2;
+      r = r + 1;
+    L2:
+      if (r < 3) goto L0;
+      s = 2;
+    ");
+    assert_snapshot!(body("for (r = 0; r < 3; r = r + 1) { if (s) { continue; } x.store(r); }"), @r"
+      r = 0;
+    L1:
+      if (r < 3) goto L2;
+      goto L5;
+    L2:
+      if (s) goto L4;
+      x.store(r, rlx);
+    L4:
+      r = r + 1;
+      goto L1;
+    L5:
+      skip;
+    ");
+    assert_snapshot!(body("for (;;) { r = x.load(); if (r) { break; } }"), @r"
+    L0:
+      r = x.load(rlx);
+      if (r) goto L2;
+      goto L0;
+    L2:
+      skip;
+    ");
+}
+
+/// Registers of calls that are over are used again; those of callers are not.
+#[test]
+fn procedures_are_inlined() {
+    assert_snapshot!(lowered("global x;
+        proc twice(n) { local m; m = plus(n, n); return m; }
+        proc plus(a, b) { return a + b; }
+        proc publish(v) { if (v == 0) { return; } x.store(v, rel); }
+        thread t { local r; r = x.load(); r = twice(r); publish(r); }"), @r"
+    max_value 255;
+    global x;
+
+    thread t {
+      local r, n, m, a, b;
+      r = x.load(rlx);
+      n = r;
+      m = 0;
+      a = n;
+      b = n;
+      m = a + b;
+      r = m;
+      n = r;
+      if (n == 0) goto L10;
+      x.store(n, rel);
+    L10:
+      skip;
+    }
+    ");
+}
+
+#[test]
+fn spawned_threads_wait_for_it() {
+    assert_snapshot!(lowered("global x;
+        thread main { local i; for (i = 0; i < 2; i = i + 1) { spawn w[i]; } join w[0]; join w[1]; }
+        thread w[2] { x.store(w); }"), @r"
+    max_value 255;
+    global x;
+    global spawn_w[2];
+
+    thread main {
+      local i, spawned;
+      i = 0;
+    L1:
+      if (i < 2) goto L4;
+      wait(spawn_w[0], 2, acq);
+      wait(spawn_w[1], 2, acq);
+      goto L8;
+    L4:
+      spawned = spawn_w[i].load(rlx);
+      assert(spawned == 0);
+      spawn_w[i].store(1, rel);
+      i = i + 1;
+      goto L1;
+    L8:
+      skip;
+    }
+
+    thread w_0 {
+      wait(spawn_w[0], 1, acq);
+      x.store(0, rlx);
+      spawn_w[0].store(2, rel);
+    }
+
+    thread w_1 {
+      wait(spawn_w[1], 1, acq);
+      x.store(1, rlx);
+      spawn_w[1].store(2, rel);
+    }
+    ");
+    let spawned =
+        good("thread main { spawn t; } thread t { skip; } thread u { skip; }").program.spawned;
+    assert_eq!(spawned, [ir::Tid(1)]);
+}
+
 /// Catches literals and arithmetic that are cut to 32 bits, and ranges that are not printed back.
 #[test]
 fn values_have_up_to_64_bits_and_a_sign() {

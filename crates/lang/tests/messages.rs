@@ -58,7 +58,6 @@ golden! {
     misspelt_item: "globl x;\nthread t { }";
     misspelt_statement: in_thread("asert(r == 1);");
     misspelt_keyword_case: in_thread("cas(x, 0, 1);");
-    for_loop: in_thread("for (r = 0; r < 3; r = r + 1) { skip; }");
     return_statement: in_thread("return;");
     late_local: in_thread("r = 1; local q;");
     local_with_value: "thread t { local r = 1; }";
@@ -84,7 +83,6 @@ golden! {
     string: in_thread("r = \"text\";");
     preprocessor: "#include <atomic>\nthread t { }";
     endless_comment: "thread t { } /* and so on";
-    hexadecimal: in_thread("r = 0x10;");
     huge_number: in_thread("r = 99999999999999999999;");
 
     // Names.
@@ -123,6 +121,21 @@ golden! {
     local_like_constant: "const N = 1;\nthread t { local N; }";
     local_like_replica: "thread t[2] { local t; }";
     location_like_constant: "const x = 1; global x; thread t { }";
+
+    // Loops, procedures and spawned threads.
+    break_outside_a_loop: in_thread("break;");
+    continue_in_a_called_procedure: "proc f() { continue; } thread t { while (1) { f(); } }";
+    break_out_of_atomic: in_thread("while (r) { atomic { break; } }");
+    for_without_steps: in_thread("for (r = 0; r < 3) { skip; }");
+    recursion: "proc f() { g(); } proc g() { skip; f(); } thread t { f(); }";
+    wrong_arity: "proc f(a, b) { skip; } thread t { f(1); }";
+    missing_result: "proc f(a) { if (a) { return a; } } thread t { local r; r = f(1 + r); }";
+    unknown_procedure: "proc f() { skip; } thread t { local r; r = g(1); }";
+    two_results_of_a_strong_cas: in_thread("r, s = CAS(x, 0, 1);");
+    spawn_of_unknown_thread: "thread main { spawn wroker; } thread worker { skip; }";
+    join_of_a_thread_that_starts_by_itself: "thread main { join t; } thread t { skip; }";
+    spawn_without_index: "thread main { spawn t; } thread t[2] { skip; }";
+    spawn_without_values: "max_value 1; thread main { spawn t; } thread t { skip; }";
 
     // Modes.
     write_mode_of_read: in_thread("r = x.load(rel);");

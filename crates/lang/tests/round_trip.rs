@@ -103,16 +103,11 @@ fn foreign_programs() {
         ],
         entry: Pc(1),
     };
-    let program = Program {
-        domain: Domain::modulo(9),
-        locations: vec![element("mem ory", 0), element("mem ory", 1), element("mem_ory", 0)],
-        threads: vec![
-            thread("p", Some(0)),
-            thread("p", Some(1)),
-            thread("p", None),
-            thread("p", Some(3)),
-        ],
-    };
+    let program = Program::new(
+        Domain::modulo(9),
+        vec![element("mem ory", 0), element("mem ory", 1), element("mem_ory", 0)],
+        vec![thread("p", Some(0)), thread("p", Some(1)), thread("p", None), thread("p", Some(3))],
+    );
     round_trip(&program, "foreign program");
     insta::assert_snapshot!(print::program(&program));
 }

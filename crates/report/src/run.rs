@@ -7,7 +7,7 @@ use check::remedy::{self, Readable};
 use check::replay::RunStep;
 use graph::ExecutionGraph;
 use ir::thread::Action;
-use ir::{Instr, Mark, Pc, Program, Reg, Tid, Update, Value};
+use ir::{Instr, Mark, Pc, Program, Reg, Tid, UpdateOp, Value};
 use lang::Source;
 use serde::Serialize;
 
@@ -114,8 +114,10 @@ pub fn action_name(instr: &Instr) -> &'static str {
         Instr::Assume(_) => "assume",
         Instr::Load { .. } => "load",
         Instr::Store { .. } => "store",
-        Instr::Rmw { update: Update::Set(_), .. } => "exchange",
-        Instr::Rmw { .. } => "fadd",
+        Instr::Rmw { update, .. } => match update.op {
+            UpdateOp::Add | UpdateOp::Sub => "fadd",
+            op => op.keyword(),
+        },
         Instr::Cas { .. } => "cas",
         Instr::BlockingCas { .. } => "bcas",
         Instr::Wait { .. } => "wait",

@@ -296,11 +296,7 @@ pub(super) fn same_shape(a: &Instr, b: &Instr) -> bool {
             Instr::Rmw { dst, place, update, .. } => {
                 *dst = dst.map(|_| Reg(0));
                 *place = nowhere();
-                match update {
-                    ir::Update::Add(e) | ir::Update::Sub(e) | ir::Update::Set(e) => {
-                        *e = nothing();
-                    }
-                }
+                update.operand = nothing();
             }
             Instr::Cas { dst, place, expected, desired, .. } => {
                 *dst = dst.map(|_| Reg(0));

@@ -176,11 +176,8 @@ mod tests {
             initial: 0,
             kind: LocationKind::Atomic,
         };
-        Program {
-            domain: Domain::modulo(1),
-            locations: vec![location("x"), location("y")],
-            threads: threads.iter().enumerate().map(thread).collect(),
-        }
+        let threads = threads.iter().enumerate().map(thread).collect();
+        Program::new(Domain::modulo(1), vec![location("x"), location("y")], threads)
     }
 
     /// The registers of the outcomes that SC forbids.
@@ -221,7 +218,7 @@ mod tests {
         let add = Instr::Rmw {
             dst: None,
             place: Place::location(Loc(0)),
-            update: ir::Update::Add(Expr::Const(1)),
+            update: ir::Update::add(Expr::Const(1)),
             read: ReadMode::Rlx,
             write: WriteMode::Rlx,
         };

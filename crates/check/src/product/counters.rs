@@ -43,7 +43,7 @@ use super::{Product, World};
 use analysis::counters::{Counters, Lowering, Window, is_upper_guard};
 use ir::expr::{Binary, Op};
 use ir::thread::Action;
-use ir::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Update, Value};
+use ir::{Expr, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, UpdateOp, Value};
 use memory::Monitor;
 
 /// Where it has to be watched what is done with numbers of a class.
@@ -242,7 +242,7 @@ impl<M: Monitor> Evaluation<'_, M> {
                 Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => {
                     return may_succeed && self.eval(desired).is_none();
                 }
-                Instr::Rmw { update: Update::Add(_) | Update::Sub(_), .. } => {
+                Instr::Rmw { update, .. } if update.op != UpdateOp::Set => {
                     let is_constant = |value| self.counters().is_constant(value);
                     let after = self.after(action, here.value);
                     return here.vague || is_constant(here.value) || after.is_none_or(is_constant);
@@ -251,9 +251,10 @@ impl<M: Monitor> Evaluation<'_, M> {
             }
         }
         match instr {
-            Instr::Assign { value, .. }
-            | Instr::Store { value, .. }
-            | Instr::Rmw { update: Update::Set(value), .. } => self.eval(value).is_none(),
+            Instr::Assign { value, .. } | Instr::Store { value, .. } => self.eval(value).is_none(),
+            Instr::Rmw { update, .. } if update.op == UpdateOp::Set => {
+                self.eval(&update.operand).is_none()
+            }
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
                 self.eval(cond).is_none()
             }

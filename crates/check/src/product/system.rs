@@ -165,11 +165,12 @@ impl<M: Monitor> Product<M> {
         let waiting: Vec<_> = threads(movable)
             .filter(|tid| {
                 let pc = scratch.world.pcs[tid.index()];
-                self.rests_before_choice(*tid, pc)
-                    || matches!(
-                        scratch.pending[tid.index()],
-                        Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
-                    )
+                let waits = matches!(
+                    scratch.pending[tid.index()],
+                    Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
+                );
+                !self.program.is_unstarted(*tid, pc)
+                    && (waits || self.rests_before_choice(*tid, pc))
             })
             .map(|tid| (tid, scratch.world.pcs[tid.index()]))
             .collect();

@@ -222,7 +222,10 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
         }
         11 => {
             let v = value(random, scope);
-            format!("{reg} = exchange({}, {v}, {rm}, {wm});", place(random, shape, scope))
+            let updates =
+                ["exchange", "exchange", "fetch_or", "fetch_nand", "fetch_max", "fetch_sub"];
+            let update = random.pick(&updates);
+            format!("{reg} = {update}({}, {v}, {rm}, {wm});", place(random, shape, scope))
         }
         12 => format!("fence({});", random.pick(&["acq", "rel", "seq_cst", "seq_cst", "upd"])),
         13 => match random.one_in(4) {

@@ -92,7 +92,7 @@ pub fn with_observer(program: &mut Program, values: [Value; 2]) {
             let add = Instr::Rmw {
                 dst: None,
                 place: done.clone(),
-                update: Update::Add(Expr::Const(1)),
+                update: Update::add(Expr::Const(1)),
                 read: ReadMode::Acq,
                 write: WriteMode::Rel,
             };

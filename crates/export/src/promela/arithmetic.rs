@@ -7,7 +7,7 @@
 
 use crate::ExportError;
 use ir::expr::{Binary, Op, Unary};
-use ir::{Domain, Edge, Expr, Value};
+use ir::{Domain, Edge, Expr, UpdateOp, Value};
 use std::ops::RangeInclusive;
 
 /// Something that must hold for an expression to have a value.
@@ -130,6 +130,31 @@ impl<'a> Arithmetic<'a> {
             }
         };
         self.reduce(op.symbol(), exact, range)
+    }
+
+    /// What a read-modify-write makes of `old`.
+    pub(super) fn update(
+        &mut self,
+        op: UpdateOp,
+        old: &Text,
+        operand: Text,
+    ) -> Result<Text, ExportError> {
+        if let Some(op) = op.binary() {
+            return self.binary(op, old, &operand);
+        }
+        let (a, b) = (old.operand(), operand.operand());
+        Ok(match op {
+            UpdateOp::Nand => {
+                let both = self.binary(Binary::BitAnd, old, &operand)?.operand();
+                let (min, max) = self.bounds();
+                let range = min + max - max..=min + max - min;
+                let exact = Text::open(format!("{} - {both}", min + max));
+                self.reduce(op.keyword(), exact, range)?
+            }
+            UpdateOp::Max => Text::word(format!("({a} > {b} -> {a} : {b})")),
+            UpdateOp::Min => Text::word(format!("({a} < {b} -> {a} : {b})")),
+            _ => operand,
+        })
     }
 
     /// Brings an exact result, known to be in `range`, into the domain.

@@ -8,7 +8,7 @@ use super::storage::Storage;
 use super::{BUS, SCRATCH};
 use crate::ExportError;
 use ir::expr::Binary;
-use ir::{Instr, Pc, Place, Program, Reg, RegSet, Step, Tid, Update};
+use ir::{Instr, Pc, Place, Program, Reg, RegSet, Step, Tid};
 
 /// When a way is open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -136,13 +136,9 @@ impl Steps<'_> {
                 one(Guard::Open, vec![format!("{place} = {value}")])
             }
             Instr::Rmw { dst, place, update, .. } => {
-                let operand = arithmetic.expr(update.operand())?;
+                let operand = arithmetic.expr(&update.operand)?;
                 let target = self.place(place, arithmetic)?;
-                let value = match update {
-                    Update::Add(_) => arithmetic.binary(Binary::Add, &target, &operand)?,
-                    Update::Sub(_) => arithmetic.binary(Binary::Sub, &target, &operand)?,
-                    Update::Set(_) => operand,
-                };
+                let value = arithmetic.update(update.op, &target, operand)?;
                 let write = format!("{} = {}", target.operand(), value.alone());
                 one(Guard::Open, self.exchange(*dst, &target, write, step.instr.inputs()))
             }

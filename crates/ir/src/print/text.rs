@@ -3,7 +3,8 @@
 use crate::expr::{Binary, Expr, Op};
 use crate::ids::Reg;
 use crate::mode::{ReadMode, WriteMode};
-use crate::program::{Instr, Mark, Place, Program, Thread, Update};
+use crate::program::{Instr, Mark, Place, Program, Thread};
+use crate::update::{Update, UpdateOp};
 
 /// How tightly an operand holds together; binary operators have 1 to 9.
 const UNARY: u8 = 10;
@@ -140,10 +141,13 @@ pub fn instruction(program: &Program, thread: &Thread, instr: &Instr) -> String 
             format!("{}.store({}, {})", at(place), expr(value), mode.keyword())
         }
         Instr::Rmw { dst, place, update, read, write } => {
-            let (name, operand) = match update {
-                Update::Add(e) => ("FADD", expr(e)),
-                Update::Sub(e) => ("FADD", negated(e, &thread.registers)),
-                Update::Set(e) => ("exchange", expr(e)),
+            let Update { op, operand } = update;
+            let (name, operand) = match op {
+                UpdateOp::Add => ("FADD", expr(operand)),
+                UpdateOp::Sub if operand.as_const().is_none_or(|value| value >= 0) => {
+                    ("FADD", negated(operand, &thread.registers))
+                }
+                op => (op.keyword(), expr(operand)),
             };
             let modes = format!("{}, {}", read.keyword(), write.keyword());
             format!("{}{name}({}, {operand}, {modes})", maybe_to(dst), at(place))

@@ -1,22 +1,27 @@
-//! Calls: methods are inlined where they are called, with a mark at their start and end.
+//! Calls: methods and procedures are inlined where they are called.
 //!
-//! A thread is in at most one method at a time, so all methods share the registers behind the
-//! thread's own locals.
+//! A call takes registers for parameters and locals behind those of its caller, and gives them back
+//! at its end. Methods of libraries have a mark at their start and end, and call nothing: histories
+//! have no nested calls. Procedures call each other as they like, except in a circle.
 
 use super::declare::Globals;
 use super::thread::{Lowering, Scope};
 use super::{duplicate, unknown};
 use crate::codes;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{self, Name};
-use ir::{Expr, FenceMode, Instr, Mark, Place, ReadMode, Reg, RegSet, Update, WriteMode};
+use ir::{
+    Expr, FenceMode, Instr, Mark, Pc, Place, ReadMode, Reg, RegSet, Thread, Update, WriteMode,
+};
 use std::collections::BTreeMap;
 
 /// The methods that a client can call, by name.
 #[derive(Default)]
 pub(super) struct Methods<'a, 'g> {
     pub(super) by_name: BTreeMap<&'a str, Method<'a, 'g>>,
+    /// Are they procedures, which may call each other?
+    pub(super) procedures: bool,
 }
 
 /// A method and what its body sees.
@@ -28,13 +33,48 @@ pub(super) struct Method<'a, 'g> {
     pub(super) mark: Option<u32>,
 }
 
-/// A method being inlined.
+impl<'a, 'g> Methods<'a, 'g> {
+    /// The procedures of a program.
+    pub(super) fn procedures(
+        unit: &'g syntax::Unit<'a>,
+        globals: &'g Globals<'a>,
+        sink: &mut Sink,
+    ) -> Self {
+        let mut by_name: BTreeMap<&'a str, Method<'a, 'g>> = BTreeMap::new();
+        for syntax in &unit.procedures {
+            if let Some(first) = by_name.get(syntax.name.text) {
+                sink.push(duplicate(syntax.name, "a procedure", first.syntax.name.span));
+                continue;
+            }
+            by_name.insert(syntax.name.text, Method { syntax, globals, mark: None });
+        }
+        Methods { by_name, procedures: true }
+    }
+}
+
+/// A method or procedure being inlined.
 pub(super) struct Frame<'a> {
     name: Name<'a>,
     dst: Option<Reg>,
     mark: bool,
+    /// The `atomic` block around the call.
+    atomic: Option<usize>,
     /// The steps that end it.
     ends: Vec<usize>,
+}
+
+/// Complains about procedures that may end without the result their caller wants.
+pub(super) fn results(thread: &Thread, ends: &[(Pc, Name, Span)], sink: &mut Sink) {
+    let reachable: Vec<Pc> = if ends.is_empty() { vec![] } else { thread.reachable().collect() };
+    for (_, name, call) in ends.iter().filter(|(pc, ..)| reachable.contains(pc)) {
+        let message = format!("`{}` may end without a result", name.text);
+        sink.push(
+            Diagnostic::error(codes::METHOD, message)
+                .with_label(*call, "this call wants one")
+                .with_label(name.span, "the procedure")
+                .with_help("write `return e;` where it ends"),
+        );
+    }
 }
 
 impl<'a> Lowering<'a, '_, '_> {
@@ -45,17 +85,8 @@ impl<'a> Lowering<'a, '_, '_> {
         arguments: &[syntax::Expr<'a>],
         span: Span,
     ) {
-        if let Some(frame) = &self.frame {
-            let message = if frame.name.text == name.text {
-                format!("the method `{}` calls itself", name.text)
-            } else {
-                format!("the method `{}` calls `{}`", frame.name.text, name.text)
-            };
-            self.sink.push(
-                Diagnostic::error(codes::METHOD, message)
-                    .with_label(span, "a method calls no methods: histories have no nested calls")
-                    .with_help("write out what the other method does"),
-            );
+        if let Some(error) = self.nested(name, span) {
+            self.sink.push(error);
             return;
         }
         let Some(&method) = self.methods.by_name.get(name.text) else {
@@ -81,9 +112,10 @@ impl<'a> Lowering<'a, '_, '_> {
                 arguments.len()
             );
             self.sink.push(
-                Diagnostic::error(codes::METHOD, message)
-                    .with_label(span, "this call")
-                    .with_label(method.syntax.name.span, "the method"),
+                Diagnostic::error(codes::METHOD, message).with_label(span, "this call").with_label(
+                    method.syntax.name.span,
+                    if self.methods.procedures { "the procedure" } else { "the method" },
+                ),
             );
             return;
         }
@@ -96,27 +128,60 @@ impl<'a> Lowering<'a, '_, '_> {
         }
         let locals = self.registers_of(method.syntax);
         for (k, value) in values.into_iter().enumerate() {
-            let dst = Reg::from(self.locals + k);
+            let dst = Reg::from(self.top + k);
             self.emit(Instr::Assign { dst, value }, span);
         }
         for k in parameters.len()..locals.len() {
-            let dst = Reg::from(self.locals + k);
+            let dst = Reg::from(self.top + k);
             self.emit(Instr::Assign { dst, value: Expr::Const(0) }, span);
         }
+        let taken = locals.len();
+        self.top += taken;
         let scope = Scope { globals: method.globals, locals, replica: None };
         let around = std::mem::replace(&mut self.scope, scope);
         let labels = std::mem::take(&mut self.labels);
         let gotos = std::mem::take(&mut self.gotos);
-        let mark = method.mark.is_some();
-        self.frame = Some(Frame { name: method.syntax.name, dst, mark, ends: Vec::new() });
+        let loops = std::mem::take(&mut self.loops);
+        let (mark, atomic) = (method.mark.is_some(), self.atomic);
+        let name = method.syntax.name;
+        self.frames.push(Frame { name, dst, mark, atomic, ends: Vec::new() });
         self.block(&method.syntax.body);
+        if dst.is_some() && self.methods.procedures {
+            self.without_result.push((self.here(), name, span));
+        }
         self.finish_without(method.syntax.body.end);
         self.resolve_gotos();
         self.scope = around;
         self.labels = labels;
         self.gotos = gotos;
-        let ends = self.frame.take().map(|frame| frame.ends).unwrap_or_default();
+        self.loops = loops;
+        self.top -= taken;
+        let ends = self.frames.pop().map(|frame| frame.ends).unwrap_or_default();
         self.join(ends);
+    }
+
+    /// What is wrong with a call from inside a method or procedure, if anything.
+    fn nested(&self, name: Name<'a>, span: Span) -> Option<Diagnostic> {
+        let frame = self.frames.last()?;
+        if !self.methods.procedures {
+            let message = match frame.name.text == name.text {
+                true => format!("the method `{}` calls itself", name.text),
+                false => format!("the method `{}` calls `{}`", frame.name.text, name.text),
+            };
+            return Some(
+                Diagnostic::error(codes::METHOD, message)
+                    .with_label(span, "a method calls no methods: histories have no nested calls")
+                    .with_help("write out what the other method does"),
+            );
+        }
+        let first = self.frames.iter().position(|frame| frame.name.text == name.text)?;
+        let circle = self.frames[first..].iter().map(|frame| frame.name.text).chain([name.text]);
+        let circle = circle.collect::<Vec<_>>().join(" → ");
+        Some(
+            Diagnostic::error(codes::METHOD, format!("the procedure `{}` calls itself", name.text))
+                .with_label(span, circle)
+                .with_help("procedures are inlined; write a loop instead"),
+        )
     }
 
     /// `return(e);`
@@ -132,16 +197,16 @@ impl<'a> Lowering<'a, '_, '_> {
 
     /// The end of a method that no `return` stands at. Reached or not, it does no harm.
     fn finish_without(&mut self, end: Span) {
-        let Some(frame) = &mut self.frame else { return };
+        let Some(frame) = self.frames.last_mut() else { return };
         let dst = frame.dst.take();
         self.finish_with(None, end);
-        if let Some(frame) = &mut self.frame {
+        if let Some(frame) = self.frames.last_mut() {
             frame.dst = dst;
         }
     }
 
     fn finish_with(&mut self, value: Option<Expr>, span: Span) {
-        let Some(frame) = &self.frame else {
+        let Some(frame) = self.frames.last() else {
             self.sink.push(
                 Diagnostic::error(codes::METHOD, "a `return` outside of any method")
                     .with_label(span, "threads of clients end where their text ends"),
@@ -149,6 +214,12 @@ impl<'a> Lowering<'a, '_, '_> {
             return;
         };
         let (dst, mark) = (frame.dst, frame.mark);
+        if frame.atomic != self.atomic {
+            self.sink.push(
+                Diagnostic::error(codes::ATOMIC_BLOCK, "a jump out of an `atomic` block")
+                    .with_label(span, "control must pass the block's end"),
+            );
+        }
         if dst.is_some() && value.is_none() {
             let message = format!("`{}` has no result here", frame.name.text);
             self.sink.push(
@@ -164,7 +235,7 @@ impl<'a> Lowering<'a, '_, '_> {
             self.emit(Instr::Assign { dst, value }, span);
         }
         let end = self.emit(Instr::Skip, span);
-        if let Some(frame) = &mut self.frame {
+        if let Some(frame) = self.frames.last_mut() {
             frame.ends.push(end);
         }
     }
@@ -177,7 +248,7 @@ impl<'a> Lowering<'a, '_, '_> {
                 self.sink.push(duplicate(name, "a parameter or local", *first));
                 continue;
             }
-            let index = self.locals + locals.len();
+            let index = self.top + locals.len();
             if index >= RegSet::CAPACITY {
                 let message = format!("more than {} locals in a thread", RegSet::CAPACITY);
                 let label = "this one is too many; those of the caller count";
@@ -198,7 +269,7 @@ impl<'a> Lowering<'a, '_, '_> {
     pub(super) fn fence(&mut self, mode: FenceMode, span: Span) -> Option<Instr> {
         let Some(loc) = self.scope.globals.fence else { return Some(Instr::Fence(mode)) };
         if mode == FenceMode::Upd {
-            let update = Update::Add(Expr::Const(0));
+            let update = Update::add(Expr::Const(0));
             let (read, write) = (ReadMode::Acq, WriteMode::Rel);
             let place = Place::location(loc);
             return Some(Instr::Rmw { dst: None, place, update, read, write });

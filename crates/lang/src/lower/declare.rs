@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Declaration, Exact, Initial, Name, Unit};
 use ir::{Domain, Edge, Loc, Location, LocationKind, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const DEFAULT_MAX_VALUE: Value = 255;
 
@@ -30,6 +30,10 @@ pub(super) struct Globals<'a> {
     pub(super) shared: BTreeMap<&'a str, Shared>,
     /// Locations with arrays flattened.
     pub(super) flat: Vec<Location>,
+    /// The hidden locations of threads that are spawned, by the threads' names.
+    pub(super) spawned: BTreeMap<&'a str, Shared>,
+    /// The names of all threads.
+    pub(super) threads: BTreeSet<&'a str>,
     /// Variables of other components, which are out of reach: whose they are, and where declared.
     pub(super) foreign: BTreeMap<&'a str, (String, Span)>,
     /// The location that `fence(upd)` updates, where fences are no steps of their own.
@@ -44,6 +48,8 @@ impl<'a> Globals<'a> {
             constants: BTreeMap::new(),
             shared: BTreeMap::new(),
             flat: Vec::new(),
+            spawned: BTreeMap::new(),
+            threads: BTreeSet::new(),
             foreign: BTreeMap::new(),
             fence: None,
         };

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Exact, Expr, Name, Term, TermKind};
 use ir::expr::{Binary, Op, Unary};
-use ir::{LocationKind, Notes, Update, Value};
+use ir::{LocationKind, Notes, Update, UpdateOp, Value};
 
 /// A lowered operand: a known number, not yet reduced, or code.
 enum Operand {
@@ -61,13 +61,20 @@ impl Scope<'_, '_> {
         };
         let (negated, amount) = match self.whole(terms, expr.span, sink)? {
             Whole::Exact(exact) => {
-                let negated = negated != (exact < 0);
-                let magnitude = exact.checked_abs().unwrap_or(Exact::MAX);
-                (negated, ir::Expr::Const(self.reduce(magnitude, expr.span, sink)))
+                let domain = self.globals.domain;
+                let total = if negated { exact.saturating_neg() } else { exact };
+                // The smallest value may have no positive counterpart.
+                match domain.contains(total) && !domain.contains(total.saturating_neg()) {
+                    true => (false, ir::Expr::Const(self.reduce(total, expr.span, sink))),
+                    false => {
+                        let amount = self.reduce(exact.saturating_abs(), expr.span, sink);
+                        (negated != (exact < 0), ir::Expr::Const(amount))
+                    }
+                }
             }
             Whole::Code(code) => (negated, code),
         };
-        Some(if negated { Update::Sub(amount) } else { Update::Add(amount) })
+        Some(Update::new(if negated { UpdateOp::Sub } else { UpdateOp::Add }, amount))
     }
 
     /// Is the replica's number part of the expression?
@@ -265,7 +272,7 @@ impl Machine {
     }
 }
 
-fn too_deep(span: Span) -> Diagnostic {
+pub(super) fn too_deep(span: Span) -> Diagnostic {
     let message =
         format!("this expression needs more than {} intermediate results", ir::Expr::MAX_STACK);
     Diagnostic::error(codes::LIMIT, message)

@@ -15,7 +15,7 @@ use crate::source::Span;
 use crate::syntax::{Client, Component, ComponentKind, Name, Project, Variables};
 use ir::{Instr, Loc, Location, LocationKind, Program, canonical};
 use memory::rc11_views::{Space, System};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the text means.
 pub(crate) struct Lowered {
@@ -57,6 +57,8 @@ impl<'a> Variety<'a> {
             constants: shared.constants.clone(),
             shared: BTreeMap::new(),
             flat: std::mem::take(&mut self.flat),
+            spawned: BTreeMap::new(),
+            threads: BTreeSet::new(),
             foreign: BTreeMap::new(),
             fence: None,
         };
@@ -328,8 +330,7 @@ impl<'l, 'a> Linker<'l, 'a, '_> {
             );
             return None;
         }
-        let program =
-            Program { domain: self.shared.domain, locations: self.variety.flat.clone(), threads };
+        let program = Program::new(self.shared.domain, self.variety.flat.clone(), threads);
         let space_of = self.variety.space_of.clone();
         let mut system = System { program, space_of, spaces: self.variety.spaces.len() };
         remove_unused(&mut system);

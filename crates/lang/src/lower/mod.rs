@@ -9,9 +9,12 @@ mod constant;
 mod declare;
 mod expression;
 pub(crate) mod library;
+mod loops;
 mod place;
 mod reach;
+mod spawn;
 mod thread;
+mod weak_cas;
 
 use crate::Track;
 use crate::codes;
@@ -20,7 +23,7 @@ use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Name, Unit};
 use declare::{Globals, Replicas};
-use ir::{Origin, Program, canonical};
+use ir::{Origin, Program, Tid, canonical};
 use std::collections::HashMap;
 
 /// How many threads a program may have, replicas counted.
@@ -39,11 +42,13 @@ pub(crate) struct Lowered {
 
 /// The meaning of the text; `None` if something was reported.
 pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
-    let globals = Globals::declare(unit, sink);
+    let mut globals = Globals::declare(unit, sink);
     let tracks = globals.tracks(unit, sink);
     let replicas = Replicas::count(unit, &globals, sink)?;
+    spawn::declare(unit, &replicas, &mut globals, sink);
+    let methods = call::Methods::procedures(unit, &globals, sink);
     let mut origins = Origins::default();
-    let mut threads = Vec::new();
+    let (mut threads, mut spawned) = (Vec::new(), Vec::new());
     let mut steps = 0;
     for (thread, count) in unit.threads.iter().zip(&replicas.counts) {
         let mut reached = reach::Reached::default();
@@ -53,18 +58,21 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
         };
         for number in numbers {
             let room = MAX_STEPS - steps;
-            let methods = call::Methods::default();
             let lowered =
                 thread::lower(thread, number, room, &globals, &methods, &mut origins, sink)?;
             steps += lowered.thread.code.len();
             reached.add(&lowered);
+            if globals.spawned.contains_key(thread.name.text) {
+                spawned.push(Tid::from(threads.len()));
+            }
             threads.push(canonical::thread(&lowered.thread, globals.domain));
         }
         if !sink.has_errors() {
             reached.warn(sink);
         }
     }
-    let program = Program { domain: globals.domain, locations: globals.flat, threads };
+    let mut program = Program::new(globals.domain, globals.flat, threads);
+    program.spawned = spawned;
     Some(Lowered { program, spans: origins.spans, tracks })
 }
 

@@ -1,5 +1,6 @@
 //! Names of locations: which one is meant, and may it be accessed like this?
 
+use super::declare::Shared;
 use super::thread::Scope;
 use super::unknown;
 use crate::codes;
@@ -57,6 +58,17 @@ impl Scope<'_, '_> {
             );
             return None;
         }
+        self.element(place, shared, sink)
+    }
+
+    /// The location, or the element of the array, that `shared` declares.
+    pub(super) fn element(
+        &self,
+        place: &Place,
+        shared: &Shared,
+        sink: &mut Sink,
+    ) -> Option<ir::Place> {
+        let name = place.name;
         match (&place.index, shared.length) {
             (None, None) => Some(ir::Place::location(shared.first)),
             (Some(index), Some(len)) => {

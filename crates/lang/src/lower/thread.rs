@@ -5,13 +5,14 @@
 
 use super::call::{Frame, Methods};
 use super::declare::Globals;
+use super::loops::Loop;
 use super::place::Access;
 use super::{MAX_STEPS, Origins, duplicate, unknown};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{self, Arm, Block, Cas, Name, Rmw, Statement, StatementKind};
-use ir::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, WriteMode};
+use ir::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, UpdateOp, WriteMode};
 use std::collections::BTreeMap;
 
 /// A thread as laid out, and where its statements are.
@@ -70,12 +71,16 @@ pub(super) fn lower<'a, 'g>(
         atomic: None,
         atomic_blocks: 0,
         methods,
-        locals: registers.len(),
+        top: registers.len(),
         registers,
-        frame: None,
+        loops: Vec::new(),
+        frames: Vec::new(),
+        without_result: Vec::new(),
         calls: 0,
     };
+    lowering.start(thread.name.text, number, thread.name.span);
     lowering.block(&thread.body);
+    lowering.end(thread.name.text, number, thread.body.end);
     lowering.emit(Instr::Halt, thread.body.end);
     lowering.resolve_gotos();
     if lowering.code.len() > room {
@@ -88,9 +93,10 @@ pub(super) fn lower<'a, 'g>(
     if let Some(halt) = lowering.code.last_mut() {
         halt.next = Pc(halt.next.0 - 1);
     }
-    let Lowering { code, statements, registers, calls, .. } = lowering;
+    let Lowering { code, statements, registers, calls, without_result, sink, .. } = lowering;
     let name = thread.name.text.to_string();
     let thread = Thread { name, replica: number, registers, code, entry: Pc(0) };
+    super::call::results(&thread, &without_result, sink);
     Some(LoweredThread { thread, statements, calls })
 }
 
@@ -145,15 +151,19 @@ pub(super) struct Lowering<'a, 'g, 'o> {
     pub(super) labels: BTreeMap<&'a str, Label>,
     pub(super) gotos: Vec<Goto<'a>>,
     /// The `atomic` block around the current statement.
-    atomic: Option<usize>,
+    pub(super) atomic: Option<usize>,
     atomic_blocks: usize,
     pub(super) methods: &'g Methods<'a, 'g>,
     /// The names of all registers; those of methods come after the thread's own locals.
     pub(super) registers: Vec<String>,
-    /// How many of them are the thread's own.
-    pub(super) locals: usize,
-    /// The method being inlined.
-    pub(super) frame: Option<Frame<'a>>,
+    /// How many of them the thread and the methods being inlined have taken.
+    pub(super) top: usize,
+    /// The loops around the current statement.
+    pub(super) loops: Vec<Loop>,
+    /// The methods and procedures being inlined.
+    pub(super) frames: Vec<Frame<'a>>,
+    /// Where a procedure ends without the result that its caller wants.
+    pub(super) without_result: Vec<(Pc, Name<'a>, Span)>,
     pub(super) calls: usize,
 }
 
@@ -169,22 +179,22 @@ impl<'a> Lowering<'a, '_, '_> {
         at
     }
 
-    fn lead(&mut self, from: usize, to: Pc) {
+    pub(super) fn lead(&mut self, from: usize, to: Pc) {
         self.code[from].next = to;
     }
 
     /// A jump to the next step if the condition holds; where it goes otherwise is yet to be said.
-    fn branch(&mut self, cond: Expr, span: Span) -> usize {
+    pub(super) fn branch(&mut self, cond: Expr, span: Span) -> usize {
         let targets = vec![Pc::from(self.code.len() + 1)];
         self.emit(Instr::Jump { cond, targets }, span)
     }
 
     /// A choice between places yet to be said.
-    fn choice(&mut self, span: Span) -> usize {
+    pub(super) fn choice(&mut self, span: Span) -> usize {
         self.emit(Instr::Jump { cond: Expr::Const(1), targets: vec![] }, span)
     }
 
-    fn add_target(&mut self, jump: usize, to: Pc) {
+    pub(super) fn add_target(&mut self, jump: usize, to: Pc) {
         if let Instr::Jump { targets, .. } = &mut self.code[jump].instr {
             targets.push(to);
         }
@@ -200,7 +210,7 @@ impl<'a> Lowering<'a, '_, '_> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement<'a>) {
+    pub(super) fn statement(&mut self, statement: &Statement<'a>) {
         for &label in &statement.labels {
             if let Some(first) = self.labels.get(label.text) {
                 let error = duplicate(label, "a label", first.span);
@@ -210,20 +220,31 @@ impl<'a> Lowering<'a, '_, '_> {
             let here = Label { pc: self.here(), span: label.span, atomic: self.atomic };
             self.labels.insert(label.text, here);
         }
-        self.statements.push(Laid {
-            span: statement.span,
-            first: self.here(),
-            trivial: matches!(statement.kind, StatementKind::Skip | StatementKind::Goto(_)),
-        });
+        // What one call of a procedure does not reach, another may.
+        if self.frames.is_empty() {
+            let (span, first) = (statement.span, self.here());
+            let trivial = matches!(statement.kind, StatementKind::Skip | StatementKind::Goto(_));
+            self.statements.push(Laid { span, first, trivial });
+        }
         match &statement.kind {
             StatementKind::If(arms, otherwise) => self.conditional(arms, otherwise.as_ref()),
             StatementKind::While(condition, body) => {
-                let cond = self.condition(condition).unwrap_or(Expr::Const(1));
-                let head = self.branch(cond, statement.span);
-                self.block(body);
-                let back = self.emit(Instr::Skip, statement.span);
-                self.lead(back, Pc::from(head));
-                self.lead(head, self.here());
+                self.while_loop(condition, body, statement.span);
+            }
+            StatementKind::DoWhile(body, condition) => {
+                self.do_loop(body, condition, statement.span);
+            }
+            StatementKind::For(all) => self.for_loop(all, statement.span),
+            StatementKind::Break => self.leave_loop("break", statement.span),
+            StatementKind::Continue => self.leave_loop("continue", statement.span),
+            StatementKind::WeakCas(ok, value, cas) => {
+                self.weak_cas(*ok, *value, cas, statement.span);
+            }
+            StatementKind::Spawn(thread) => {
+                self.spawn(thread, statement.span);
+            }
+            StatementKind::Join(thread) => {
+                self.join_thread(thread, statement.span);
             }
             StatementKind::OneOf(blocks) => {
                 let choice = self.choice(statement.span);
@@ -415,6 +436,13 @@ impl<'a> Lowering<'a, '_, '_> {
             | StatementKind::IfGoto(..)
             | StatementKind::If(..)
             | StatementKind::While(..)
+            | StatementKind::DoWhile(..)
+            | StatementKind::For(_)
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::WeakCas(..)
+            | StatementKind::Spawn(_)
+            | StatementKind::Join(_)
             | StatementKind::OneOf(_)
             | StatementKind::Choose(..)
             | StatementKind::Call(..)
@@ -425,13 +453,13 @@ impl<'a> Lowering<'a, '_, '_> {
 
     fn rmw(&mut self, rmw: &Rmw<'a>) -> Option<Instr> {
         let (place, update, modes) = match rmw {
-            Rmw::Add(place, amount, modes) => {
+            Rmw::Update(UpdateOp::Add, place, amount, modes) => {
                 let place = self.place(place, Access::Atomic);
                 (place?, self.scope.amount(amount, self.sink)?, modes)
             }
-            Rmw::Exchange(place, value, modes) => {
+            Rmw::Update(op, place, operand, modes) => {
                 let place = self.place(place, Access::Atomic);
-                (place?, Update::Set(self.expr(value)?), modes)
+                (place?, Update::new(*op, self.expr(operand)?), modes)
             }
             Rmw::Cas(cas) => {
                 let (place, expected, desired) = self.cas(cas)?;
@@ -442,7 +470,7 @@ impl<'a> Lowering<'a, '_, '_> {
         Some(Instr::Rmw { dst: None, place, update, read: modes.read, write: modes.write })
     }
 
-    fn cas(&mut self, cas: &Cas<'a>) -> Option<(ir::Place, Expr, Expr)> {
+    pub(super) fn cas(&mut self, cas: &Cas<'a>) -> Option<(ir::Place, Expr, Expr)> {
         let place = self.place(&cas.place, Access::Atomic);
         let expected = self.expr(&cas.expected);
         let desired = self.expr(&cas.desired);
@@ -456,7 +484,7 @@ impl<'a> Lowering<'a, '_, '_> {
         self.scope.expr(expr, self.sink)
     }
 
-    fn condition(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
+    pub(super) fn condition(&mut self, expr: &syntax::Expr<'a>) -> Option<Expr> {
         self.scope.condition(expr, self.sink)
     }
 
@@ -471,8 +499,34 @@ impl<'a> Lowering<'a, '_, '_> {
         self.scope.local(name, self.sink)
     }
 
+    /// A register for the one intermediate result of a statement. Its name is that of whatever
+    /// needed the register first.
+    pub(super) fn temporary(&mut self, name: &str, span: Span) -> Option<Reg> {
+        let index = self.top;
+        if index >= RegSet::CAPACITY {
+            let message = format!("more than {} locals in a thread", RegSet::CAPACITY);
+            let label = "there is no register left for an intermediate result";
+            self.sink.push(Diagnostic::error(codes::LIMIT, message).with_label(span, label));
+            return None;
+        }
+        while self.registers.len() <= index {
+            let mut name = name.to_string();
+            while self.registers.contains(&name) {
+                name.push('_');
+            }
+            self.registers.push(name);
+        }
+        Some(Reg::from(index))
+    }
+
+    /// Reports an expression that needs too deep a stack.
+    pub(super) fn too_deep<T>(&mut self, span: Span) -> Option<T> {
+        self.sink.push(super::expression::too_deep(span));
+        None
+    }
+
     /// `Some(None)` if there is no name, `None` if it is wrong.
-    fn optional_local(&mut self, name: Option<Name<'a>>) -> Option<Option<Reg>> {
+    pub(super) fn optional_local(&mut self, name: Option<Name<'a>>) -> Option<Option<Reg>> {
         match name {
             None => Some(None),
             Some(name) => self.local(name).map(Some),

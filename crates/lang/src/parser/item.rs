@@ -10,8 +10,8 @@ use crate::syntax::{Block, Constant, Declaration, Exact, Hint, Initial, Name, Th
 use ir::LocationKind;
 use ir::expr::Binary;
 
-const ITEMS: [&str; 9] =
-    ["thread", "fn", "global", "atomic", "na", "const", "max_value", "values", "track"];
+const ITEMS: [&str; 10] =
+    ["thread", "fn", "proc", "global", "atomic", "na", "const", "max_value", "values", "track"];
 const LATER: [&str; 4] = ["space", "library", "spec", "client"];
 
 impl<'a> Parser<'a, '_> {
@@ -35,6 +35,12 @@ impl<'a> Parser<'a, '_> {
             "global" | "atomic" => self.declarations(LocationKind::Atomic, unit)?,
             "na" => self.declarations(LocationKind::NonAtomic, unit)?,
             "track" => self.track(unit)?,
+            "proc" => {
+                self.in_procedure = true;
+                let procedure = self.method_item("the procedure's name");
+                self.in_procedure = false;
+                unit.procedures.push(procedure?);
+            }
             "fn" | "thread" => {
                 let thread = self.thread()?;
                 unit.threads.push(thread);

@@ -75,7 +75,7 @@ impl<'a> Parser<'a, '_> {
         self.specifies = kind == ComponentKind::Spec;
         while self.kind() != Kind::CloseBrace {
             if self.at_keyword("method") {
-                let method = self.method_item()?;
+                let method = self.method_item("the method's name")?;
                 component.methods.push(method);
             } else if !self.variables(&mut component.variables)? {
                 if self.kind() == Kind::End {
@@ -147,9 +147,9 @@ impl<'a> Parser<'a, '_> {
         Ok(true)
     }
 
-    fn method_item(&mut self) -> Parse<Method<'a>> {
+    pub(super) fn method_item(&mut self, what: &str) -> Parse<Method<'a>> {
         self.advance();
-        let name = self.new_name("the method's name")?;
+        let name = self.new_name(what)?;
         self.expect(Kind::OpenParen)?;
         let mut parameters = Vec::new();
         if self.kind() != Kind::CloseParen {
@@ -189,7 +189,16 @@ impl<'a> Parser<'a, '_> {
             "return" => {
                 self.advance();
                 let mut value = None;
-                if self.eat(Kind::OpenParen) {
+                if self.in_procedure {
+                    let empty =
+                        self.kind() == Kind::OpenParen && self.kind_at(1) == Kind::CloseParen;
+                    if empty {
+                        self.advance();
+                        self.advance();
+                    } else if self.kind() != Kind::Semicolon {
+                        value = Some(self.expression()?);
+                    }
+                } else if self.eat(Kind::OpenParen) {
                     if self.kind() != Kind::CloseParen {
                         value = Some(self.expression()?);
                     }
@@ -222,7 +231,7 @@ impl<'a> Parser<'a, '_> {
 
     /// `f(a, b)`
     pub(super) fn call(&mut self, dst: Option<Name<'a>>) -> Parse<StatementKind<'a>> {
-        let name = self.name("a method")?;
+        let name = self.name("a method or procedure")?;
         self.expect(Kind::OpenParen)?;
         let mut arguments = Vec::new();
         if self.kind() != Kind::CloseParen {

@@ -49,6 +49,18 @@ pub(crate) fn parse_project<'a>(
     project
 }
 
+/// The names that follow `proc` somewhere.
+fn procedures<'a>(text: &'a str, tokens: &[Token]) -> Vec<&'a str> {
+    let word = |token: &Token| &text[token.span().start..token.span().end];
+    let declared = tokens.windows(3).filter(|three| {
+        three[0].kind == Kind::Name
+            && word(&three[0]) == "proc"
+            && three[1].kind == Kind::Name
+            && three[2].kind == Kind::OpenParen
+    });
+    declared.map(|three| word(&three[1])).collect()
+}
+
 /// The error was reported; whoever catches this finds the place to go on.
 struct Failed;
 
@@ -68,6 +80,10 @@ struct Parser<'a, 's> {
     calls: bool,
     /// Is this the inside of a specification?
     specifies: bool,
+    /// The names of all procedures of the text: only these can be called.
+    procedures: Vec<&'a str>,
+    /// Is this the inside of a procedure?
+    in_procedure: bool,
 }
 
 impl<'a, 's> Parser<'a, 's> {
@@ -82,6 +98,8 @@ impl<'a, 's> Parser<'a, 's> {
             gave_up: false,
             calls,
             specifies: false,
+            procedures: procedures(text, tokens),
+            in_procedure: false,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Cas, Expr, Modes, Name, Place, Rmw, StatementKind};
-use ir::{FenceMode, ReadMode, WriteMode};
+use ir::{FenceMode, ReadMode, UpdateOp, WriteMode};
 
 const READ: [(&str, ReadMode); 5] = [
     ("rlx", ReadMode::Rlx),
@@ -36,6 +36,12 @@ fn lookup<M: Copy>(table: &[(&str, M)], word: &str) -> Option<M> {
     table.iter().find(|(name, _)| *name == word).map(|(_, mode)| *mode)
 }
 
+/// The read-modify-write of this name.
+pub(super) fn update(name: &str) -> Option<UpdateOp> {
+    let named = UpdateOp::ALL.into_iter().find(|op| op.keyword() == name);
+    named.or((name == "FADD").then_some(UpdateOp::Add))
+}
+
 impl<'a> Parser<'a, '_> {
     /// `(e)`
     pub(super) fn argument(&mut self) -> Parse<Expr<'a>> {
@@ -46,7 +52,12 @@ impl<'a> Parser<'a, '_> {
     }
 
     pub(super) fn place(&mut self) -> Parse<Place<'a>> {
-        let name = self.name("a location")?;
+        self.indexed_name("a location")
+    }
+
+    /// `x` or `a[e]`
+    pub(super) fn indexed_name(&mut self, what: &str) -> Parse<Place<'a>> {
+        let name = self.name(what)?;
         let mut index = None;
         if self.eat(Kind::OpenBracket) {
             index = Some(self.expression()?);
@@ -73,9 +84,13 @@ impl<'a> Parser<'a, '_> {
         let word = self.word();
         match (self.kind_at(1), word) {
             (Kind::Dot | Kind::OpenBracket, _) => self.load(dst),
-            (Kind::OpenParen, "FADD" | "CAS" | "exchange") => {
+            (Kind::OpenParen, word) if word == "CAS" || update(word).is_some() => {
                 self.advance();
                 Ok(StatementKind::Rmw(Some(dst), self.rmw(word)?))
+            }
+            (Kind::OpenParen, "weak_CAS") => {
+                self.advance();
+                self.weak_cas(Some(dst), None)
             }
             (Kind::OpenParen, "wait") => {
                 self.advance();
@@ -99,9 +114,13 @@ impl<'a> Parser<'a, '_> {
                 self.close_arguments(&["`,`"])?;
                 Ok(StatementKind::Choose(dst, values))
             }
-            (Kind::OpenParen, _) if self.calls => self.call(Some(dst)),
+            (Kind::OpenParen, _) if self.calls || self.procedures.contains(&word) => {
+                self.call(Some(dst))
+            }
             (Kind::OpenParen, _) => {
-                let names = ["FADD", "CAS", "exchange", "wait", "oneof"];
+                let updates = UpdateOp::ALL.map(UpdateOp::keyword);
+                let names = ["FADD", "CAS", "weak_CAS", "wait", "oneof"].into_iter().chain(updates);
+                let names = names.chain(self.procedures.iter().copied());
                 let error = Diagnostic::error(
                     codes::UNKNOWN_NAME,
                     format!("there is no operation `{word}`"),
@@ -115,6 +134,29 @@ impl<'a> Parser<'a, '_> {
             }
             _ => Ok(StatementKind::Assign(dst, self.expression()?)),
         }
+    }
+
+    /// `ok, r = weak_CAS(…)`
+    pub(super) fn two_results(&mut self) -> Parse<StatementKind<'a>> {
+        let ok = self.name("a local")?;
+        self.expect(Kind::Comma)?;
+        let value = self.name("a local")?;
+        self.expect(Kind::Assign)?;
+        if !self.eat_keyword("weak_CAS") {
+            let help = "`ok, r = weak_CAS(x, e, n);` says whether it succeeded, and what it read";
+            return self.unexpected_with(&["`weak_CAS`"], Some(help.to_string()));
+        }
+        self.weak_cas(Some(ok), Some(value))
+    }
+
+    /// `weak_CAS(…)` after its name.
+    pub(super) fn weak_cas(
+        &mut self,
+        ok: Option<Name<'a>>,
+        value: Option<Name<'a>>,
+    ) -> Parse<StatementKind<'a>> {
+        let cas = self.cas(FailMode::Allowed)?;
+        Ok(StatementKind::WeakCas(ok, value, cas))
     }
 
     fn load(&mut self, dst: Name<'a>) -> Parse<StatementKind<'a>> {
@@ -201,34 +243,33 @@ impl<'a> Parser<'a, '_> {
         self.fail(error)
     }
 
-    /// `FADD(…)`, `CAS(…)` or `exchange(…)` after its name.
+    /// `FADD(…)`, `CAS(…)`, `exchange(…)`, `fetch_or(…)`, … after its name.
     pub(super) fn rmw(&mut self, name: &str) -> Parse<Rmw<'a>> {
+        if name == "CAS" {
+            return Ok(Rmw::Cas(self.cas(FailMode::Allowed)?));
+        }
         self.expect(Kind::OpenParen)?;
         let place = self.place()?;
         self.expect(Kind::Comma)?;
         let first = self.expression()?;
-        if name == "CAS" {
-            self.expect(Kind::Comma)?;
-            let desired = self.expression()?;
-            let modes = self.modes(FailMode::Allowed)?;
-            return Ok(Rmw::Cas(Cas { place, expected: first, desired, modes }));
-        }
         let modes = self.modes(FailMode::Refused)?;
-        Ok(match name {
-            "exchange" => Rmw::Exchange(place, first, modes),
-            _ => Rmw::Add(place, first, modes),
-        })
+        Ok(Rmw::Update(update(name).unwrap_or(UpdateOp::Add), place, first, modes))
     }
 
     pub(super) fn blocking_cas(&mut self) -> Parse<StatementKind<'a>> {
+        Ok(StatementKind::BlockingCas(self.cas(FailMode::Refused)?))
+    }
+
+    /// `(x, e, n, …)`
+    fn cas(&mut self, fail_mode: FailMode) -> Parse<Cas<'a>> {
         self.expect(Kind::OpenParen)?;
         let place = self.place()?;
         self.expect(Kind::Comma)?;
         let expected = self.expression()?;
         self.expect(Kind::Comma)?;
         let desired = self.expression()?;
-        let modes = self.modes(FailMode::Refused)?;
-        Ok(StatementKind::BlockingCas(Cas { place, expected, desired, modes }))
+        let modes = self.modes(fail_mode)?;
+        Ok(Cas { place, expected, desired, modes })
     }
 
     /// The modes of a read-modify-write and the closing parenthesis.

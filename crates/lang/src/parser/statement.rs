@@ -1,17 +1,22 @@
 //! Statements and blocks.
 
-use super::{Failed, MAX_NESTING, Parse, Parser};
+use super::operation::update;
+use super::{Failed, MAX_NESTING, Parse, Parser, symbol};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
-use crate::syntax::{Arm, Block, Statement, StatementKind};
+use crate::syntax::{Arm, Block, For, Statement, StatementKind};
 
-/// The words that start a statement.
-const STATEMENTS: [&str; 19] = [
+/// The words that start a statement, beside the names of read-modify-writes.
+const STATEMENTS: [&str; 25] = [
     "if",
     "while",
+    "do",
+    "for",
+    "break",
+    "continue",
     "goto",
     "oneof",
     "skip",
@@ -20,7 +25,7 @@ const STATEMENTS: [&str; 19] = [
     "verify",
     "FADD",
     "CAS",
-    "exchange",
+    "weak_CAS",
     "BCAS",
     "wait",
     "fence",
@@ -29,6 +34,8 @@ const STATEMENTS: [&str; 19] = [
     "atomic",
     "bus_lock",
     "bus_unlock",
+    "spawn",
+    "join",
 ];
 
 impl<'a> Parser<'a, '_> {
@@ -106,6 +113,10 @@ impl<'a> Parser<'a, '_> {
                 let kind = self.assignment()?;
                 self.end_simple(start, kind)?
             }
+            Kind::Name if self.kind_at(1) == Kind::Comma => {
+                let kind = self.two_results()?;
+                self.end_simple(start, kind)?
+            }
             Kind::Name => self.keyword_statement(start)?,
             _ => return self.no_start(&["a statement"], None),
         };
@@ -125,9 +136,13 @@ impl<'a> Parser<'a, '_> {
     fn keyword_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
         let word = self.word();
         // Where there are methods, `lock` is likely to be one; locks are taken by `acquire`.
-        let is_method = self.calls && matches!(word, "lock" | "unlock");
-        if is_method || !STATEMENTS.contains(&word) {
-            if self.calls && (self.kind_at(1) == Kind::OpenParen || word == "return") {
+        let is_call = self.kind_at(1) == Kind::OpenParen
+            && (self.procedures.contains(&word)
+                || self.calls && matches!(word, "lock" | "unlock" | "spawn" | "join"));
+        let is_known = STATEMENTS.contains(&word) || update(word).is_some();
+        if is_call || !is_known {
+            let returns = word == "return" && (self.calls || self.in_procedure);
+            if is_call || returns || self.calls && self.kind_at(1) == Kind::OpenParen {
                 let kind = self.library_statement()?;
                 return self.end_simple(start, kind);
             }
@@ -142,6 +157,19 @@ impl<'a> Parser<'a, '_> {
                 let body = self.block()?;
                 return Ok((StatementKind::While(condition, body), head));
             }
+            "do" => {
+                let body = self.block()?;
+                if !self.eat_keyword("while") {
+                    return self.unexpected(&["`while`"]);
+                }
+                StatementKind::DoWhile(body, self.expression()?)
+            }
+            "for" => return self.for_statement(start),
+            "break" => StatementKind::Break,
+            "continue" => StatementKind::Continue,
+            "spawn" => StatementKind::Spawn(self.indexed_name("a thread")?),
+            "join" => StatementKind::Join(self.indexed_name("a thread")?),
+            "weak_CAS" => self.weak_cas(None, None)?,
             "oneof" => {
                 let blocks = self.choices()?;
                 self.expect(Kind::Semicolon)?;
@@ -168,6 +196,34 @@ impl<'a> Parser<'a, '_> {
             _ => StatementKind::Rmw(None, self.rmw(word)?),
         };
         self.end_simple(start, kind)
+    }
+
+    /// What follows `for`.
+    fn for_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
+        self.expect(Kind::OpenParen)?;
+        let init = self.header_statement(Kind::Semicolon)?;
+        self.expect(Kind::Semicolon)?;
+        let condition = match self.kind() {
+            Kind::Semicolon => None,
+            _ => Some(self.expression()?),
+        };
+        self.expect(Kind::Semicolon)?;
+        let step = self.header_statement(Kind::CloseParen)?;
+        let head = start.to(self.expect(Kind::CloseParen)?);
+        let body = self.block()?;
+        Ok((StatementKind::For(Box::new(For { init, condition, step, body })), head))
+    }
+
+    /// An assignment or a store without its semicolon, or nothing before `end`.
+    fn header_statement(&mut self, end: Kind) -> Parse<Option<Statement<'a>>> {
+        let start = self.span();
+        let kind = match (self.kind(), self.kind_at(1)) {
+            (kind, _) if kind == end => return Ok(None),
+            (Kind::Name, Kind::Assign) => self.assignment()?,
+            (Kind::Name, Kind::Dot | Kind::OpenBracket) => self.store()?,
+            _ => return self.unexpected(&["an assignment", symbol(end)]),
+        };
+        Ok(Some(Statement { labels: Vec::new(), span: start.to(self.last_span()), kind }))
     }
 
     fn if_statement(&mut self, start: Span) -> Parse<(StatementKind<'a>, Span)> {
@@ -223,11 +279,11 @@ impl<'a> Parser<'a, '_> {
         let help = match word {
             "else" => Some("`else` follows the `}` of an `if`".to_string()),
             "local" => Some("locals are declared first in their thread: `local r;`".to_string()),
-            "for" | "do" | "switch" => Some("loops are written with `while` or `goto`".to_string()),
-            "return" | "break" | "continue" => {
-                Some("put a label where control should go, and `goto` it".to_string())
+            "switch" => Some("cases are written with `if` and `else if`".to_string()),
+            "return" => {
+                Some("only a `proc` returns; a thread ends where its text ends".to_string())
             }
-            _ => suggest::nearest(word, STATEMENTS)
+            _ => suggest::nearest(word, self.procedures.iter().copied().chain(STATEMENTS))
                 .map(|near| format!("did you mean `{near}`?"))
                 .or_else(|| {
                     (self.kind_at(1) == Kind::Name)

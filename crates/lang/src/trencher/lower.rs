@@ -62,7 +62,7 @@ pub fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lowered> {
     if sink.has_errors() {
         return None;
     }
-    let mut program = Program { domain, locations: vec![], threads };
+    let mut program = Program::new(domain, vec![], threads);
     // Most programs use few cells, and analysing a small memory is much faster.
     let mut cells = FEW_CELLS;
     resize(&mut program, cells);
