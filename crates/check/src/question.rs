@@ -6,6 +6,8 @@
 //! [`crate::legality`].
 
 use crate::reduce::Reductions;
+use analysis::symmetry::{self, Automorphism};
+use ir::{Origin, Program};
 use memory::rc20::row_layout::Track;
 use memory::store_buffer::Machine;
 use search::{Limits, Options, Order, Stop};
@@ -106,7 +108,7 @@ impl Model {
     }
 
     /// The program as the model reads it: RA takes every access for an acquire or a release.
-    pub fn reads(self, program: &ir::Program) -> Cow<'_, ir::Program> {
+    pub fn reads(self, program: &Program) -> Cow<'_, Program> {
         match self {
             Model::Ra => Cow::Owned(program.release_acquire()),
             _ => Cow::Borrowed(program),
@@ -221,6 +223,27 @@ impl Question {
     /// The question whether a program is robust against `model`.
     pub fn of(model: impl Into<Model>) -> Self {
         Question { model: model.into(), ..Question::default() }
+    }
+
+    /// The question with what is needed to report every place: a search that makes use of symmetry reports
+    /// only some of the places where things go wrong, if equal threads stand in different places.
+    pub fn reporting_all<P: PartialEq>(
+        self,
+        program: &Program,
+        place: impl Fn(Origin) -> P,
+    ) -> Self {
+        let budget = self.limits.budget;
+        let hides = |alpha: &Automorphism| {
+            program.steps().any(|(tid, pc, step)| {
+                let image = alpha.threads[tid.index()];
+                let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);
+                place(image.origin) != place(step.origin)
+            })
+        };
+        let mut question = self;
+        question.reductions.symmetry &= self.extent == Extent::First
+            || !symmetry::find(program, budget, |_, _| true).elements.iter().any(hides);
+        question
     }
 
     /// Is observational robustness asked about?

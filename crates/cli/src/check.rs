@@ -7,7 +7,6 @@ use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
-use analysis::symmetry;
 use check::{Extent, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
@@ -105,11 +104,9 @@ impl Job<'_> {
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let mut question = self.args.question();
+        let question = self.args.question();
         let worked = guard::work(|| {
-            if question.extent == Extent::All && symmetry_hides_lines(source, &question) {
-                question.reductions.symmetry = false;
-            }
+            let question = question.reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
             });
@@ -229,17 +226,4 @@ impl Job<'_> {
         self.out.flush()?;
         Ok(self.exit.and(self.faces.finish()))
     }
-}
-
-/// Does symmetry exchange threads that stand in different lines? Then a search that makes use of it
-/// reports only some of the lines where things go wrong.
-fn symmetry_hides_lines(source: &Source, question: &Question) -> bool {
-    let program = &source.program;
-    symmetry::find(program, question.limits.budget, |_, _| true).elements.iter().any(|alpha| {
-        program.steps().any(|(tid, pc, step)| {
-            let image = alpha.threads[tid.index()];
-            let image = program.step(image, alpha.pcs[tid.index()][pc.index()]);
-            source.span(image.origin) != source.span(step.origin)
-        })
-    })
 }
