@@ -16,6 +16,7 @@ pub mod random;
 pub mod run_local;
 pub mod thread;
 pub mod update;
+pub mod validate;
 
 pub use condition::{FinalCondition, Observation, Quantifier, Variable};
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
@@ -23,3 +24,4 @@ pub use ids::{Loc, Origin, Pc, Reg, RegSet, Space, Tid, Value};
 pub use mode::{FenceMode, ReadMode, WriteMode};
 pub use program::{Instr, Location, LocationKind, Mark, Place, Program, Step, Thread};
 pub use update::{Change, Update, UpdateOp};
+pub use validate::Invalid;

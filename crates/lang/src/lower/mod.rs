@@ -23,15 +23,9 @@ use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Name, Unit};
 use declare::{Globals, Replicas};
+pub(crate) use ir::validate::{MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
 use ir::{Origin, Program, Tid, canonical};
 use std::collections::HashMap;
-
-/// How many threads a program may have, replicas counted.
-pub(crate) const MAX_THREADS: usize = 32;
-/// How many locations a program may have, array elements counted.
-pub(crate) const MAX_LOCATIONS: usize = 4096;
-/// How many steps a program may have.
-pub(crate) const MAX_STEPS: usize = 1 << 18;
 
 /// What the text means.
 pub(crate) struct Lowered {
