@@ -6,7 +6,7 @@
 
 use crate::question::{Model, Property, Question};
 use crate::serializability::Misplaced;
-use ir::{Instr, Pc, Program, ReadMode, Tid, WriteMode};
+use ir::{Instr, Pc, Program, Tid};
 use memory::store_buffer::Machine;
 use std::fmt;
 
@@ -136,23 +136,9 @@ fn unknown(instr: &Instr, model: Model, by: Meaning) -> Option<(&'static str, &'
         Instr::LightFence(_) if weak => {
             Some(("lightweight fences", "use `fence(acq)`, `fence(rel)` or `fence(seq_cst)`"))
         }
-        _ if model == Model::Rc20 && has_space_modes(instr) => {
+        _ if model == Model::Rc20 && instr.has_partial_modes() => {
             Some(("`pacq` and `prel`", "they are for checking libraries; use `acq` and `rel`"))
         }
         _ => None,
-    }
-}
-
-fn has_space_modes(instr: &Instr) -> bool {
-    let reads = |mode: &ReadMode| *mode == ReadMode::Pacq;
-    let writes = |mode: &WriteMode| *mode == WriteMode::Prel;
-    match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => reads(mode),
-        Instr::Store { mode, .. } => writes(mode),
-        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-            reads(read) || writes(write)
-        }
-        Instr::Cas { read, write, fail, .. } => reads(read) || writes(write) || reads(fail),
-        _ => false,
     }
 }

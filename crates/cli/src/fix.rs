@@ -9,8 +9,8 @@ use crate::exit::Exit;
 use crate::inputs;
 use crate::terminal;
 use check::Question;
-use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights, insert, place, verify};
-use ir::Origin;
+use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights};
+use fencepost::NotFixed;
 use lang::Source;
 use report::escape::visible;
 use serde_json::json;
@@ -29,26 +29,19 @@ pub fn run(args: &args::Fix) -> io::Result<Exit> {
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
     let question =
         Question { limits: args.limits.limits(), jobs: args.limits.jobs(), ..Question::default() };
-    let placement = match place(&source.program, &aims, weights, &question, &|_, _| {}) {
-        Ok(placement) => placement,
+    let fixed = match fencepost::fix(&source, &aims, weights, &question) {
+        Ok(fixed) => fixed,
         Err(why) => {
-            let exit = match why {
-                NoPlacement::Refused(_) | NoPlacement::Faulty(..) => Exit::BadInput,
-                NoPlacement::Undecided(..) | NoPlacement::Hopeless => Exit::Undecided,
+            let exit = match &why {
+                NotFixed::NoPlacement(NoPlacement::Refused(_) | NoPlacement::Faulty(..))
+                | NotFixed::Unproved(Unproved::Faulty(_)) => Exit::BadInput,
+                NotFixed::NoPlacement(NoPlacement::Undecided(..) | NoPlacement::Hopeless)
+                | NotFixed::Unproved(Unproved::Not | Unproved::Unknown(_)) => Exit::Undecided,
             };
             return fail(args, &source, &aims, &why.to_string(), exit);
         }
     };
-    let patched = match patch(&source, &placement, &aims, &question) {
-        Ok(patched) => patched,
-        Err(why) => {
-            let exit = match why {
-                Unproved::Not | Unproved::Unknown(_) => Exit::Undecided,
-                Unproved::Faulty(_) => Exit::BadInput,
-            };
-            return fail(args, &source, &aims, &why.to_string(), exit);
-        }
-    };
+    let (patched, placement) = (fixed.text, fixed.placement);
     if let Some(path) = &args.write
         && let Err(error) = std::fs::write(path, &patched)
     {
@@ -99,27 +92,6 @@ fn reached(aims: &[Aim]) -> String {
             "free of triangular races, hence robust against tso".to_string()
         }
         _ => format!("robust against {}", models(aims).join(" and ")),
-    }
-}
-
-/// The program's text with the fences in it, checked once more. Where a statement cannot simply have a
-/// fence put before it, the program is printed anew.
-fn patch(
-    source: &Source,
-    placement: &Placement,
-    aims: &[Aim],
-    question: &Question,
-) -> Result<String, Unproved> {
-    let verified = |text: String| {
-        let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;
-        verify(&fixed.program, aims, question).map(|()| text)
-    };
-    let origins: Vec<Origin> = placement.sites.iter().map(|site| site.origin).collect();
-    match verified(lang::insert_fences(source, &origins)) {
-        Err(Unproved::Not) => {
-            verified(ir::print::program(&insert(&source.program, &placement.sites)))
-        }
-        done => done,
     }
 }
 

@@ -340,6 +340,21 @@ impl Instr {
         place.union(own)
     }
 
+    /// Does it have a mode `pacq` or `prel`, which synchronise one space only?
+    pub fn has_partial_modes(&self) -> bool {
+        let reads = |mode: &ReadMode| *mode == ReadMode::Pacq;
+        let writes = |mode: &WriteMode| *mode == WriteMode::Prel;
+        match self {
+            Instr::Load { mode, .. } | Instr::Wait { mode, .. } => reads(mode),
+            Instr::Store { mode, .. } => writes(mode),
+            Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                reads(read) || writes(write)
+            }
+            Instr::Cas { read, write, fail, .. } => reads(read) || writes(write) || reads(fail),
+            _ => false,
+        }
+    }
+
     /// The register it writes, if any: R_out of the paper, which is empty or a singleton.
     pub fn output(&self) -> Option<Reg> {
         match self {

@@ -106,7 +106,7 @@ impl System {
 
     /// Does any access synchronise one space only?
     pub fn has_partial_modes(&self) -> bool {
-        self.program.steps().any(|(_, _, step)| is_partial(&step.instr))
+        self.program.steps().any(|(_, _, step)| step.instr.has_partial_modes())
     }
 
     /// Do threads access memory only inside methods, so that the client has none of its own?
@@ -121,20 +121,5 @@ impl System {
     /// The space of a location.
     pub fn space(&self, loc: Loc) -> Space {
         self.space_of[loc.index()]
-    }
-}
-
-/// Does the instruction have a mode `pacq` or `prel`?
-fn is_partial(instr: &Instr) -> bool {
-    let reads = |mode: &ReadMode| *mode == ReadMode::Pacq;
-    let writes = |mode: &WriteMode| *mode == WriteMode::Prel;
-    match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => reads(mode),
-        Instr::Store { mode, .. } => writes(mode),
-        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-            reads(read) || writes(write)
-        }
-        Instr::Cas { read, write, fail, .. } => reads(read) || writes(write) || reads(fail),
-        _ => false,
     }
 }

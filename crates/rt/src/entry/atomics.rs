@@ -267,27 +267,24 @@ mod atomic128 {
             c_int::from(found == expected)
         }
     }
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_compare_exchange_strong(
-        at: *mut T,
-        place: *mut T,
-        desired: T,
-        s: c_int,
-        f: c_int,
-    ) -> c_int {
-        // SAFETY: the caller's promise.
-        unsafe { compare(at, place, desired, s, f, false) }
+    macro_rules! compares {
+        ($($name:ident $weak:literal;)*) => {$(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(
+                at: *mut T,
+                place: *mut T,
+                desired: T,
+                s: c_int,
+                f: c_int,
+            ) -> c_int {
+                // SAFETY: the caller's promise.
+                unsafe { compare(at, place, desired, s, f, $weak) }
+            }
+        )*};
     }
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn __tsan_atomic128_compare_exchange_weak(
-        at: *mut T,
-        place: *mut T,
-        desired: T,
-        s: c_int,
-        f: c_int,
-    ) -> c_int {
-        // SAFETY: the caller's promise.
-        unsafe { compare(at, place, desired, s, f, true) }
+    compares! {
+        __tsan_atomic128_compare_exchange_strong false;
+        __tsan_atomic128_compare_exchange_weak true;
     }
 }
 
