@@ -6,6 +6,7 @@
 
 use crate::question::{Model, Property, Question};
 use crate::serializability::Misplaced;
+use ir::validate::Invalid;
 use ir::{Instr, Pc, Program, Tid};
 use memory::store_buffer::Machine;
 use std::fmt;
@@ -34,6 +35,8 @@ pub enum Refusal {
     Unsupported(Tid, Pc),
     /// The model does not have the property.
     NoSuchProperty(Property, Model),
+    /// The program breaks a limit that analyses rely on.
+    Invalid(Invalid),
 }
 
 /// Who gives a program its meaning.
@@ -52,7 +55,7 @@ impl Refusal {
             Refusal::Meaningless { at, .. } => Some(*at),
             Refusal::Misplaced(misplaced) => Some((misplaced.tid, misplaced.pc)),
             Refusal::Unsupported(tid, pc) => Some((*tid, *pc)),
-            Refusal::Incomplete(..) | Refusal::NoSuchProperty(..) => None,
+            Refusal::Incomplete(..) | Refusal::NoSuchProperty(..) | Refusal::Invalid(_) => None,
         }
     }
 }
@@ -83,6 +86,7 @@ impl fmt::Display for Refusal {
             Refusal::NoSuchProperty(property, model) => {
                 write!(f, "the {} model has no such property as {property}", model.name())
             }
+            Refusal::Invalid(invalid) => invalid.fmt(f),
         }
     }
 }
@@ -91,6 +95,9 @@ impl std::error::Error for Refusal {}
 
 /// Why `question` cannot be asked of `program`, as far as a look at the text tells.
 pub fn refusals(program: &Program, question: &Question) -> Vec<Refusal> {
+    if let Err(invalid) = program.validate() {
+        return vec![Refusal::Invalid(invalid)];
+    }
     let known = match question.property {
         Property::Robustness => true,
         Property::ObservationalRobustness => question.model.machine().is_none(),

@@ -56,7 +56,6 @@ pub fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
         .collect(),
         threads: threads.into_iter().enumerate().map(thread).collect(),
         spawned: vec![],
-        condition: None,
     }
 }
 

@@ -6,7 +6,6 @@
 
 pub mod bits;
 pub mod canonical;
-pub mod condition;
 pub mod expr;
 pub mod ids;
 pub mod mode;
@@ -18,7 +17,6 @@ pub mod thread;
 pub mod update;
 pub mod validate;
 
-pub use condition::{FinalCondition, Observation, Quantifier, Variable};
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
 pub use ids::{Loc, Origin, Pc, Reg, RegSet, Space, Tid, Value};
 pub use mode::{FenceMode, ReadMode, WriteMode};

@@ -5,7 +5,6 @@
 //! to think of. Arrays are flattened, one location per element; a [`Place`] with an index picks one
 //! of them at run time.
 
-use crate::condition::FinalCondition;
 use crate::expr::{Domain, Expr};
 use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode};
@@ -23,8 +22,6 @@ pub struct Program {
     /// The threads that others start: their first step waits for that. One that waits there for
     /// good is not stuck, it was never started.
     pub spawned: Vec<Tid>,
-    /// What is asked about its final states, if anything.
-    pub condition: Option<FinalCondition>,
 }
 
 /// A shared memory location.
@@ -421,9 +418,9 @@ impl Location {
 }
 
 impl Program {
-    /// A program whose threads start by themselves, and without a final condition.
+    /// A program whose threads start by themselves.
     pub fn new(domain: Domain, locations: Vec<Location>, threads: Vec<Thread>) -> Self {
-        Program { domain, locations, threads, spawned: Vec::new(), condition: None }
+        Program { domain, locations, threads, spawned: Vec::new() }
     }
 
     /// Does the thread, when it is at `pc`, wait for another to start it?

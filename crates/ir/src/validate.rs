@@ -12,9 +12,8 @@
 //! 5. expressions are code of one expression that needs at most [`Expr::MAX_STACK`] cells;
 //! 6. places are inside the locations, and atomic accesses are to atomic locations, the others to
 //!    the others;
-//! 7. threads that others start exist, and so do the registers and locations of the final condition.
+//! 7. threads that others start exist.
 
-use crate::condition::{FinalCondition, Variable};
 use crate::expr::{Domain, Expr, Op};
 use crate::ids::{Reg, RegSet, Value};
 use crate::mode::{ReadMode, WriteMode};
@@ -28,7 +27,7 @@ pub const MAX_LOCATIONS: usize = 4096;
 pub const MAX_STEPS: usize = 1 << 18;
 
 /// Why a program cannot be analysed.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Invalid {
     /// There is nothing to run.
     #[error("the program has no threads")]
@@ -100,8 +99,7 @@ impl Program {
                 self.instruction(&step.instr, thread)?;
             }
         }
-        self.spawned.iter().try_for_each(|tid| exists("thread", tid.0, self.threads.len()))?;
-        self.condition.as_ref().map_or(Ok(()), |condition| self.final_condition(condition))
+        self.spawned.iter().try_for_each(|tid| exists("thread", tid.0, self.threads.len()))
     }
 
     fn value(&self, value: Value) -> Result<(), Invalid> {
@@ -159,21 +157,6 @@ impl Program {
             }
         }
     }
-
-    fn final_condition(&self, condition: &FinalCondition) -> Result<(), Invalid> {
-        let variables = condition.variables.len();
-        at_most("variables", variables, FinalCondition::MOST_VARIABLES)?;
-        for variable in &condition.variables {
-            match variable {
-                Variable::Location(loc) => exists("location", loc.0, self.locations.len())?,
-                Variable::Register(tid, reg) => {
-                    exists("thread", tid.0, self.threads.len())?;
-                    exists("register", reg.0, self.threads[tid.index()].registers.len())?;
-                }
-            }
-        }
-        self.expression(&condition.formula, variables)
-    }
 }
 
 fn at_most(what: &'static str, count: usize, most: usize) -> Result<(), Invalid> {
@@ -198,9 +181,9 @@ fn access(instr: &Instr) -> Option<LocationKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{Loc, Pc, Tid};
+    use crate::ids::{Loc, Pc};
     use crate::random::{self, Allow, Config, Generator};
-    use crate::{Quantifier, Step, canonical, print};
+    use crate::{Step, canonical, print};
 
     fn everything() -> Config {
         Config { allow: Allow::EVERYTHING, ..Config::default() }
@@ -223,27 +206,6 @@ mod tests {
         assert_eq!(program.validate(), Err(too_many));
         program.threads.clear();
         assert_eq!(program.validate(), Err(Invalid::NoThreads));
-    }
-
-    #[test]
-    fn final_conditions_are_about_what_there_is() {
-        let mut program = random::program(1, &everything());
-        let mut condition = FinalCondition {
-            quantifier: Quantifier::Exists,
-            variables: vec![Variable::Location(Loc(0)), Variable::Register(Tid(0), Reg(0))],
-            formula: Expr::binary(crate::expr::Binary::Eq, Expr::Reg(Reg(0)), Expr::Reg(Reg(1)))
-                .expect("not deep"),
-        };
-        let value = |variable| match variable {
-            Variable::Location(_) => 1,
-            Variable::Register(..) => 2,
-        };
-        assert_eq!(condition.holds(program.domain, value), Ok(false));
-        program.condition = Some(condition.clone());
-        assert_eq!(program.validate(), Ok(()));
-        condition.variables.pop();
-        program.condition = Some(condition);
-        assert_eq!(program.validate(), Err(Invalid::Missing { what: "register", index: 1 }));
     }
 
     /// Breaks one thing at random.

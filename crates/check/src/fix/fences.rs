@@ -165,6 +165,7 @@ pub fn place(
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Result<Placement, NoPlacement> {
     let begun = Instant::now();
+    program.validate().map_err(|invalid| NoPlacement::Refused(Refusal::Invalid(invalid)))?;
     let mut sites = sites(program);
     let weights: Vec<u64> = sites
         .iter()
