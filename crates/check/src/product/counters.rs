@@ -7,7 +7,7 @@
 //! at or below its floor, `clock - behind`, are the floor. Then r can do what s can, and finds what s
 //! finds. Without guards such as `assume(b < 200)` it can do nothing else.
 //!
-//! A number at or below the floor is *vague*: it stands for itself and for all smaller ones.
+//! A number at or below the floor is *below the window*: it stands for itself and for all smaller ones.
 //!
 //! # Premises
 //!
@@ -16,10 +16,10 @@
 //!    how classes are found.
 //! 2. No sum wraps around: not at the upper end, by [`analysis::bounds`]; at the lower end the
 //!    search notices ([`Product::wrapped`]) and is not believed.
-//! 3. With a window, nothing depends on how small a vague number really is. [`Product::depends_on_vague`]
-//!    looks at every step: copying a vague number is harmless, comparing it with a larger number or a
-//!    constant has one result, and anything else (adding to it, comparing it with another vague number,
-//!    setting back the clock, overwriting a vague number while monitors remember another for the
+//! 3. With a window, nothing depends on how small a number below the window really is. [`Product::depends_on_below_window`]
+//!    looks at every step: copying one is harmless, comparing it with a larger number or a
+//!    constant has one result, and anything else (adding to it, comparing it with another below the window,
+//!    setting back the clock, overwriting one while monitors remember another for the
 //!    location) makes the search [unclear](super::Finding::Unclear), and it is not believed.
 //! 4. Numbers that monitors tell apart stay within the window's range, and all values within the bits
 //!    that states have for them; otherwise the search is unclear (`TooLarge`).
@@ -32,9 +32,9 @@
 //! 1. Without a window, r = s - k on the class. By 1 and 2 a step of s is a step of r, with numbers
 //!    smaller by k: copies copy, sums add the same, comparisons have the same result, and an upper guard
 //!    that lets b pass lets b - k pass.
-//! 2. With a window, by 3 every comparison has the same result for all numbers that a vague one stands
+//! 2. With a window, by 3 every comparison has the same result for all numbers that one below the window stands
 //!    for, and no other step looks at one. The floor rises with the clock, which never goes back, so a
-//!    vague number stays vague.
+//!    number below the window stays there.
 //! 3. By 5, what the memory objects to is the same.
 //! 4. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
 //!    counts only if its run can be replayed without lowering ([`crate::replay`]).
@@ -88,7 +88,7 @@ struct Known {
     /// Is it a counter, or a constant that one may be compared with?
     counter: bool,
     /// May it really be any smaller number?
-    vague: bool,
+    below_window: bool,
 }
 
 impl<M: Monitor> Product<M> {
@@ -144,9 +144,9 @@ impl<M: Monitor> Product<M> {
         }
     }
 
-    /// Does what `tid` wants at `pc` depend on how small a vague number really is?
+    /// Does what `tid` wants at `pc` depend on how small a number below the window really is?
     #[inline(always)]
-    pub(super) fn depends_on_vague(
+    pub(super) fn depends_on_below_window(
         &self,
         world: &World<M::State>,
         tid: Tid,
@@ -177,8 +177,8 @@ impl<M: Monitor> Evaluation<'_, M> {
     fn known(&self, value: Value) -> Known {
         let Window { clock, behind, .. } = self.watch.window;
         let clock = self.product.memory.values(&self.world.memory)[clock.index()];
-        let vague = !self.counters().is_constant(value) && value <= clock - behind;
-        Known { value, counter: true, vague }
+        let below_window = !self.counters().is_constant(value) && value <= clock - behind;
+        Known { value, counter: true, below_window }
     }
 
     /// What is at `loc`, if it is of the class.
@@ -187,13 +187,13 @@ impl<M: Monitor> Evaluation<'_, M> {
         self.counters().locations.contains(&loc).then(|| self.known(value))
     }
 
-    /// Do monitors remember a vague number of the location that the action overwrites, to compare it
+    /// Do monitors remember a number below the window of the location that the action overwrites, to compare it
     /// with what is overwritten?
-    fn remembers_vague(&self, action: &Action) -> bool {
+    fn remembers_below_window(&self, action: &Action) -> bool {
         let (memory, least) = (&self.product.memory, self.product.program.domain.min);
         let remembered = action.loc().map(|loc| memory.remembered(&self.world.memory, loc));
         let mut remembered = remembered.into_iter().flatten().filter(|value| **value >= least);
-        remembered.any(|value| self.known(*value).vague)
+        remembered.any(|value| self.known(*value).below_window)
     }
 
     /// Would the action set the clock back?
@@ -226,17 +226,19 @@ impl<M: Monitor> Evaluation<'_, M> {
         let here = action.loc().and_then(|loc| self.at(loc));
         if let Some(here) = here {
             let overwrites = matches!(action, Action::Write { .. } | Action::Update { .. });
-            if here.vague && overwrites && self.remembers_vague(action) {
+            if here.below_window && overwrites && self.remembers_below_window(action) {
                 return true;
             }
             let mut may_succeed = false;
             for expected in instr.compared() {
                 let Some(expected) = self.eval(expected) else { return true };
-                // Monitors compare it with numbers that are no longer there, vague ones among them.
-                if expected.vague && (here.vague || self.watch.window.ahead.is_some()) {
+                // Monitors compare it with numbers that are no longer there, some below the window among them.
+                if expected.below_window && (here.below_window || self.watch.window.ahead.is_some())
+                {
                     return true;
                 }
-                may_succeed |= expected.value == here.value && !expected.vague && !here.vague;
+                may_succeed |=
+                    expected.value == here.value && !expected.below_window && !here.below_window;
             }
             match instr {
                 Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => {
@@ -245,7 +247,9 @@ impl<M: Monitor> Evaluation<'_, M> {
                 Instr::Rmw { update, .. } if update.op != UpdateOp::Set => {
                     let is_constant = |value| self.counters().is_constant(value);
                     let after = self.after(action, here.value);
-                    return here.vague || is_constant(here.value) || after.is_none_or(is_constant);
+                    return here.below_window
+                        || is_constant(here.value)
+                        || after.is_none_or(is_constant);
                 }
                 _ => {}
             }
@@ -262,10 +266,10 @@ impl<M: Monitor> Evaluation<'_, M> {
         }
     }
 
-    /// The value of `expr`; `None` if it depends on how small a vague number really is, or turns a
+    /// The value of `expr`; `None` if it depends on how small a number below the window really is, or turns a
     /// constant into a counter or the reverse.
     fn eval(&self, expr: &Expr) -> Option<Known> {
-        let plain = |value| Known { value, counter: false, vague: false };
+        let plain = |value| Known { value, counter: false, below_window: false };
         let register = |reg: Reg| {
             let members = self.counters().registers[self.tid.index()][self.pc.index()];
             let value = self.product.regs(self.world, self.tid)[reg.index()];
@@ -298,19 +302,19 @@ impl<M: Monitor> Evaluation<'_, M> {
     }
 
     fn binary(&self, op: Binary, a: Known, b: Known) -> Option<Known> {
-        let result = |value, counter| Some(Known { value, counter, vague: false });
+        let result = |value, counter| Some(Known { value, counter, below_window: false });
         let is_constant = |known: Known| self.counters().is_constant(known.value);
         let sum = |value: Value| {
             let of = if a.counter { a } else { b };
             let known = self.known(value);
-            (!of.vague && !is_constant(of) && !is_constant(known)).then_some(known)
+            (!of.below_window && !is_constant(of) && !is_constant(known)).then_some(known)
         };
         match op {
             Binary::Add if a.counter || b.counter => sum(a.value.checked_add(b.value)?),
             Binary::Sub if a.counter => sum(a.value.checked_sub(b.value)?),
-            _ if a.vague && b.vague => None,
-            _ if a.vague && b.value <= a.value && !is_constant(b) => None,
-            _ if b.vague && a.value <= b.value && !is_constant(a) => None,
+            _ if a.below_window && b.below_window => None,
+            _ if a.below_window && b.value <= a.value && !is_constant(b) => None,
+            _ if b.below_window && a.value <= b.value && !is_constant(a) => None,
             // Whatever it is, it is no counter, and nobody here asks for its value.
             _ => result(0, false),
         }

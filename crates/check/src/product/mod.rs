@@ -362,7 +362,7 @@ impl<M: Monitor> Product<M> {
         match action {
             Ok(Action::Halt) => Pending::Done,
             Ok(action) => {
-                if self.depends_on_vague(world, tid, pc, &action) {
+                if self.depends_on_below_window(world, tid, pc, &action) {
                     report(Finding::Unclear { tid, pc });
                 }
                 Pending::Wants(action)
