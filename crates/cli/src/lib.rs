@@ -1,6 +1,6 @@
 //! Fencepost as a library: is this concurrent program correct on weak memory?
 //!
-//! [`parse`] reads a program, [`check`] answers a [`Question`] about it, [`report`] says the answer in the
+//! [`parse`] reads a program, [`check()`] answers a [`Question`] about it, [`report()`] says the answer in the
 //! program's own terms, [`fix`] places fences, [`outcomes`] and [`interleavings`] list final states. The
 //! command line is built from the same parts; its dependencies belong to the feature `cli`, so a program
 //! that wants the library alone asks for `default-features = false`.

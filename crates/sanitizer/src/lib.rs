@@ -1,12 +1,12 @@
 //! The sanitizer's driver: builds a program with the runtime, runs it, and reads what the runtime found.
 //!
-//! * [`unpack`]: copies the runtime from inside this program to a place where linkers find it. The build
+//! * `unpack`: copies the runtime from inside this program to a place where linkers find it. The build
 //!   script makes the runtime out of the crate `fencepost-rt`.
-//! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; [`rust_std`]: what the latter two link.
-//! * [`raw`], [`symbols`], [`finding`], [`text`]: read what the runtime wrote, give names to addresses, and
+//! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; `rust_std`: what the latter two link.
+//! * `raw`, `symbols`, `finding`, `text`: read what the runtime wrote, give names to addresses, and
 //!   keep each finding once.
 //! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
-//!   [`transactions`]: a recording for `fencepost serial`.
+//!   `transactions`: a recording for `fencepost serial`.
 //!
 //! Findings are printed as they are found. What comes back is a [`Session`]: all findings, for reports,
 //! and the exit code.

@@ -1,6 +1,6 @@
 //! Final states of a program, under SC and on machines with store buffers.
 //!
-//! Every state is visited: [`buffers`] and [`interleavings`] are systems that `search` explores, and their findings
+//! Every state is visited: `buffers` and `interleavings` are systems that `search` explores, and their findings
 //! are the final states. A thread that has a run-time error stops there, also where another thread
 //! could have changed memory so that a locked update fits; what waits in its buffers still reaches
 //! memory. A program that stores in a loop can fill its buffers without end, so their

@@ -23,8 +23,8 @@
 //!    location) makes the search [unclear](super::Finding::Unclear), and it is not believed.
 //! 4. Numbers that monitors tell apart stay within the window's range, and all values within the bits
 //!    that states have for them; otherwise the search is unclear (`TooLarge`).
-//! 5. The memory lowers everything that it remembers of the numbers ([`Memory::lower`]): values, tags,
-//!    and the bits of stale values, for which [`Memory::can_lower`] asks that each number has a bit of
+//! 5. The memory lowers everything that it remembers of the numbers ([`memory::Lowered::lower`]): values, tags,
+//!    and the bits of stale values, for which [`memory::Lowered::can_lower`] asks that each number has a bit of
 //!    its own or none has.
 //!
 //! # Proof

@@ -33,7 +33,7 @@
 //!    run as long from a state that was inserted after s. There are finitely many states, so after
 //!    finitely many moves of the second kind comes one of the first, or a state where all threads
 //!    move; and runs have finite length.
-//! 4. A finding on arrival ([`Memory::arrive`]) concerns the thread that has just moved, and its own
+//! 4. A finding on arrival ([`memory::Memory::arrive`]) concerns the thread that has just moved, and its own
 //!    access; by 2 it is made in both orders, or earlier.
 //!
 //! The steps also work with representatives instead of states, because a state and its

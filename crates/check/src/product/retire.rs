@@ -19,7 +19,7 @@
 //! 1. By 1 the location's value never becomes smaller, so by 2 it is never again the awaited one, and
 //!    the thread never moves. Neither does one that is done.
 //! 2. The memory keeps for a thread what it may read and overwrite and what its writes pass on. Only
-//!    steps of the thread use these ([`Memory::retire`]).
+//!    steps of the thread use these ([`memory::Renamed::retire`]).
 //! 3. The awaited value is compared with the location's only, and stays smaller.
 
 use super::{Product, World};
