@@ -58,7 +58,7 @@ const RANDOM: &[&str] = &["--schedule", "random", "--runs", "60", "--until-found
 #[test]
 fn litmus() {
     check(&[
-        case("sb.c", &[], &["stale-read"]),
+        hidden("sb.c", &[], &["stale-read"]),
         case("sb.c", &["-DFENCED"], &[]),
         case("sb.c", &["-DSC"], &[]),
         hidden("mp.c", &[], &["race"]),
