@@ -24,7 +24,7 @@
 //!     entry: Pc(0),
 //! };
 //! let program = Program::new(Domain::modulo(3), vec![x], vec![writer]);
-//! let text = export::promela(&program).expect("nothing that Promela lacks");
+//! let text = fencepost_export::promela(&program).expect("nothing that Promela lacks");
 //! assert!(text.contains("loc_x = 1;"));
 //! ```
 

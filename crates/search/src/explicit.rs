@@ -50,7 +50,7 @@ impl Graph {
                 return Err(Cut::Limited(limit));
             }
             at += 1;
-            if at.is_multiple_of(1 << 7) {
+            if at.is_multiple_of(1 << 4) {
                 let bytes = states.bytes() + 8 * steps.capacity() as u64;
                 if !go_on(states.len() as u64, bytes) {
                     return Err(Cut::Stopped);

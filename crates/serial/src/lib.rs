@@ -27,8 +27,8 @@
 //! ";
 //! let report = judge(lost_update.as_bytes(), Reading::Auto)?;
 //! assert!(!report.serializable());
-//! println!("{}", serial::report::text(&report));
-//! # Ok::<(), serial::read::BadInput>(())
+//! println!("{}", fencepost_serial::report::text(&report));
+//! # Ok::<(), fencepost_serial::read::BadInput>(())
 //! ```
 
 pub mod event;

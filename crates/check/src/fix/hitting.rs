@@ -20,7 +20,7 @@ pub struct Choice {
 /// choices. `None` if some set is empty.
 ///
 /// ```
-/// let choice = check::fix::hitting::choose(&[vec![0, 1], vec![1, 2], vec![3]], &[1, 1, 1, 1], 1000);
+/// let choice = fencepost_check::fix::hitting::choose(&[vec![0, 1], vec![1, 2], vec![3]], &[1, 1, 1, 1], 1000);
 /// assert_eq!(choice.unwrap().points, [1, 3]);
 /// ```
 pub fn choose(sets: &[Vec<usize>], weights: &[u64], patience: u64) -> Option<Choice> {

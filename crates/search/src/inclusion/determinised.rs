@@ -127,7 +127,8 @@ impl<'s, B: Automaton> Determinised<'s, B> {
         while at < open.len() {
             let id = open[at];
             at += 1;
-            if at.is_multiple_of(1 << 7) {
+            // Expanding one state may take long; looking it up again does not.
+            if self.silent[id as usize].is_none() || at.is_multiple_of(1 << 7) {
                 let own = (seen.len() * 16 + open.len() * 4) as u64;
                 asking.go_on(self.states.len() as u64, self.memory() + own - bytes)?;
             }

@@ -315,7 +315,7 @@ impl<B: Automaton> Search<'_, B> {
                         continue;
                     }
                     explored += 1;
-                    if explored.is_multiple_of(1 << 8) && !go_on(&self.statistics()) {
+                    if explored.is_multiple_of(1 << 4) && !go_on(&self.statistics()) {
                         return Outcome::Stopped;
                     }
                     let mut limits = steps.iter().filter_map(|(_, _, bad)| bad.as_ref());
