@@ -1,5 +1,5 @@
 //! Which final states of a program does x86-TSO add to those of its interleavings?
-//! `cargo run --example final_states -- corpus/litmus/sb.fp`.
+//! `cargo run --example final_states -- corpus/litmus/sb-rlx.fp`.
 
 use fencepost::{Machine, OutcomeLimits, interleavings, outcomes, parse};
 

@@ -1,5 +1,5 @@
 //! Puts fences into a program so that it is robust against x86-TSO:
-//! `cargo run --example repair -- corpus/litmus/sb.fp`.
+//! `cargo run --example repair -- corpus/litmus/sb-rlx.fp`.
 
 use fencepost::{Aim, Machine, Question, Weights, fix, parse};
 

@@ -1,4 +1,4 @@
-//! Checks files against every model: `cargo run --example verdicts -- corpus/litmus/sb.fp`.
+//! Checks files against every model: `cargo run --example verdicts -- corpus/litmus/sb-rlx.fp`.
 
 use fencepost::{Model, Property, Question, check, parse};
 

@@ -1,7 +1,6 @@
 //! The page in a real browser: headless Chromium, driven through its debugging protocol.
 //!
-//! If Chromium is missing and can be installed from the distribution's packages, it is. If not, the tests
-//! say so and pass. The pictures in `docs/img` are made here, too:
+//! If Chromium is missing, the tests say so and pass. The pictures in `docs/img` are made here, too:
 //!
 //! ```text
 //! cargo test -p fencepost --test browser -- --ignored screenshots
@@ -20,45 +19,23 @@ use run::{Desk, run_at_root};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-/// Where Chromium is; `None` if it is not there and cannot be installed.
+/// Where Chromium is, if it is there.
 fn chromium() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    FOUND.get_or_init(|| find().or_else(install)).clone()
-}
-
-fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    std::env::split_paths(&path)
-        .flat_map(|directory| names.map(|name| directory.join(name)))
-        .find(|path| path.is_file())
-}
-
-fn install() -> Option<PathBuf> {
-    eprintln!("Chromium is missing: installing the package `chromium` with apt-get");
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new("apt-get");
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        command.output().is_ok_and(|output| output.status.success())
-    };
-    let done = apt(&["update", "-qq"])
-        && apt(&[
-            "install",
-            "-y",
-            "-qq",
-            "--no-install-recommends",
-            "chromium",
-            "fonts-dejavu-core",
-        ]);
-    let found = find().filter(|_| done);
+    let found = FOUND.get_or_init(|| {
+        let path = std::env::var_os("PATH")?;
+        let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+        std::env::split_paths(&path)
+            .flat_map(|directory| names.map(|name| directory.join(name)))
+            .find(|path| path.is_file())
+    });
     if found.is_none() {
-        eprintln!("Chromium cannot be installed here: the tests of the page are SKIPPED");
+        eprintln!("Chromium is missing (.ci/run installs it): the tests of the page are SKIPPED");
     }
-    found
+    found.clone()
 }
 
 /// A page in a browser, and what it complained about.
