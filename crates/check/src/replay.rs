@@ -87,12 +87,12 @@ impl<M: Monitor> Follow<M> for Recorder<M> {
         }
     }
 
-    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool {
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
         let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
-        let Ok(packed) = product.packed(scratch) else { return false };
-        let packed = packed.to_vec();
-        self.moves.push(Move { packed, world: scratch.next.clone(), steps });
-        true
+        if let Ok(packed) = product.packed(scratch) {
+            let packed = packed.to_vec();
+            self.moves.push(Move { packed, world: scratch.next.clone(), steps });
+        }
     }
 
     fn dropped(&mut self) {
@@ -117,7 +117,7 @@ pub(crate) fn beginnings<M: Monitor>(
         let mut further = Vec::new();
         for before in begun {
             let mut recorder = Recorder::new(before.steps);
-            product.settle_from(scratch, &before.world, tid, &mut recorder);
+            product.run_from(scratch, &before.world, tid, &mut recorder);
             further.append(&mut recorder.moves);
             findings.append(&mut recorder.findings);
         }

@@ -56,9 +56,9 @@ pub(crate) trait Follow<M: Monitor> {
         let _ = alternatives;
     }
 
-    /// The thread has come to rest in `scratch.next`; says whether that state is new. If there are
+    /// The thread has come to rest in `scratch.next`. If there are
     /// alternatives left, the last one is followed next.
-    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool;
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>);
 
     /// The thread came to where it has been before; what follows is known. If there are
     /// alternatives left, the last one is followed next.
@@ -76,29 +76,18 @@ pub(super) struct Searching<'a, K> {
 
 impl<M: Monitor, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> {
     #[inline(always)]
-    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) -> bool {
-        let Ok(state) = product.packed(scratch) else {
-            let tid = scratch.mover.unwrap_or_default();
-            let pc = scratch.next.pcs[tid.index()];
-            self.sink.finding(Finding::Unclear { tid, pc });
-            return false;
-        };
-        self.sink.state(state);
-        false
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
+        if let Ok(state) = product.packed(scratch) {
+            return self.sink.state(state);
+        }
+        let tid = scratch.mover.unwrap_or_default();
+        let pc = scratch.next.pcs[tid.index()];
+        self.sink.finding(Finding::Unclear { tid, pc });
     }
 
     fn finding(&mut self, finding: Finding<M::Violation>) {
         self.sink.finding(finding);
     }
-}
-
-/// What became of a thread that was told to move.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Moved {
-    /// It could.
-    pub enabled: bool,
-    /// It reached a state not seen before.
-    pub new: bool,
 }
 
 /// Where a thread being followed came.
@@ -115,32 +104,25 @@ enum Came {
 impl<M: Monitor> Product<M> {
     /// Follows `tid`, which has just come to a new program counter in `scratch.next`, through its
     /// private steps to where it comes to rest.
-    fn settle(
-        &self,
-        scratch: &mut Scratch<M::State>,
-        tid: Tid,
-        follow: &mut impl Follow<M>,
-    ) -> bool {
-        let mut new = false;
+    fn run_local(&self, scratch: &mut Scratch<M::State>, tid: Tid, follow: &mut impl Follow<M>) {
         let mut budget = LOCAL_STEPS;
         scratch.forks.clear();
         loop {
-            new |= self.settle_branch(scratch, tid, &mut budget, follow);
+            self.run_branch(scratch, tid, &mut budget, follow);
             if !next_choice(scratch) {
-                return new;
+                return;
             }
         }
     }
 
-    /// Follows `tid` in `scratch.next` to where it comes to rest, leaving alternatives alone. Says
-    /// whether that state is new.
-    fn settle_branch(
+    /// Follows `tid` in `scratch.next` to where it comes to rest, leaving alternatives alone.
+    fn run_branch(
         &self,
         scratch: &mut Scratch<M::State>,
         tid: Tid,
         budget: &mut u32,
         follow: &mut impl Follow<M>,
-    ) -> bool {
+    ) {
         loop {
             let pc = scratch.next.pcs[tid.index()];
             if self.choice_points[tid.index()][pc.index()] {
@@ -148,13 +130,10 @@ impl<M: Monitor> Product<M> {
                 self.look_ahead(scratch, tid, pc, follow);
                 return follow.rests(self, scratch);
             }
-            match self.settle_once(scratch, tid, budget, follow) {
+            match self.take_private(scratch, tid, budget, follow) {
                 Came::Further => {}
                 Came::ToRest => return follow.rests(self, scratch),
-                Came::Around => {
-                    follow.dropped();
-                    return false;
-                }
+                Came::Around => return follow.dropped(),
             }
         }
     }
@@ -200,7 +179,7 @@ impl<M: Monitor> Product<M> {
         scratch.forks.clear();
         loop {
             loop {
-                match self.settle_once(scratch, tid, &mut budget, follow) {
+                match self.take_private(scratch, tid, &mut budget, follow) {
                     Came::Further => {}
                     Came::ToRest => {
                         arrived(self, scratch, follow);
@@ -220,7 +199,7 @@ impl<M: Monitor> Product<M> {
 
     /// Looks at where `tid` has arrived and, if the step there is private, takes it.
     #[inline(always)]
-    fn settle_once(
+    fn take_private(
         &self,
         scratch: &mut Scratch<M::State>,
         tid: Tid,
@@ -287,18 +266,18 @@ impl<M: Monitor> Product<M> {
         self.memory.forget_dead(&mut world.memory, tid, live);
     }
 
-    /// Moves `tid` from `scratch.world`, where it wants what `scratch.pending` says.
+    /// Moves `tid` from `scratch.world`, where it wants what `scratch.pending` says. Says whether it could.
     pub(super) fn fire(
         &self,
         scratch: &mut Scratch<M::State>,
         tid: Tid,
         follow: &mut impl Follow<M>,
-    ) -> Moved {
+    ) -> bool {
         let Pending::Wants(action) = &scratch.pending[tid.index()] else {
-            return Moved::default();
+            return false;
         };
         if scratch.world.bus.is_some_and(|holder| holder != tid) {
-            return Moved::default();
+            return false;
         }
         let pc = scratch.world.pcs[tid.index()];
         scratch.next.clone_from(&scratch.world);
@@ -307,7 +286,10 @@ impl<M: Monitor> Product<M> {
         }
         let (choices, pool) = (&mut scratch.choices, &mut scratch.pool);
         let enabled = self.step(&mut scratch.next, tid, action, choices, pool, follow);
-        Moved { enabled, new: enabled && self.settle(scratch, tid, follow) }
+        if enabled {
+            self.run_local(scratch, tid, follow);
+        }
+        enabled
     }
 
     /// Moves `tid`, which rests before a choice in `scratch.next`: every alternative that leads to
@@ -317,8 +299,8 @@ impl<M: Monitor> Product<M> {
         scratch: &mut Scratch<M::State>,
         tid: Tid,
         follow: &mut W,
-    ) -> Moved {
-        let mut moved = Moved::default();
+    ) -> bool {
+        let mut enabled = false;
         self.through_choices(scratch, tid, follow, |product, scratch, follow| {
             let pending = product.pending(&scratch.next, tid, |finding| follow.finding(finding));
             let stays = match &pending {
@@ -331,22 +313,21 @@ impl<M: Monitor> Product<M> {
                         true
                     } else if product.step(next, tid, action, choices, pool, follow) {
                         let mut budget = LOCAL_STEPS;
-                        moved.enabled = true;
-                        moved.new |= product.settle_branch(scratch, tid, &mut budget, follow);
-                        return;
+                        enabled = true;
+                        return product.run_branch(scratch, tid, &mut budget, follow);
                     } else {
                         false
                     }
                 }
             };
             if stays {
-                moved.enabled = true;
-                moved.new |= follow.rests(product, scratch);
+                enabled = true;
+                follow.rests(product, scratch);
             } else {
                 follow.dropped();
             }
         });
-        moved
+        enabled
     }
 
     /// Moves `tid` from `world`.
@@ -364,7 +345,7 @@ impl<M: Monitor> Product<M> {
     }
 
     /// Lets `tid` come to rest from `world`, in which it has not moved yet.
-    pub(crate) fn settle_from(
+    pub(crate) fn run_from(
         &self,
         scratch: &mut Scratch<M::State>,
         world: &World<M::State>,
@@ -373,7 +354,7 @@ impl<M: Monitor> Product<M> {
     ) {
         scratch.next.clone_from(world);
         scratch.mover = None;
-        self.settle(scratch, tid, follow);
+        self.run_local(scratch, tid, follow);
     }
 }
 

@@ -150,7 +150,7 @@ impl<M: Monitor> Product<M> {
         let mut enabled = false;
         for tid in threads(set) {
             scratch.mover = Some(tid);
-            enabled |= self.fire(scratch, tid, &mut Searching { sink: &mut *sink }).enabled;
+            enabled |= self.fire(scratch, tid, &mut Searching { sink: &mut *sink });
         }
         enabled
     }

@@ -160,7 +160,7 @@ impl Product {
             }
             Some(Seen::Issued(loc, ..)) => {
                 note(Action::Write(var(loc)));
-                self.settle(&mut node.state, tid, loc);
+                self.enqueue(&mut node.state, tid, loc);
                 if memory == Memory::Immediate {
                     let _ = self.apply(&mut node.state, Move::Own(Own::Commit(tid)));
                     note(Action::Commit(var(loc)));
@@ -207,7 +207,7 @@ impl Product {
 
     /// Moves a store just issued behind those that wait already. Nobody notices when that happens:
     /// the fence that keeps stores in order follows at once, and is dropped where it would arrive.
-    fn settle(&self, state: &mut State, tid: Tid, loc: Loc) {
+    fn enqueue(&self, state: &mut State, tid: Tid, loc: Loc) {
         let _ = self.apply(state, Move::Own(Own::Advance(tid, loc)));
         let fence = state.threads[tid.index()].pc;
         let next = self.compiled.program.step(tid, fence).next;

@@ -109,13 +109,13 @@ impl Machine {
     }
 
     /// Runs the thread on to where it rests. Finds what is wrong on the way.
-    pub(super) fn settle(&self, state: &mut State, tid: Tid, done: &mut Stores) -> Option<Finding> {
+    pub(super) fn run_on(&self, state: &mut State, tid: Tid, done: &mut Stores) -> Option<Finding> {
         let program = &self.system.program;
         let mut finding = None;
         for stores in 0.. {
             let polling = &self.polling[tid.index()];
             let noting = &mut |pc| self.note(tid, pc);
-            state.locals[tid.index()].settle_noting(program, tid, polling, noting);
+            state.locals[tid.index()].run_noting(program, tid, polling, noting);
             finding = finding.or(stuck(&state.locals[tid.index()], tid));
             let Some((loc, effect)) = self.eager_store(&state.locals[tid.index()], tid) else {
                 break;

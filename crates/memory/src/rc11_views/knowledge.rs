@@ -119,7 +119,7 @@ impl<'s> Machine<'s> {
                 let mut next = state.clone();
                 next.add(tid, Event::Mark);
                 local.pass(self.program(), tid, None, &Polling::default());
-                local.settle(self.program(), tid, &Polling::default());
+                local.run_local(self.program(), tid, &Polling::default());
                 next.locals[tid.index()] = local;
                 return sink(Some(label), next);
             }
@@ -148,7 +148,7 @@ impl<'s> Machine<'s> {
                 None => {
                     let read = effect.read.map(|_| value);
                     after.pass(self.program(), tid, read, &Polling::default());
-                    after.settle(self.program(), tid, &Polling::default());
+                    after.run_local(self.program(), tid, &Polling::default());
                 }
             }
             next.locals[tid.index()] = after;

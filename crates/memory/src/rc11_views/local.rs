@@ -137,17 +137,17 @@ impl Local {
         let thread = &program.threads[tid.index()];
         let registers = SmallVec::from_elem(0, thread.registers.len());
         let mut local = Local { pc: thread.entry, registers, status: Status::Running };
-        local.settle_noting(program, tid, &Polling::default(), wraps);
+        local.run_noting(program, tid, &Polling::default(), wraps);
         local
     }
 
     /// Runs on to the next access, marker or choice.
-    pub(super) fn settle(&mut self, program: &Program, tid: Tid, polling: &Polling) {
-        self.settle_noting(program, tid, polling, &mut |_| {});
+    pub(super) fn run_local(&mut self, program: &Program, tid: Tid, polling: &Polling) {
+        self.run_noting(program, tid, polling, &mut |_| {});
     }
 
     /// The same; says where results wrap around.
-    pub(super) fn settle_noting(
+    pub(super) fn run_noting(
         &mut self,
         program: &Program,
         tid: Tid,
@@ -213,7 +213,7 @@ impl Local {
             for &pc in choice.iter().rev() {
                 let mut next = local.clone();
                 next.pc = pc;
-                next.settle_noting(program, tid, polling, wraps);
+                next.run_noting(program, tid, polling, wraps);
                 if next.status == Status::Fruitless || polling.is_back(local.pc, pc) {
                     continue;
                 }

@@ -174,7 +174,7 @@ impl Graph {
             found
         };
         let mut start = Local::start(program, tid);
-        start.settle(program, tid, polling);
+        start.run_local(program, tid, polling);
         enter(&mut graph, start);
         let mut at = 0;
         while at < graph.nodes.len() {
@@ -186,7 +186,7 @@ impl Graph {
             let mut go = |read: Option<Value>| {
                 let mut next = local.clone();
                 next.pass(program, tid, read, polling);
-                next.settle(program, tid, polling);
+                next.run_local(program, tid, polling);
                 successors.push((read.unwrap_or(0), next));
             };
             let want = (local.status == Status::Running).then(|| local.want(program, tid));

@@ -380,7 +380,7 @@ impl Machine {
         let mut done = Vec::new();
         for tid in program.tids() {
             let mut stores = Stores::new();
-            let found = self.settle(&mut state, tid, &mut stores);
+            let found = self.run_on(&mut state, tid, &mut stores);
             finding = finding.or(found);
             done.extend(stores.into_iter().map(|pc| (tid, pc)));
         }
@@ -445,7 +445,7 @@ impl Machine {
                     next.locals[tid.index()] = local;
                     next.locals[tid.index()].pass(program, tid, None, &self.polling[tid.index()]);
                     let mut stores = Stores::new();
-                    let finding = self.settle(&mut next, tid, &mut stores);
+                    let finding = self.run_on(&mut next, tid, &mut stores);
                     self.normalise(&mut next);
                     let label = Some(label);
                     sink(Step { label, at, stores, finding, ..Step::new(next, prelude) });
@@ -498,7 +498,7 @@ impl Machine {
                 Status::Faulted(_) => None,
                 _ => {
                     next.locals[tid.index()].pass(program, tid, read, &self.polling[tid.index()]);
-                    self.settle(&mut next, tid, &mut stores)
+                    self.run_on(&mut next, tid, &mut stores)
                 }
             };
             let finding = race.or(found);

@@ -4,7 +4,7 @@
 //! A program is robust if every computation of the machine with store buffers has the happens-before
 //! trace of some interleaving. Buffers are not explored: by locality, a violation shows in a search
 //! under SC with one attacker, see [`::memory::attack::Attack`]. Each module has one part:
-//! [`attack_candidates`] what the text says about attacks, [`state`] and [`settle`] how the search's states look,
+//! [`attack_candidates`] what the text says about attacks, [`state`] and [`mod@local_runs`] how the search's states look,
 //! [`mod@model`] the search itself, [`mod@judge`] the judge that runs a witness on the machine.
 //!
 //! [`decide`] decides robustness and nothing else. A thread that has a run-time error, or whose
@@ -13,10 +13,10 @@
 
 pub mod attack_candidates;
 pub mod judge;
+pub mod local_runs;
 pub mod model;
 mod moves;
 pub mod safety;
-pub mod settle;
 pub mod state;
 pub mod triangular_race;
 

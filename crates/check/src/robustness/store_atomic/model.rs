@@ -9,8 +9,8 @@
 //! they are worthwhile only if somebody conflicts.
 
 use super::attack_candidates::Candidates;
+use super::local_runs::{Regs, Rest, is_local, local_runs};
 use super::moves::Mover;
-use super::settle::{Regs, Rest, is_local, settle};
 use super::state::{Layout, State};
 use ir::expr::Notes;
 use ir::thread::{destination, next_action};
@@ -247,7 +247,7 @@ impl AttackSearch {
         let own = &self.candidates.threads[tid.index()];
         let mut rests = std::mem::take(&mut s.rests);
         rests.clear();
-        settle(
+        local_runs(
             thread,
             self.program.domain,
             Rest { pc: pc.0, regs, path: SmallVec::new() },

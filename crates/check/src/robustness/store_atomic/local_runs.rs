@@ -40,7 +40,7 @@ pub fn is_local(instr: &Instr, attacking: bool) -> bool {
 /// no local steps, a thread must not come to a place that `blocked` says it cannot pass, and a thread
 /// that is done is of no use.
 #[allow(clippy::too_many_arguments)]
-pub fn settle(
+pub fn local_runs(
     thread: &Thread,
     domain: Domain,
     from: Rest,
