@@ -1,6 +1,8 @@
 //! What can be known of a program before it runs: live registers, possible values, future accesses,
 //! opaque values, counters, loop_counters, upper bounds, automorphisms.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod access;
 pub mod bounds;
 pub mod counters;

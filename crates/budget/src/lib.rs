@@ -15,6 +15,8 @@
 //! that are copied while they grow, the results of other parts. Where the system does not tell, only
 //! those who count their own bytes keep to the limit; the visited sets of searches do.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -69,7 +69,7 @@ pub(crate) struct Explorer<'a> {
 }
 
 impl<'a> Explorer<'a> {
-    pub fn new(plan: &'a Plan<'_>, question: &'a Question, observe: Observe<'a>) -> Self {
+    pub(crate) fn new(plan: &'a Plan<'_>, question: &'a Question, observe: Observe<'a>) -> Self {
         let program = Arc::new(plan.program.as_ref().clone());
         let counters = plan.counters.clone();
         let symmetries = match question.reductions.symmetry {
@@ -140,7 +140,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// The product that is searched with `memory` and these locations watched.
-    pub fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<M> {
+    pub(crate) fn product<M: Monitor>(&self, memory: M, focus: &[Loc]) -> Product<M> {
         let symmetries = match focus {
             [_] => self.symmetries.stabilizer(focus),
             _ => self.symmetries.clone(),
@@ -150,7 +150,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Explores the program with `memory`.
-    pub fn explore<M: Monitor + Clone>(
+    pub(crate) fn explore<M: Monitor + Clone>(
         &mut self,
         memory: M,
         task: &Task,
@@ -170,7 +170,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Are numbers far behind a clock not told apart?
-    pub fn has_windows(&self) -> bool {
+    pub(crate) fn has_windows(&self) -> bool {
         self.counters.iter().any(|counters| counters.window.is_some())
     }
 
@@ -253,7 +253,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Adds what all searches share to the verdicts.
-    pub fn answer(
+    pub(crate) fn answer(
         mut self,
         verdicts: Vec<(Property, Verdict)>,
         more: Vec<(Property, Witness)>,

@@ -12,6 +12,8 @@
 //!
 //! [`remedy`] says what rules a witness out. [`refinement`] compares two programs, [`fix`] looks for fences, [`outcomes`] lists final states.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod answer;
 pub mod certificate;
 pub mod double_check;

@@ -16,7 +16,7 @@ use std::time::Duration;
 #[command(about = help::ABOUT, long_about = help::LONG_ABOUT, after_long_help = help::EXAMPLES)]
 #[command(after_help = "Try: fencepost check --help", arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
-pub struct Args {
+pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -24,7 +24,7 @@ pub struct Args {
 
 /// What to do.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Can weak memory make a program do what no interleaving explains?
     #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
     Check(Check),
@@ -57,7 +57,7 @@ pub enum Command {
 
 /// Arguments of `check`.
 #[derive(Arguments, Debug)]
-pub struct Check {
+pub(crate) struct Check {
     /// Programs, directories of programs, or patterns such as 'locks/*.fp'; - reads standard input
     #[arg(required = true, value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
@@ -95,7 +95,7 @@ pub struct Check {
 
 /// Arguments of `refine`.
 #[derive(Arguments, Debug)]
-pub struct Refine {
+pub(crate) struct Refine {
     /// Files with a library, its specification and, perhaps, a most general client; read as one
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
@@ -153,7 +153,7 @@ pub struct Refine {
 /// When to give up, and what to use until then.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
-pub struct LimitArgs {
+pub(crate) struct LimitArgs {
     /// Give up on a file after this many states, such as 200000 or 10M
     #[arg(long, value_name = "N", value_parser = quantity::count)]
     pub limit_states: Option<u64>,
@@ -171,13 +171,13 @@ pub struct LimitArgs {
 
 impl LimitArgs {
     /// How many cores to use.
-    pub fn jobs(&self) -> usize {
+    pub(crate) fn jobs(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or_else(all, usize::from)
     }
 
     /// The limits that the arguments stand for, for work that begins now.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let memory = self.limit_memory.or_else(quantity::spare_memory);
         Limits {
             states: self.limit_states,
@@ -190,7 +190,7 @@ impl LimitArgs {
 /// How to search.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Search")]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Breadth first finds the shortest witnesses, depth first gets to deep states early
@@ -215,7 +215,7 @@ pub struct SearchArgs {
 /// What to print.
 #[derive(Arguments, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// Print a JSON object per line for each file and property
     #[arg(long)]
     pub json: bool,
@@ -232,14 +232,14 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     /// Is progress to be shown?
-    pub fn watched(&self) -> bool {
+    pub(crate) fn watched(&self) -> bool {
         !self.quiet && !self.no_progress
     }
 }
 
 /// Arguments of `outcomes`.
 #[derive(Arguments, Debug)]
-pub struct Outcomes {
+pub(crate) struct Outcomes {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
@@ -271,7 +271,7 @@ pub struct Outcomes {
 
 /// Arguments of `fix`.
 #[derive(Arguments, Debug)]
-pub struct Fix {
+pub(crate) struct Fix {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
@@ -303,7 +303,7 @@ pub struct Fix {
 
 /// Arguments of `serial`.
 #[derive(Arguments, Debug)]
-pub struct Serial {
+pub(crate) struct Serial {
     /// The recording, one event a line; - reads standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["random", "from"])]
     pub input: Option<PathBuf>,
@@ -346,7 +346,7 @@ pub struct Serial {
 
 /// Arguments of `explain`.
 #[derive(Arguments, Debug)]
-pub struct Explain {
+pub(crate) struct Explain {
     /// The code; without one, all codes are listed
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
@@ -354,7 +354,7 @@ pub struct Explain {
 
 /// Arguments of `completions`.
 #[derive(Arguments, Debug)]
-pub struct Completions {
+pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: clap_complete::Shell,
@@ -362,7 +362,7 @@ pub struct Completions {
 
 /// Arguments of `man`.
 #[derive(Arguments, Debug)]
-pub struct Manual {
+pub(crate) struct Manual {
     /// Write a page for each command into this directory [default: print the page of fencepost]
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
@@ -370,7 +370,7 @@ pub struct Manual {
 
 /// Arguments of `export`.
 #[derive(Arguments, Debug)]
-pub struct Export {
+pub(crate) struct Export {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
@@ -385,7 +385,7 @@ fn entries(text: &str) -> Result<usize, String> {
 
 /// Memory models by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ModelName {
+pub(crate) enum ModelName {
     /// C11's relaxed and release/acquire accesses and fences
     Rc20,
     /// Release/acquire: every read acquires, every write releases
@@ -402,12 +402,12 @@ pub enum ModelName {
 
 impl ModelName {
     /// The machine with store buffers, if it is one.
-    pub fn machine(self) -> Option<Machine> {
+    pub(crate) fn machine(self) -> Option<Machine> {
         self.language().machine()
     }
 
     /// The model.
-    pub fn language(self) -> Model {
+    pub(crate) fn language(self) -> Model {
         match self {
             ModelName::Rc20 => Model::Rc20,
             ModelName::Ra => Model::Ra,
@@ -442,7 +442,7 @@ impl From<MachineName> for Machine {
 
 /// Theorems by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MethodName {
+pub(crate) enum MethodName {
     /// Singularity where it is complete, else locality
     Auto,
     /// One thread delays stores
@@ -453,7 +453,7 @@ pub enum MethodName {
 
 /// Languages of programs by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InputName {
+pub(crate) enum InputName {
     /// The Fencepost language, of which TPL is a part
     Fp,
     /// Trencher's automata
@@ -462,7 +462,7 @@ pub enum InputName {
 
 /// Kinds of recordings by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReadingName {
+pub(crate) enum ReadingName {
     /// It shows when writes reach memory
     Execution,
     /// It does not
@@ -471,14 +471,14 @@ pub enum ReadingName {
 
 /// Languages to export to.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// Spin's
     Promela,
 }
 
 /// Values to tell apart, by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TrackName {
+pub(crate) enum TrackName {
     /// Those that a CAS or wait compares with
     Critical,
     /// All of them
@@ -487,7 +487,7 @@ pub enum TrackName {
 
 /// Orders of exploration by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SearchName {
+pub(crate) enum SearchName {
     /// Breadth first
     Bfs,
     /// Depth first
@@ -496,7 +496,7 @@ pub enum SearchName {
 
 impl Check {
     /// The question that the arguments stand for, about work that begins now.
-    pub fn question(&self) -> Question {
+    pub(crate) fn question(&self) -> Question {
         Question {
             property: match (self.trf, self.observational) {
                 (true, _) => Property::TriangularRaces,

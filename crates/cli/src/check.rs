@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Runs the command.
-pub fn run(args: &args::Check) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
     let look = terminal::output();

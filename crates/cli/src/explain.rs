@@ -9,7 +9,7 @@ use report::text::Ink;
 use std::io::{self, Write};
 
 /// The page of a code, or a list of all codes.
-pub fn explain(args: &Explain) -> io::Result<Exit> {
+pub(crate) fn explain(args: &Explain) -> io::Result<Exit> {
     let look = terminal::output();
     let mut out = io::stdout().lock();
     let Some(code) = &args.code else {
@@ -34,7 +34,7 @@ pub fn explain(args: &Explain) -> io::Result<Exit> {
 }
 
 /// Completions for a shell.
-pub fn completions(args: &Completions) -> io::Result<Exit> {
+pub(crate) fn completions(args: &Completions) -> io::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut meaning::command(), "fencepost", &mut script);
     io::stdout().lock().write_all(&script)?;
@@ -42,7 +42,7 @@ pub fn completions(args: &Completions) -> io::Result<Exit> {
 }
 
 /// The manual: to standard output, or a page per command into a directory.
-pub fn manual(args: &Manual) -> io::Result<Exit> {
+pub(crate) fn manual(args: &Manual) -> io::Result<Exit> {
     let mut command = meaning::command().disable_help_subcommand(true);
     command.build();
     let Some(directory) = &args.directory else {

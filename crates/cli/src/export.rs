@@ -7,7 +7,7 @@ use crate::terminal;
 use std::io::{self, Write};
 
 /// Runs the command.
-pub fn run(args: &args::Export) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Export) -> io::Result<Exit> {
     let source = match inputs::load(&args.input) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),

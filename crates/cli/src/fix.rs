@@ -17,7 +17,7 @@ use serde_json::json;
 use std::io::{self, Write};
 
 /// Runs the command.
-pub fn run(args: &args::Fix) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
     let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),

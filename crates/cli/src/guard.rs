@@ -15,7 +15,7 @@ use std::sync::Mutex;
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
 
 /// Has panics noted instead of printed, from now on.
-pub fn install() {
+pub(crate) fn install() {
     panic::set_hook(Box::new(|info| {
         let text = describe(info);
         if let Ok(mut panicked) = PANICKED.lock() {
@@ -37,7 +37,7 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
 
 /// Does some work; if it panics, says what went wrong. What the work was changing when it panicked
 /// must not be used afterwards.
-pub fn work<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
+pub(crate) fn work<T>(work: impl FnOnce() -> T) -> Result<T, Diagnostic> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let noted = PANICKED.lock().ok().and_then(|mut panicked| panicked.take());
         // Without the hook, the payload still has the words.

@@ -1,10 +1,10 @@
 //! The longer help texts. They teach by example.
 
 /// What the program is, in a line.
-pub const ABOUT: &str = "Is this concurrent program correct on weak memory?";
+pub(crate) const ABOUT: &str = "Is this concurrent program correct on weak memory?";
 
 /// What the program is.
-pub const LONG_ABOUT: &str = "\
+pub(crate) const LONG_ABOUT: &str = "\
     Is this concurrent program correct on weak memory?\n\n\
     Compilers and processors let threads see each other's writes late and out of order. Fencepost \
     decides whether that can make a program do what no interleaving of its threads explains, shows \
@@ -13,7 +13,7 @@ pub const LONG_ABOUT: &str = "\
     interleavings is true of it on weak memory, too.";
 
 /// Examples for the program.
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 A first example: two threads announce themselves, then look for each other. Put this into sb.fp:
 
     atomic x, y;
@@ -31,14 +31,14 @@ Exit codes: 0 it holds, 1 it is violated, 2 bad input or usage, 3 undecided beca
 Ctrl-C, 4 an internal error (fencepost explain FP0015), 141 nobody reads the output any more.";
 
 /// What `check` does.
-pub const CHECK: &str = "\
+pub(crate) const CHECK: &str = "\
     Decides whether weak memory can make a program do what no interleaving of its threads explains \
     (robustness), whether non-atomic accesses race, and whether assertions can fail. Answers are \
     exact: a program is explored completely, or the answer is \"undecided\". Every violation comes \
     with an interleaving that leads to it and an execution that an independent judge has accepted.";
 
 /// Examples for `check`.
-pub const CHECK_EXAMPLES: &str = "\
+pub(crate) const CHECK_EXAMPLES: &str = "\
 Examples:
     fencepost check peterson.fp                    against RC20: C11 without sc accesses
     fencepost check --model ra peterson.fp         as if every access were acquire or release
@@ -70,14 +70,14 @@ Exit codes: 0 everything asked holds, 1 something is violated, 2 bad input or us
 3 undecided because of a limit or Ctrl-C, 4 an internal error (fencepost explain FP0015).";
 
 /// What `outcomes` does.
-pub const OUTCOMES: &str = "\
+pub(crate) const OUTCOMES: &str = "\
     Lists the final states of a small program: what its locals and locations hold when every \
     thread is done or waits forever. States that no interleaving ends in are marked. Under rc20 and \
     ra all execution graphs are enumerated, under tso, pso and pgas all states of the machine with \
     its store buffers, so this is for litmus tests; `check` is for programs.";
 
 /// Examples for `outcomes`.
-pub const OUTCOMES_EXAMPLES: &str = "\
+pub(crate) const OUTCOMES_EXAMPLES: &str = "\
 Examples:
     fencepost outcomes sb.fp                  under RC20: C11 without sc accesses
     fencepost outcomes --model sc sb.fp       interleavings only
@@ -94,7 +94,7 @@ Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or 
 3 a limit was reached or Ctrl-C pressed, so there may be more, 4 an internal error.";
 
 /// `fix --help`.
-pub const FIX: &str = "\
+pub(crate) const FIX: &str = "\
 Finds the cheapest set of full fences, each in front of a statement, that makes a program robust \
 against machines with store buffers. Each fence is checked to be needed, and the patched program is \
 checked again. Unless the answer says otherwise, no cheaper set will do.
@@ -104,7 +104,7 @@ full fence between, loads another location just when some thread is about to sto
 is robust against TSO, but a robust one may have triangular races, so this may take more fences.";
 
 /// Examples of `fix`.
-pub const FIX_EXAMPLES: &str = "\
+pub(crate) const FIX_EXAMPLES: &str = "\
 Examples:
   fencepost fix peterson.fp                  where fences must go on x86
   fencepost fix --model tso,pso peterson.fp  one placement for both
@@ -115,7 +115,7 @@ Exit codes: 0 fixed (or nothing to fix), 2 bad input or a run-time error, 3 unde
 error.";
 
 /// `serial --help`.
-pub const SERIAL: &str = "\
+pub(crate) const SERIAL: &str = "\
 Says whether a recorded run was atomic: TSO-serializable, SC-serializable and SC-equivalent, and if \
 not, shows the cycle of transactions. A recording has one event a line:
 
@@ -135,7 +135,7 @@ blocks that should look atomic are marked `atomic { … }`:
   thread teller[2] { local b;  atomic { b = balance.load();  balance.store(b + 1); } }";
 
 /// Examples of `serial`.
-pub const SERIAL_EXAMPLES: &str = "\
+pub(crate) const SERIAL_EXAMPLES: &str = "\
 Examples:
   fencepost serial run.txt
   fencepost serial --random --threads 4 --events 50 --commits --seed 7 | fencepost serial -
@@ -145,27 +145,27 @@ Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a lim
 4 an internal error.";
 
 /// Examples of `completions`.
-pub const COMPLETIONS_EXAMPLES: &str = "\
+pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost
   fencepost completions zsh > ~/.zfunc/_fencepost
   fencepost completions fish > ~/.config/fish/completions/fencepost.fish";
 
 /// Examples of `man`.
-pub const MANUAL_EXAMPLES: &str = "\
+pub(crate) const MANUAL_EXAMPLES: &str = "\
 Examples:
   fencepost man | man -l -
   fencepost man --directory ~/.local/share/man/man1 && man fencepost-check";
 
 /// `export --help`.
-pub const EXPORT: &str = "\
+pub(crate) const EXPORT: &str = "\
 Writes a program, under sequential consistency, in another tool's language. For Promela:
 
   fencepost export lock.fp > lock.pml
   spin -a lock.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -E";
 
 /// `refine --help`.
-pub const REFINE: &str = "\
+pub(crate) const REFINE: &str = "\
 A specification is code too, only simpler: a queue with a lock around it. The library refines it if no \
 client can tell the two apart, other than by seeing less. On weak memory a client sees more than \
 calls and returns: if `get` returns what `put` was given, has all that happened before `put` happened \
@@ -176,7 +176,7 @@ it with --client) may reason with the specification. Histories may be of any len
 of markers on their way is bounded, by --pending.";
 
 /// Examples of `refine`.
-pub const REFINE_EXAMPLES: &str = "\
+pub(crate) const REFINE_EXAMPLES: &str = "\
 Example: a flag that should publish what was done before it was raised. Put this into flag.fp:
 
     max_value 1;

@@ -12,7 +12,7 @@ const EXTENSIONS: [&str; 2] = ["fp", "tpl"];
 
 /// The files that the arguments stand for, and what is wrong with those that stand for none.
 /// Directories are searched, in order of names, and patterns that the shell left alone are expanded.
-pub fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
+pub(crate) fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
     let mut files: Vec<PathBuf> = Vec::new();
     let mut unusable = Vec::new();
     for argument in arguments {
@@ -40,7 +40,7 @@ pub fn expand(arguments: &[PathBuf]) -> (Vec<PathBuf>, Vec<Unusable>) {
 
 /// A file or argument that cannot be checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unusable {
+pub(crate) struct Unusable {
     /// What messages call it.
     pub name: String,
     /// Its text, as far as there is any.
@@ -51,12 +51,12 @@ pub struct Unusable {
 
 impl Unusable {
     /// What is wrong with the file or argument `path`.
-    pub fn new(path: &Path, text: String, why: Vec<Diagnostic>) -> Self {
+    pub(crate) fn new(path: &Path, text: String, why: Vec<Diagnostic>) -> Self {
         Unusable { name: name(path), text, why }
     }
 
     /// The exit code for it.
-    pub fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         match self.why.iter().any(|why| why.code == report::codes::INTERNAL) {
             true => Exit::Internal,
             false => Exit::BadInput,
@@ -65,7 +65,7 @@ impl Unusable {
 }
 
 /// What messages call a file.
-pub fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     match path.to_str() {
         Some("-") => "<stdin>".to_string(),
         _ => path.display().to_string(),
@@ -130,12 +130,12 @@ fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 /// The program in a file, or on standard input for `-`; its content tells the language.
-pub fn load(path: &Path) -> Result<Source, Unusable> {
+pub(crate) fn load(path: &Path) -> Result<Source, Unusable> {
     load_as(path, None)
 }
 
 /// The program in a file, in this language.
-pub fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
+pub(crate) fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
     let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
     let automata = match language {
         Some(language) => language == InputName::Trencher,
@@ -152,7 +152,7 @@ pub fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusa
 }
 
 /// The text of a file.
-pub fn text(path: &Path) -> Result<String, Diagnostic> {
+pub(crate) fn text(path: &Path) -> Result<String, Diagnostic> {
     String::from_utf8(read(path)?).map_err(|_| {
         Diagnostic::error(lang::codes::NOT_TEXT, "not a text file: programs are UTF-8")
     })

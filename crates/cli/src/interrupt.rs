@@ -15,7 +15,7 @@ const ENDED: i32 = 128 + 2;
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// A budget for work that begins now; a signal ends it early.
-pub fn budget(time: Option<Duration>, memory: Option<u64>) -> Budget {
+pub(crate) fn budget(time: Option<Duration>, memory: Option<u64>) -> Budget {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
         // Without a handler, signals end the program at once, as they always did.

@@ -179,7 +179,7 @@ fn models(matches: &ArgMatches) -> Vec<String> {
 }
 
 /// The command line as clap knows it, its help texts with the cases that options are about.
-pub fn command() -> clap::Command {
+pub(crate) fn command() -> clap::Command {
     let mut whole = Args::command();
     for table in TABLES {
         whole = whole.mut_subcommand(table.command, |mut command| {
@@ -219,7 +219,7 @@ pub fn command() -> clap::Command {
 const REQUIRED: &[&str] = &["input", "from", "random"];
 
 /// The arguments of this process; if they mean nothing, the sentence that says so.
-pub fn arguments() -> Result<Args, String> {
+pub(crate) fn arguments() -> Result<Args, String> {
     let matches = command().get_matches();
     refusal(&matches).map_or(Ok(()), Err)?;
     Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))

@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Runs the command.
-pub fn run(args: &args::Outcomes) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
     match args.model.machine() {
         Some(machine) => on_machine(args, machine),
         None => by_graphs(args, args.model.language()),

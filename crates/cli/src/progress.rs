@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// Shows how far everything has come.
-pub struct Board {
+pub(crate) struct Board {
     /// None if nobody watches.
     bars: Option<MultiProgress>,
     /// Counts files, if there are several.
@@ -29,7 +29,7 @@ pub struct Board {
 
 impl Board {
     /// For so many files, unless that is not `wanted`.
-    pub fn new(files: usize, wanted: bool) -> Self {
+    pub(crate) fn new(files: usize, wanted: bool) -> Self {
         let bars = (wanted && io::stderr().is_terminal())
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
         let counted = bars.as_ref().filter(|_| files > 1).map(|bars| {
@@ -42,7 +42,7 @@ impl Board {
     }
 
     /// Watches a check of `program`, called `title`.
-    pub fn watch<'a>(&self, program: &'a Program, title: String) -> Watch<'a> {
+    pub(crate) fn watch<'a>(&self, program: &'a Program, title: String) -> Watch<'a> {
         let line = self.bars.clone().map(|bars| {
             let line = Line { bars, bar: OnceCell::new(), shown: None };
             Mutex::new(line)
@@ -51,14 +51,14 @@ impl Board {
     }
 
     /// One more file is done.
-    pub fn done(&self) {
+    pub(crate) fn done(&self) {
         if let Some(files) = &self.files {
             files.inc(1);
         }
     }
 
     /// Makes room for something to be printed.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if let Some(bars) = &self.bars {
             let _ = bars.clear();
         }
@@ -66,7 +66,7 @@ impl Board {
 }
 
 /// Shows how far a check has come.
-pub struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     program: &'a Program,
     title: String,
     start: Instant,
@@ -82,7 +82,7 @@ struct Line {
 
 impl Watch<'_> {
     /// Takes note of how far `task` has come.
-    pub fn observe(&self, task: &Task, progress: &Progress) {
+    pub(crate) fn observe(&self, task: &Task, progress: &Progress) {
         let Some(line) = &self.line else { return };
         let now = Instant::now();
         let Ok(mut line) = line.lock() else { return };

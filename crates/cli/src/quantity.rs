@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A number of bytes: `1000`, `64K`, `512M`, `2G`, `1.5GiB`.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor: u64 = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
         "" => 1,
@@ -19,7 +19,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// A span of time: `500ms`, `30s`, `5m`, `2h`, `1.5h`; seconds without a unit.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let seconds = match unit {
         "ms" => 0.001,
@@ -34,7 +34,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A count: `1000000`, `200K`, `10M`, `1G`.
-pub fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit.to_ascii_lowercase().as_str() {
         "" => 1e0,
@@ -63,7 +63,7 @@ fn scaled(number: &str, factor: f64) -> Option<f64> {
 }
 
 /// Four fifths of the memory that is free, where the system tells.
-pub fn spare_memory() -> Option<u64> {
+pub(crate) fn spare_memory() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

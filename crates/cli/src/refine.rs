@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs the command.
-pub fn run(args: &args::Refine) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Refine) -> io::Result<Exit> {
     let mut files = Vec::new();
     for path in &args.inputs {
         match text(path) {

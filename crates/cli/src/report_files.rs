@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Files to write reports to.
 #[derive(Arguments, Debug, Default)]
 #[command(next_help_heading = "Reports")]
-pub struct ReportFileArgs {
+pub(crate) struct ReportFileArgs {
     /// Write a page to this file: a table of all inputs, and for each finding the source, the execution
     /// drawn, and a player for the run; it needs no network
     #[arg(long, value_name = "FILE")]
@@ -74,7 +74,7 @@ impl Format {
 }
 
 /// The reports to be written when everything is checked.
-pub struct ReportFiles {
+pub(crate) struct ReportFiles {
     files: Vec<(Format, PathBuf)>,
     sheets: Vec<InputReport>,
     exit: Exit,
@@ -83,7 +83,7 @@ pub struct ReportFiles {
 
 impl ReportFiles {
     /// The reports that `args` ask for, about `inputs`. What cannot be written is said at once.
-    pub fn new(args: &ReportFileArgs, inputs: &[PathBuf], quiet: bool) -> Self {
+    pub(crate) fn new(args: &ReportFileArgs, inputs: &[PathBuf], quiet: bool) -> Self {
         let asked = [
             (Format::Html, &args.html),
             (Format::Svg, &args.svg),
@@ -120,19 +120,19 @@ impl ReportFiles {
     }
 
     /// Is there anything to write?
-    pub fn wanted(&self) -> bool {
+    pub(crate) fn wanted(&self) -> bool {
         !self.files.is_empty()
     }
 
     /// Keeps what is known of an input.
-    pub fn add(&mut self, sheet: InputReport) {
+    pub(crate) fn add(&mut self, sheet: InputReport) {
         if self.wanted() {
             self.sheets.push(sheet);
         }
     }
 
     /// Writes the reports.
-    pub fn finish(mut self) -> Exit {
+    pub(crate) fn finish(mut self) -> Exit {
         for (format, path) in &self.files {
             let begun = Instant::now();
             let text = format.render(&self.sheets);

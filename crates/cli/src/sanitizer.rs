@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// What to do.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Compile and link C with the sanitizer: CC="fencepost cc" make
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc(Compile),
@@ -41,7 +41,7 @@ pub enum Command {
 
 /// Arguments that are passed on.
 #[derive(Arguments, Debug)]
-pub struct Compile {
+pub(crate) struct Compile {
     /// What the compiler gets
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub arguments: Vec<OsString>,
@@ -49,7 +49,7 @@ pub struct Compile {
 
 /// Arguments of `run`.
 #[derive(Arguments, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// How often to run it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub runs: u64,
@@ -91,7 +91,7 @@ pub struct Run {
 /// What to report, and how.
 #[derive(Arguments, Debug, Default)]
 #[command(next_help_heading = "Output")]
-pub struct Output {
+pub(crate) struct Output {
     /// Print a JSON object per finding
     #[arg(long)]
     pub json: bool,
@@ -108,7 +108,7 @@ pub struct Output {
 
 /// Arguments of `replay`.
 #[derive(Arguments, Debug)]
-pub struct Replay {
+pub(crate) struct Replay {
     /// The recording
     #[arg(value_name = "FILE")]
     pub recording: PathBuf,
@@ -124,7 +124,7 @@ pub struct Replay {
 
 /// Arguments of `report-raw`.
 #[derive(Arguments, Debug)]
-pub struct ReportRaw {
+pub(crate) struct ReportRaw {
     /// Where the report goes: stderr, stdout, or a file, to which the process id is added
     #[arg(long)]
     pub log_path: Option<String>,
@@ -137,7 +137,7 @@ pub struct ReportRaw {
 }
 
 /// Runs a command of the sanitizer.
-pub fn run(command: &Command) -> ExitCode {
+pub(crate) fn run(command: &Command) -> ExitCode {
     let code = match command {
         Command::Cc(args) => compiler::c(&args.arguments, Language::C).map(|never| match never {}),
         Command::Cxx(args) => {

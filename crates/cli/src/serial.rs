@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TRANSACTION: usize = 5;
 
 /// Runs the command.
-pub fn run(args: &args::Serial) -> io::Result<Exit> {
+pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
     if let Some(program) = &args.from {
         return explore(args, program);
     }

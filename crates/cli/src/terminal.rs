@@ -9,12 +9,12 @@ use std::io::{self, IsTerminal, Write};
 const WIDTH: usize = 100;
 
 /// How to write to standard output.
-pub fn output() -> Look {
+pub(crate) fn output() -> Look {
     Look { color: colored(&io::stdout()), width: width() }
 }
 
 /// How to write to standard error.
-pub fn errors() -> Look {
+pub(crate) fn errors() -> Look {
     Look { color: colored(&io::stderr()), width: width() }
 }
 
@@ -37,14 +37,14 @@ fn width() -> usize {
 ///
 /// If nobody reads it any more, there is no use in going on, and writing to it is an error that ends
 /// the command. But if reports are to be written, they still are: what is printed is then thrown away.
-pub struct Printer {
+pub(crate) struct Printer {
     out: io::StdoutLock<'static>,
     reports: bool,
 }
 
 impl Printer {
     /// Writes to standard output. Are there `reports` to be written as well?
-    pub fn new(reports: bool) -> Self {
+    pub(crate) fn new(reports: bool) -> Self {
         Printer { out: io::stdout().lock(), reports }
     }
 
@@ -69,12 +69,12 @@ impl Write for Printer {
 }
 
 /// Writes to standard error. If nobody listens there, there is nobody to tell.
-pub fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Says what is wrong with an input.
-pub fn refuse(unusable: &Unusable) -> Exit {
+pub(crate) fn refuse(unusable: &Unusable) -> Exit {
     let color = errors().color;
     for error in &unusable.why {
         complain(&error.render(&unusable.name, &unusable.text, color));

@@ -98,7 +98,7 @@ impl<T> Default for Ring<T> {
 impl<T: Default> Ring<T> {
     /// Where the newest is to be written, over the oldest if there is no room for more.
     #[inline]
-    pub fn next(&mut self, limit: Limit) -> &mut T {
+    pub(crate) fn next(&mut self, limit: Limit) -> &mut T {
         let count = usize::from(self.count);
         if limit.is_reached(count) {
             let at = usize::from(self.start);
@@ -123,26 +123,26 @@ impl<T: Default> Ring<T> {
     }
 
     /// Was anything forgotten?
-    pub fn forgot(&self) -> bool {
+    pub(crate) fn forgot(&self) -> bool {
         self.forgot
     }
 
     /// How many there are.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         usize::from(self.count)
     }
 
     /// By age, the oldest first.
     #[inline]
-    pub fn get(&self, index: usize) -> Option<&T> {
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
         let at = usize::from(self.start) + index;
         let wrapped = if at >= self.len() { at - self.len() } else { at };
         if index < self.len() { self.items.get(wrapped) } else { None }
     }
 
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Ring::default();
     }
 }

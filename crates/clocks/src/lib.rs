@@ -19,6 +19,8 @@
 //!
 //! Nothing here knows of addresses, operating system threads or files.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod access;
 pub mod analysis;
 pub mod history;

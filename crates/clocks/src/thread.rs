@@ -84,7 +84,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Makes room for as much as the thread knows, and in its clocks for as much as is known here.
     #[inline]
-    pub fn meet(&mut self, thread: &mut Thread) -> usize {
+    pub(crate) fn meet(&mut self, thread: &mut Thread) -> usize {
         if self.width != thread.width {
             self.widen(thread);
         }
@@ -102,7 +102,7 @@ impl Rows {
 
     /// The row of a thread below the width.
     #[inline]
-    pub fn row(&mut self, index: usize) -> &mut Row {
+    pub(crate) fn row(&mut self, index: usize) -> &mut Row {
         if index < NEAR { &mut self.near[index] } else { self.far_row(index) }
     }
 
@@ -113,7 +113,7 @@ impl Rows {
 
     /// Writes down what is published of all threads.
     #[inline]
-    pub fn publish(&self, out: &mut Published) {
+    pub(crate) fn publish(&self, out: &mut Published) {
         if self.width <= 4 {
             *out = Published::Near([0, 1, 2, 3].map(|index| self.near[index].published));
         } else {
@@ -134,7 +134,7 @@ impl Rows {
 
     /// When a thread did the last of what the last write comes after; for the writer, that is the write.
     #[inline]
-    pub fn written(&self, tid: Tid) -> u64 {
+    pub(crate) fn written(&self, tid: Tid) -> u64 {
         let index = tid as usize;
         if index < NEAR {
             return self.near[index].written;
@@ -144,7 +144,7 @@ impl Rows {
 
     /// What is known of a thread by happens-before.
     #[inline]
-    pub fn view(&self, tid: Tid) -> u64 {
+    pub(crate) fn view(&self, tid: Tid) -> u64 {
         let index = tid as usize;
         if index < NEAR {
             return self.near[index].view;

@@ -53,19 +53,19 @@ impl Default for Visitors {
 impl Visitors {
     /// All of them.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &Visitor> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Visitor> {
         self.near[..self.near_count].iter().chain(&self.far)
     }
 
     /// A thread's.
     #[inline]
-    pub fn of(&self, tid: Tid) -> Option<&Visitor> {
+    pub(crate) fn of(&self, tid: Tid) -> Option<&Visitor> {
         self.iter().find(|visitor| visitor.seen.whose == tid)
     }
 
     /// A thread's, by a number for [`Visitors::at`]. It is new if the thread never came.
     #[inline]
-    pub fn number(&mut self, tid: Tid) -> usize {
+    pub(crate) fn number(&mut self, tid: Tid) -> usize {
         let found = self.iter().position(|visitor| visitor.seen.whose == tid);
         found.unwrap_or_else(|| self.add(tid))
     }
@@ -83,7 +83,7 @@ impl Visitors {
 
     /// The one with this number.
     #[inline]
-    pub fn at(&mut self, number: usize) -> &mut Visitor {
+    pub(crate) fn at(&mut self, number: usize) -> &mut Visitor {
         if number < NEAR { &mut self.near[number] } else { &mut self.far[number - NEAR] }
     }
 }

@@ -28,6 +28,8 @@
 //! assert!(text.contains("loc_x = 1;"));
 //! ```
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 mod promela;
 
 pub use promela::promela;

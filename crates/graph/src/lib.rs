@@ -13,6 +13,8 @@
 //!   [`split_non_atomics()`] is its program transformation for races.
 //! * [`judge`](mod@judge): is a graph a certificate for what it is claimed to show?
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod axioms;
 pub mod drc11;
 pub mod enumerate;

@@ -6,21 +6,21 @@ use ir::{
     ReadMode, Reg, Step, Thread, Update, Value, WriteMode,
 };
 
-pub const X: Loc = Loc(0);
-pub const Y: Loc = Loc(1);
-pub const Z: Loc = Loc(2);
-pub const N: Loc = Loc(3);
+pub(crate) const X: Loc = Loc(0);
+pub(crate) const Y: Loc = Loc(1);
+pub(crate) const Z: Loc = Loc(2);
+pub(crate) const N: Loc = Loc(3);
 
-pub const A: Reg = Reg(0);
-pub const B: Reg = Reg(1);
+pub(crate) const A: Reg = Reg(0);
+pub(crate) const B: Reg = Reg(1);
 
-pub const RLX: ReadMode = ReadMode::Rlx;
-pub const ACQ: ReadMode = ReadMode::Acq;
-pub const WRLX: WriteMode = WriteMode::Rlx;
-pub const REL: WriteMode = WriteMode::Rel;
+pub(crate) const RLX: ReadMode = ReadMode::Rlx;
+pub(crate) const ACQ: ReadMode = ReadMode::Acq;
+pub(crate) const WRLX: WriteMode = WriteMode::Rlx;
+pub(crate) const REL: WriteMode = WriteMode::Rel;
 
 /// A program of straight-line threads; `Jump` targets are positions in the list.
-pub fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
+pub(crate) fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
     let location = |(name, kind): (&str, LocationKind)| Location {
         name: name.to_string(),
         element: None,
@@ -59,48 +59,48 @@ pub fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
     }
 }
 
-pub fn store(loc: Loc, value: Value, mode: WriteMode) -> Instr {
+pub(crate) fn store(loc: Loc, value: Value, mode: WriteMode) -> Instr {
     Instr::Store { place: Place::location(loc), value: Expr::Const(value), mode }
 }
 
-pub fn store_reg(loc: Loc, reg: Reg, mode: WriteMode) -> Instr {
+pub(crate) fn store_reg(loc: Loc, reg: Reg, mode: WriteMode) -> Instr {
     Instr::Store { place: Place::location(loc), value: Expr::Reg(reg), mode }
 }
 
-pub fn load(dst: Reg, loc: Loc, mode: ReadMode) -> Instr {
+pub(crate) fn load(dst: Reg, loc: Loc, mode: ReadMode) -> Instr {
     Instr::Load { dst, place: Place::location(loc), mode }
 }
 
-pub fn fadd(dst: Reg, loc: Loc, amount: Value, read: ReadMode, write: WriteMode) -> Instr {
+pub(crate) fn fadd(dst: Reg, loc: Loc, amount: Value, read: ReadMode, write: WriteMode) -> Instr {
     let update = Update::add(Expr::Const(amount));
     Instr::Rmw { dst: Some(dst), place: Place::location(loc), update, read, write }
 }
 
-pub fn bcas(loc: Loc, expected: Value, desired: Value) -> Instr {
+pub(crate) fn bcas(loc: Loc, expected: Value, desired: Value) -> Instr {
     let (expected, desired) = (Expr::Const(expected), Expr::Const(desired));
     Instr::BlockingCas { place: Place::location(loc), expected, desired, read: RLX, write: WRLX }
 }
 
-pub fn cas(dst: Reg, loc: Loc, expected: Value, desired: Value) -> Instr {
+pub(crate) fn cas(dst: Reg, loc: Loc, expected: Value, desired: Value) -> Instr {
     let (expected, desired) = (Expr::Const(expected), Expr::Const(desired));
     let place = Place::location(loc);
     Instr::Cas { dst: Some(dst), place, expected, desired, read: RLX, write: WRLX, fail: RLX }
 }
 
-pub fn wait(loc: Loc, value: Value, mode: ReadMode) -> Instr {
+pub(crate) fn wait(loc: Loc, value: Value, mode: ReadMode) -> Instr {
     let values = vec![Expr::Const(value)];
     Instr::Wait { dst: None, place: Place::location(loc), values, mode }
 }
 
-pub fn fence(mode: FenceMode) -> Instr {
+pub(crate) fn fence(mode: FenceMode) -> Instr {
     Instr::Fence(mode)
 }
 
-pub fn assert(reg: Reg) -> Instr {
+pub(crate) fn assert(reg: Reg) -> Instr {
     Instr::Assert(Expr::Reg(reg))
 }
 
 /// Jumps to `target` if the register is not 0.
-pub fn jump(reg: Reg, target: u32) -> Instr {
+pub(crate) fn jump(reg: Reg, target: u32) -> Instr {
     Instr::Jump { cond: Expr::Reg(reg), targets: vec![Pc(target)] }
 }

@@ -4,6 +4,8 @@
 //! memory is another, and analyses explore their product. This crate has the first half. It knows
 //! nothing of memories, source text, files or searches.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod bits;
 pub mod canonical;
 pub mod expr;

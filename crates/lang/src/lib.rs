@@ -17,6 +17,8 @@
 //! [`ir::canonical`] (skips and dead code removed). What is wrong on the way becomes a
 //! [`Diagnostic`]; nothing a file contains makes this crate panic.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod codes;
 pub mod diagnostic;
 mod insert;

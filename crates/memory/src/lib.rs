@@ -5,6 +5,8 @@
 //! object when a thread *arrives* at an instruction. What reductions need of a memory (packing,
 //! renaming, making counters smaller) are traits of their own.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod attack;
 pub mod rc11_views;
 pub mod rc20;

@@ -17,6 +17,8 @@
 //! assert_eq!(report.replies[0].findings[0].code, "FP0001");
 //! ```
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod advice;
 pub mod codes;
 mod computation;

@@ -21,6 +21,7 @@
 //! The runtime allocates through `__libc_malloc`, never calls what it intercepts, and marks a thread
 //! that is inside it as *busy*: what a signal handler does meanwhile is done, but not analysed.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 // Addresses come from the program, which is about to access them itself.
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]

@@ -11,6 +11,8 @@
 //! Findings are printed as they are found. What comes back is a [`Session`]: all findings, for reports,
 //! and the exit code.
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod compiler;
 pub mod filter;
 pub mod finding;

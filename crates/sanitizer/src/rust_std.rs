@@ -34,7 +34,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
 ];
 
 /// Arguments for the linker.
-pub fn link_arguments(rustc: &Path, unpacked: &Unpacked) -> Result<Vec<OsString>, String> {
+pub(crate) fn link_arguments(rustc: &Path, unpacked: &Unpacked) -> Result<Vec<OsString>, String> {
     let library = library(rustc)?;
     let content = fs::read(&library).map_err(|error| format!("{}: {error}", library.display()))?;
     let names = index(&content)

@@ -20,23 +20,23 @@ const LAYOUT: &[u8] = b"3";
 
 /// Where things are.
 #[derive(Clone, Debug)]
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     folder: PathBuf,
 }
 
 impl Unpacked {
     /// The runtime.
-    pub fn object(&self) -> PathBuf {
+    pub(crate) fn object(&self) -> PathBuf {
         self.folder.join("runtime.o")
     }
 
     /// A file beside it, for what depends on more than this program.
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// Adds such a file, of which nobody sees half.
-    pub fn add(&self, path: &Path, content: &Path) -> io::Result<()> {
+    pub(crate) fn add(&self, path: &Path, content: &Path) -> io::Result<()> {
         let temporary = tempfile::NamedTempFile::new_in(&self.folder)?;
         fs::copy(content, temporary.path())?;
         temporary.persist(path)?;
@@ -44,23 +44,23 @@ impl Unpacked {
     }
 
     /// The folder with the header.
-    pub fn include(&self) -> PathBuf {
+    pub(crate) fn include(&self) -> PathBuf {
         self.folder.join("include")
     }
 
     /// The folder for `-B` when a program is linked.
-    pub fn for_program(&self) -> PathBuf {
+    pub(crate) fn for_program(&self) -> PathBuf {
         self.folder.join("program")
     }
 
     /// The folder for `-B` when a shared library is linked.
-    pub fn for_library(&self) -> PathBuf {
+    pub(crate) fn for_library(&self) -> PathBuf {
         self.folder.join("library")
     }
 }
 
 /// Unpacks the runtime, unless that was done before.
-pub fn unpack() -> Result<Unpacked, String> {
+pub(crate) fn unpack() -> Result<Unpacked, String> {
     if RUNTIME.is_empty() {
         return Err("the sanitizer runs on x86-64 Linux only".into());
     }

@@ -330,7 +330,7 @@ impl Level {
     }
 }
 
-pub fn explore<M: Model>(
+pub(crate) fn explore<M: Model>(
     model: &M,
     options: &Options,
     go_on: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),

@@ -56,7 +56,7 @@ impl<F> Sink<F> for Push<'_, '_, F> {
     }
 }
 
-pub fn explore<M: Model>(
+pub(crate) fn explore<M: Model>(
     model: &M,
     options: &Options,
     go_on: &(dyn Fn(&Progress) -> ControlFlow<()> + Sync),

@@ -56,6 +56,8 @@
 //! assert_eq!(report.findings[0].path.len(), 5); // initial state and four steps
 //! ```
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 mod bfs;
 mod dfs;
 pub mod encoding;

@@ -31,6 +31,8 @@
 //! # Ok::<(), fencepost_serial::read::BadInput>(())
 //! ```
 
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
+
 pub mod event;
 pub mod execution;
 pub mod graph;

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a search found.
-pub struct Found {
+pub(super) struct Found {
     /// An execution with a cycle, a shortest one.
     pub violation: Option<Vec<Happening>>,
     /// The limit that stopped the search.
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 /// Looks for an execution that violates `question`.
-pub fn explore(
+pub(super) fn explore(
     product: &Arc<Product>,
     question: Question,
     memory: Memory,

@@ -38,7 +38,7 @@ struct Shape {
 }
 
 /// The program with this seed.
-pub fn program(seed: u64) -> String {
+pub(crate) fn program(seed: u64) -> String {
     let random = &mut Generator { state: seed };
     let threads = 2 + usize::from(random.one_in(5));
     let shape = Shape {

@@ -4,7 +4,7 @@ use check::{Answer, Verdict, Why};
 
 /// Each verdict with its reason, and whether there are run-time errors and results that wrap around.
 /// "Holds" and "undecided" are different things.
-pub fn said(answer: &Answer) -> Vec<String> {
+pub(crate) fn said(answer: &Answer) -> Vec<String> {
     let verdict = |verdict: &Verdict| match verdict {
         Verdict::Undecided(Why::Rejected) => panic!("the judge disagrees with the monitors"),
         Verdict::Undecided(why) => format!("undecided: {why}"),

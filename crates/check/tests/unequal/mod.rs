@@ -13,7 +13,7 @@ use ir::{
 
 /// What was made uneven.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Uneven {
+pub(crate) struct Uneven {
     /// Initial values that are not 0.
     pub values: bool,
     /// Arrays that are too short.
@@ -23,7 +23,7 @@ pub struct Uneven {
 }
 
 /// Makes `program` uneven, as `seed` says.
-pub fn make_uneven(program: &mut Program, seed: u64) -> Uneven {
+pub(crate) fn make_uneven(program: &mut Program, seed: u64) -> Uneven {
     let mut random = Generator { state: seed ^ 0x9e37_79b9_7f4a_7c15 };
     let mut done = Uneven::default();
     if random.below(4) > 0 {
@@ -68,7 +68,7 @@ fn place_of(instr: &mut Instr) -> Option<&mut Place> {
 /// Lets every thread say at its end what its first register holds, and a further thread, when all have,
 /// assert that the first two do not hold these values. That is how a program can notice what no
 /// interleaving does: each thread alone sees nothing wrong.
-pub fn with_observer(program: &mut Program, values: [Value; 2]) {
+pub(crate) fn with_observer(program: &mut Program, values: [Value; 2]) {
     let threads = program.threads.len();
     let mut location = |name: String| {
         let kind = LocationKind::Atomic;
@@ -130,7 +130,7 @@ pub fn with_observer(program: &mut Program, values: [Value; 2]) {
 
 /// Makes the first two threads of `program` store to one location and load another, each from where the
 /// other stores, with values and perhaps a fence as `seed` says.
-pub fn as_store_buffering(program: &mut Program, seed: u64) {
+pub(crate) fn as_store_buffering(program: &mut Program, seed: u64) {
     let mut random = Generator { state: seed ^ 0x1405_7b7e_f767_814f };
     let max = program.domain.max as usize;
     for (t, thread) in program.threads.iter_mut().enumerate().take(2) {

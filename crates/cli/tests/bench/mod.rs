@@ -4,28 +4,28 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-pub const FENCEPOST: &str = env!("CARGO_BIN_EXE_fencepost");
+pub(crate) const FENCEPOST: &str = env!("CARGO_BIN_EXE_fencepost");
 /// How a program ends in which something was found.
-pub const FOUND: i32 = 66;
+pub(crate) const FOUND: i32 = 66;
 
 /// A folder for programs, and the unpacked runtime that all tests share.
-pub struct Bench {
+pub(crate) struct Bench {
     pub folder: tempfile::TempDir,
     pub cache: PathBuf,
 }
 
 impl Bench {
-    pub fn new() -> Bench {
+    pub(crate) fn new() -> Bench {
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitizer cache");
         Bench { folder: tempfile::tempdir().expect("a temporary folder"), cache }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// `fencepost`, in this folder.
-    pub fn fencepost(&self) -> Command {
+    pub(crate) fn fencepost(&self) -> Command {
         let mut command = Command::new(FENCEPOST);
         command.env("FENCEPOST_CACHE", &self.cache).env_remove("FENCEPOST_OPTIONS");
         command.current_dir(self.folder.path());
@@ -33,7 +33,7 @@ impl Bench {
     }
 
     /// Builds a program from one of the [`sources`], or from a path; a failure ends the test.
-    pub fn build(&self, compiler: &str, source: &str, flags: &[&str], out: &str) -> PathBuf {
+    pub(crate) fn build(&self, compiler: &str, source: &str, flags: &[&str], out: &str) -> PathBuf {
         let output = self.path(out);
         let mut command = self.fencepost();
         match Path::new(source).extension().and_then(|extension| extension.to_str()) {
@@ -58,7 +58,7 @@ impl Bench {
     }
 
     /// Runs a program with these options of `fencepost run`.
-    pub fn run(&self, program: &Path, options: &[&str]) -> Run {
+    pub(crate) fn run(&self, program: &Path, options: &[&str]) -> Run {
         let mut command = self.fencepost();
         command.args(["run", "--json", "--timeout", "60s"]).args(options).arg(program);
         Run::new(&command.output().expect("fencepost runs"))
@@ -67,7 +67,7 @@ impl Bench {
 
 /// What was found, by kind and in full, what the program printed, and what was complained about.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     pub code: Option<i32>,
     pub kinds: Vec<String>,
     pub findings: Vec<serde_json::Value>,
@@ -76,7 +76,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub fn new(output: &Output) -> Run {
+    pub(crate) fn new(output: &Output) -> Run {
         let stdout = text(&output.stdout);
         let (mut findings, mut printed) = (Vec::new(), String::new());
         for line in stdout.lines() {
@@ -96,7 +96,7 @@ impl Run {
     }
 
     /// The names of what was found, in order.
-    pub fn ids(&self) -> Vec<String> {
+    pub(crate) fn ids(&self) -> Vec<String> {
         let mut ids: Vec<_> =
             self.findings.iter().map(|finding| finding["id"].to_string()).collect();
         ids.sort();
@@ -104,17 +104,17 @@ impl Run {
     }
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Where the programs are.
-pub fn sources() -> PathBuf {
+pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sanitizer")
 }
 
 /// Is it installed? Says so if not.
-pub fn installed(compiler: &str) -> bool {
+pub(crate) fn installed(compiler: &str) -> bool {
     let there =
         Command::new(compiler).arg("--version").output().is_ok_and(|out| out.status.success());
     if !there {
@@ -126,7 +126,7 @@ pub fn installed(compiler: &str) -> bool {
 }
 
 /// Compilers and flags for a source file.
-pub fn builds(source: &str) -> Vec<(&'static str, &'static str)> {
+pub(crate) fn builds(source: &str) -> Vec<(&'static str, &'static str)> {
     let (compilers, flags): (&[_], _) = match source.rsplit('.').next() {
         Some("rs") => (&["rustc"], ["-Copt-level=0", "-Copt-level=2"]),
         Some("cc") => (&["g++", "clang++"], ["-O0", "-O2"]),

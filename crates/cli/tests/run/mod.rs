@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A directory with the files of one test.
-pub struct Desk {
+pub(crate) struct Desk {
     directory: tempfile::TempDir,
 }
 
 /// What a run printed and how it ended.
-pub struct Run {
+pub(crate) struct Run {
     pub stdout: String,
     pub stderr: String,
     pub code: Option<i32>,
@@ -18,35 +18,35 @@ pub struct Run {
 
 impl Desk {
     /// An empty directory.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Desk { directory: tempfile::tempdir().expect("a temporary directory") }
     }
 
     /// A directory with one program, `t.fp`.
-    pub fn with(program: &str) -> Self {
+    pub(crate) fn with(program: &str) -> Self {
         Desk::new().and("t.fp", program)
     }
 
     /// The same with one more file.
-    pub fn and(self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn and(self, name: &str, contents: impl AsRef<[u8]>) -> Self {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(path, contents).expect("a writable directory");
         self
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Runs `fencepost` with these arguments, separated by spaces.
-    pub fn run(&self, arguments: &str) -> Run {
+    pub(crate) fn run(&self, arguments: &str) -> Run {
         run_in(self.path(), &arguments.split_whitespace().collect::<Vec<_>>())
     }
 }
 
 /// Runs `fencepost` in the repository's root.
-pub fn run_at_root(arguments: &str) -> Run {
+pub(crate) fn run_at_root(arguments: &str) -> Run {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     run_in(&root, &arguments.split_whitespace().collect::<Vec<_>>())
 }
@@ -73,7 +73,7 @@ fn run_in(directory: &Path, arguments: &[&str]) -> Run {
 
 impl Run {
     /// Everything a user sees, with times left out.
-    pub fn all(&self) -> String {
+    pub(crate) fn all(&self) -> String {
         let code = self.code.map_or("killed".to_string(), |code| code.to_string());
         format!("{}{}exit {code}\n", self.stderr, self.stdout)
     }

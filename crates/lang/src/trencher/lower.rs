@@ -31,7 +31,7 @@ const FEW_CELLS: u32 = 64;
 /// Constants above this are data, not addresses, when addresses cannot be bounded.
 const LARGEST_GUESS: i64 = 255;
 
-pub fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lowered> {
+pub(super) fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lowered> {
     if automata.len() > MAX_THREADS {
         let message =
             format!("{} threads are too many: the limit is {MAX_THREADS}", automata.len());

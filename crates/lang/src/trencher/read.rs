@@ -10,14 +10,14 @@ const MAX_DEPTH: usize = 64;
 
 /// A word and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Word<'t> {
+pub(super) struct Word<'t> {
     pub text: &'t str,
     pub span: Span,
 }
 
 /// A thread.
 #[derive(Debug)]
-pub struct Automaton<'t> {
+pub(super) struct Automaton<'t> {
     pub name: Word<'t>,
     pub initial: Word<'t>,
     pub transitions: Vec<Transition<'t>>,
@@ -25,7 +25,7 @@ pub struct Automaton<'t> {
 
 /// An edge of an automaton.
 #[derive(Debug)]
-pub struct Transition<'t> {
+pub(super) struct Transition<'t> {
     pub from: Word<'t>,
     pub to: Word<'t>,
     pub command: Command<'t>,
@@ -34,7 +34,7 @@ pub struct Transition<'t> {
 
 /// What an edge does.
 #[derive(Debug)]
-pub enum Command<'t> {
+pub(super) enum Command<'t> {
     Read { register: Word<'t>, address: Tree<'t> },
     Write { value: Tree<'t>, address: Tree<'t> },
     Local { register: Word<'t>, value: Tree<'t> },
@@ -47,7 +47,7 @@ pub enum Command<'t> {
 
 /// An expression.
 #[derive(Debug)]
-pub enum Tree<'t> {
+pub(super) enum Tree<'t> {
     Constant(i32, Span),
     Register(Word<'t>),
     Unary(Unary, Box<Tree<'t>>),
@@ -56,7 +56,7 @@ pub enum Tree<'t> {
 
 impl<'t> Tree<'t> {
     /// Shows `f` every leaf.
-    pub fn leaves(&self, f: &mut impl FnMut(&Tree<'t>)) {
+    pub(super) fn leaves(&self, f: &mut impl FnMut(&Tree<'t>)) {
         match self {
             Tree::Constant(..) | Tree::Register(_) => f(self),
             Tree::Unary(_, a) => a.leaves(f),
@@ -70,7 +70,7 @@ impl<'t> Tree<'t> {
 
 impl<'t> Command<'t> {
     /// Its expressions.
-    pub fn trees(&self) -> Vec<&Tree<'t>> {
+    pub(super) fn trees(&self) -> Vec<&Tree<'t>> {
         match self {
             Command::Read { address, .. } => vec![address],
             Command::Write { value, address } => vec![value, address],
@@ -81,7 +81,7 @@ impl<'t> Command<'t> {
     }
 
     /// The register it writes.
-    pub fn output(&self) -> Option<Word<'t>> {
+    pub(super) fn output(&self) -> Option<Word<'t>> {
         match self {
             Command::Read { register, .. } | Command::Local { register, .. } => Some(*register),
             _ => None,
@@ -90,7 +90,7 @@ impl<'t> Command<'t> {
 }
 
 /// The words of `text`, comments left out as far as they can be told without reading threads.
-pub fn words_outside_comments(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words_outside_comments(text: &str) -> impl Iterator<Item = &str> {
     let text = text.trim_start_matches('\u{feff}');
     text.lines()
         .filter(|line| line.split_whitespace().next() != Some("#"))
@@ -99,7 +99,7 @@ pub fn words_outside_comments(text: &str) -> impl Iterator<Item = &str> {
 
 /// Reads all threads. Errors go to `sink`; one error ends the reading, since a stream of words
 /// gives no place to start again.
-pub fn read<'t>(text: &'t str, sink: &mut Sink) -> Vec<Automaton<'t>> {
+pub(super) fn read<'t>(text: &'t str, sink: &mut Sink) -> Vec<Automaton<'t>> {
     let mut reader = Reader { text, at: 0 };
     let mut automata: Vec<Automaton<'t>> = Vec::new();
     if text.starts_with('\u{feff}') {

@@ -19,7 +19,7 @@ struct Shown<'a> {
     data: Value,
 }
 
-pub fn pane(out: &mut String, id: &str, finding: &Finding) {
+pub(super) fn pane(out: &mut String, id: &str, finding: &Finding) {
     let threads: Vec<&str> =
         finding.start.threads.iter().map(|thread| thread.thread.as_str()).collect();
     let steps = steps(finding, &threads);

@@ -20,7 +20,7 @@ struct Label {
     main: bool,
 }
 
-pub fn pane(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
+pub(super) fn pane(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     let text = &*sheet.text;
     let lines: Vec<&str> = text.lines().collect();
     let labels = labels(text, finding);

@@ -31,7 +31,7 @@ const NARROW: f64 = 132.0;
 const WIDE: f64 = 250.0;
 
 /// The text below a node's label, cut to fit.
-pub fn caption(node: &Node) -> String {
+pub(super) fn caption(node: &Node) -> String {
     match node.line {
         Some(line) if node.text.is_empty() => format!("line {line}"),
         Some(line) => {
@@ -42,7 +42,7 @@ pub fn caption(node: &Node) -> String {
 }
 
 /// Gives every node a place and every edge a path.
-pub fn place(picture: &mut Picture) {
+pub(super) fn place(picture: &mut Picture) {
     rows(picture);
     columns_of_lanes(picture);
     nodes(picture);

@@ -22,7 +22,7 @@ const WIDEST: usize = 56;
 
 /// One step as it is shown.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Whose.
     pub tid: Tid,
     /// The thread's name.
@@ -36,7 +36,7 @@ pub struct Cell {
 }
 
 /// The steps as lines.
-pub fn lanes(cells: &[Cell], look: &Look, indent: &str) -> String {
+pub(super) fn lanes(cells: &[Cell], look: &Look, indent: &str) -> String {
     let mut threads: Vec<(Tid, &str)> = cells.iter().map(|c| (c.tid, c.thread.as_str())).collect();
     threads.sort_unstable();
     threads.dedup();

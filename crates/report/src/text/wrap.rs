@@ -7,7 +7,7 @@ const GLUE: char = '\u{a0}';
 
 /// The words of `text` in lines of at most `width` columns, lines after the first starting with
 /// `indent`.
-pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+pub(super) fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -27,12 +27,12 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// The text with ordinary spaces only.
-pub fn unglued(text: &str) -> String {
+pub(super) fn unglued(text: &str) -> String {
     text.replace(GLUE, " ")
 }
 
 /// The text in one piece, however narrow the line.
-pub fn glued(text: &str) -> String {
+pub(super) fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How long one input may take in all. Limits given to checks are a twentieth of that.
-pub const PATIENCE: Duration = Duration::from_secs(4);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 /// After this long, an input is taken to hang and the test is ended.
 const HANGS: Duration = Duration::from_secs(60);
 
@@ -86,7 +86,11 @@ fn mutated(texts: &[String], vocabulary: &[&str], random: &mut Generator) -> Str
 
 /// Hands mutated texts to `ask`, which says whether it could make something of one. At least one in five
 /// must be of use.
-pub fn survive(texts: &[String], vocabulary: &[&str], ask: impl Fn(&str, &mut Generator) -> bool) {
+pub(crate) fn survive(
+    texts: &[String],
+    vocabulary: &[&str],
+    ask: impl Fn(&str, &mut Generator) -> bool,
+) {
     let panicked: Mutex<BTreeMap<String, String>> = Mutex::default();
     let place: &'static Mutex<String> = Box::leak(Box::default());
     let usual = std::panic::take_hook();

@@ -39,7 +39,7 @@ type Hash = BuildHasherDefault<Multiply>;
 type Best = HashMap<u32, SmallVec<[u32; 4]>, Hash>;
 
 /// The specification, as sets of states.
-pub struct Determinised<'s, B: Automaton> {
+pub(super) struct Determinised<'s, B: Automaton> {
     automaton: &'s B,
     states: Numbered,
     /// The number of each state's core.
@@ -69,7 +69,7 @@ pub struct Determinised<'s, B: Automaton> {
 
 impl<'s, B: Automaton> Determinised<'s, B> {
     /// Nothing of it yet.
-    pub fn new(automaton: &'s B) -> Self {
+    pub(super) fn new(automaton: &'s B) -> Self {
         Determinised {
             automaton,
             states: Numbered::default(),
@@ -102,7 +102,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// How many states were met, how many sets, and how large the largest is.
-    pub fn sizes(&self) -> [u64; 3] {
+    pub(super) fn sizes(&self) -> [u64; 3] {
         [self.states.len() as u64, self.sets.len() as u64, self.largest as u64]
     }
 
@@ -263,7 +263,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// The labels that lead somewhere.
-    pub fn labels(&mut self, set: u32) -> Vec<Symbol> {
+    pub(super) fn labels(&mut self, set: u32) -> Vec<Symbol> {
         let members: Vec<u32> = self.members(set).collect();
         let mut labels = Vec::new();
         for id in members {
@@ -278,7 +278,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
 
     /// Is every state of `a` in `b`, or can one in `b` do all that it can? Then so can `b` do all that
     /// `a` can.
-    pub fn is_outdone(&mut self, a: u32, b: u32) -> bool {
+    pub(super) fn is_outdone(&mut self, a: u32, b: u32) -> bool {
         if a == b {
             return true;
         }
@@ -301,7 +301,7 @@ impl<'s, B: Automaton> Determinised<'s, B> {
     }
 
     /// Bytes in use.
-    pub fn memory(&self) -> u64 {
+    pub(super) fn memory(&self) -> u64 {
         let states = self.states.bytes() + self.cores.bytes() + 20 * self.states.len() as u64;
         let sets = self.sets.bytes() + 40 * self.after.len() as u64 + 16 * self.after_count;
         let sets = sets + 18 * (self.outdone.capacity() + self.followed.capacity()) as u64;

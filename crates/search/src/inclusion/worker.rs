@@ -5,10 +5,10 @@ use std::sync::mpsc;
 use std::thread::Scope;
 
 /// Pairs by number, with the implementation's states.
-pub type Batch = Vec<(u32, Box<[u8]>)>;
+pub(super) type Batch = Vec<(u32, Box<[u8]>)>;
 
 /// The steps from one state: all their states in a row, and where each ends.
-pub struct Steps<B> {
+pub(super) struct Steps<B> {
     states: Vec<u8>,
     ends: Vec<(Word, usize, Option<B>)>,
 }
@@ -24,7 +24,7 @@ impl<B> Steps<B> {
     }
 
     /// Each step's word, state, and what is wrong with it.
-    pub fn iter(&self) -> impl Iterator<Item = (Word, &[u8], &Option<B>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Word, &[u8], &Option<B>)> {
         let mut start = 0;
         self.ends.iter().map(move |(word, end, bad)| {
             let state = &self.states[start..*end];
@@ -36,19 +36,19 @@ impl<B> Steps<B> {
 
 /// A thread that finds the steps of the implementation ahead of the search. What is found first does
 /// not depend on it: batches are taken and come back in order.
-pub struct Worker<B> {
+pub(super) struct Worker<B> {
     states: mpsc::Sender<Batch>,
     steps: mpsc::Receiver<Vec<(u32, Steps<B>)>>,
 }
 
 /// The steps from each state of a batch.
-pub fn find_steps<A: Automaton>(automaton: &A, batch: Batch) -> Vec<(u32, Steps<A::Bad>)> {
+pub(super) fn find_steps<A: Automaton>(automaton: &A, batch: Batch) -> Vec<(u32, Steps<A::Bad>)> {
     batch.into_iter().map(|(at, state)| (at, Steps::of(automaton, &state))).collect()
 }
 
 impl<B: Send> Worker<B> {
     /// Starts one; `None` if the system allows no more threads.
-    pub fn new<'scope, A: Automaton<Bad = B>>(
+    pub(super) fn new<'scope, A: Automaton<Bad = B>>(
         scope: &'scope Scope<'scope, '_>,
         automaton: &'scope A,
     ) -> Option<Self>
@@ -69,12 +69,12 @@ impl<B: Send> Worker<B> {
     }
 
     /// Hands it something to do.
-    pub fn start(&self, batch: Batch) {
+    pub(super) fn start(&self, batch: Batch) {
         self.states.send(batch).expect("a worker that has not panicked waits for more");
     }
 
     /// Waits for what it was handed first and has not given back.
-    pub fn finish(&self) -> Vec<(u32, Steps<B>)> {
+    pub(super) fn finish(&self) -> Vec<(u32, Steps<B>)> {
         self.steps.recv().expect("a worker that has not panicked answers")
     }
 }

@@ -15,7 +15,7 @@ use memmap2::{MmapMut, MmapRaw};
 use std::sync::atomic::Ordering;
 
 /// Bits of an index.
-pub const INDEX_BITS: u32 = 32;
+pub(super) const INDEX_BITS: u32 = 32;
 /// The first chunk of an arena has this many states (as a power of two), each further one twice
 /// as many as the one before.
 const FIRST_CHUNK: u32 = 10;
@@ -30,11 +30,11 @@ const FIRST_BLOCK: usize = 1 << 16;
 type Length = u32;
 
 /// No state of varying length may be longer.
-pub const MOST_BYTES: usize = Length::MAX as usize;
+pub(crate) const MOST_BYTES: usize = Length::MAX as usize;
 
 /// How states lie in an arena.
 #[derive(Clone, Copy, Debug)]
-pub struct Cells {
+pub(super) struct Cells {
     /// Bytes of a state; unused if they vary.
     pub width: usize,
     /// How many of them are core.
@@ -48,7 +48,7 @@ pub struct Cells {
 impl Cells {
     const LINK: usize = size_of::<u64>();
 
-    pub fn new(width: Width) -> Self {
+    pub(super) fn new(width: Width) -> Self {
         let (core, width, stride, varying) = match width {
             Width::Fixed(bytes) => (bytes, bytes, bytes, false),
             Width::Monitored { core, bytes } if core == bytes => (bytes, bytes, bytes, false),
@@ -63,12 +63,12 @@ impl Cells {
 
     /// The part of a state that tells it from others, apart from monitor bits.
     #[inline(always)]
-    pub fn core_of(self, state: &[u8]) -> &[u8] {
+    pub(super) fn core_of(self, state: &[u8]) -> &[u8] {
         if self.varying { state } else { &state[..self.core] }
     }
 
     #[inline(always)]
-    pub fn has_links(self) -> bool {
+    pub(super) fn has_links(self) -> bool {
         self.core < self.width
     }
 
@@ -81,7 +81,7 @@ impl Cells {
 /// The states one worker inserted, in order. Only that worker appends; everyone reads. Workers
 /// count for themselves, each on cache lines of its own.
 #[repr(align(128))]
-pub struct Arena {
+pub(super) struct Arena {
     /// Where each chunk starts, once it is there.
     chunks: [AtomicPtr<u8>; CHUNKS],
     /// The memory of chunks and blocks, which goes when the arena does.
@@ -109,7 +109,7 @@ pub struct Arena {
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Arena {
             chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
             memory: Mutex::new(Vec::new()),
@@ -134,7 +134,7 @@ impl Arena {
     }
 
     #[inline(always)]
-    pub fn cell(&self, index: u32, cells: Cells) -> *mut u8 {
+    pub(super) fn cell(&self, index: u32, cells: Cells) -> *mut u8 {
         let (chunk, offset) = Arena::position(index);
         let base = self.chunks[chunk].load(Ordering::Acquire);
         // SAFETY: the chunk has room for `2^(FIRST+chunk)` cells and `offset` is below that.
@@ -147,7 +147,7 @@ impl Arena {
     /// # Safety
     /// Only the arena's own worker may call this.
     #[inline(always)]
-    pub unsafe fn stage(&self, state: &[u8], cells: Cells) -> Option<u32> {
+    pub(super) unsafe fn stage(&self, state: &[u8], cells: Cells) -> Option<u32> {
         let index = self.len.load(Ordering::Relaxed);
         let (chunk, _) = Arena::position(index);
         let start = self.chunks.get(chunk)?;
@@ -202,7 +202,7 @@ impl Arena {
 
     /// Counts the state staged last.
     #[inline(always)]
-    pub fn commit(&self, index: u32, cells: Cells) {
+    pub(super) fn commit(&self, index: u32, cells: Cells) {
         if cells.varying {
             let bytes = size_of::<Length>() + self.get(index, cells).len();
             let free = self.free.load(Ordering::Relaxed).wrapping_add(bytes);
@@ -215,7 +215,7 @@ impl Arena {
     }
 
     #[inline(always)]
-    pub fn get(&self, index: u32, cells: Cells) -> &[u8] {
+    pub(super) fn get(&self, index: u32, cells: Cells) -> &[u8] {
         #[cfg(loom)]
         self.watched[index as usize].with(|_| ());
         // SAFETY: ids are published (with release ordering) only after their cell was written, and
@@ -239,7 +239,7 @@ impl Arena {
     /// The link before a state.
     #[cfg(not(loom))]
     #[inline(always)]
-    pub fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
+    pub(super) fn link(&self, index: u32, cells: Cells) -> &AtomicU64 {
         debug_assert!(cells.has_links());
         // SAFETY: cells with links start with one, aligned, and links are only accessed atomically.
         unsafe { &*self.cell(index, cells).cast::<AtomicU64>() }
@@ -255,7 +255,7 @@ impl Arena {
 /// Memory from the system, full of zeros, if there is so much left.
 ///
 /// It is handed out raw: nobody may have a reference to all of it while others write to parts.
-pub fn zeroed(bytes: usize) -> Option<MmapRaw> {
+pub(super) fn zeroed(bytes: usize) -> Option<MmapRaw> {
     let memory = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     if bytes >= 1 << 21 {

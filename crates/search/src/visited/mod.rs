@@ -23,7 +23,7 @@ mod sync;
 mod table;
 
 use crate::Width;
-pub use arena::MOST_BYTES;
+pub(crate) use arena::MOST_BYTES;
 use arena::{Arena, Cells, INDEX_BITS};
 use std::sync::atomic::Ordering;
 use sync::{AtomicBool, AtomicU64, Mutex, RwLock, RwLockReadGuard};
@@ -51,11 +51,11 @@ const REGION: usize = (1 << 21) / size_of::<AtomicU64>();
 const COVERED: u64 = 1 << 63;
 
 /// How many workers can share a set.
-pub const MAX_WORKERS: usize = 1 << (ID_BITS - INDEX_BITS);
+pub(crate) const MAX_WORKERS: usize = 1 << (ID_BITS - INDEX_BITS);
 
 /// A state in the set: who inserted it, and as which.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Id {
+pub(crate) struct Id {
     /// The worker.
     pub worker: u32,
     /// The state's index in the worker's order of insertion.
@@ -77,7 +77,7 @@ impl Id {
 }
 
 /// The set.
-pub struct Visited {
+pub(crate) struct Visited {
     cells: Cells,
     arenas: Box<[Arena]>,
     table: RwLock<Table>,
@@ -90,7 +90,7 @@ pub struct Visited {
 
 impl Visited {
     /// An empty set of states of this width, for `workers` workers.
-    pub fn new(width: Width, workers: usize) -> Self {
+    pub(crate) fn new(width: Width, workers: usize) -> Self {
         assert!((1..=MAX_WORKERS).contains(&workers));
         Visited {
             cells: Cells::new(width),
@@ -103,23 +103,23 @@ impl Visited {
     }
 
     /// The same, but its table does not grow beyond so many bytes for table and states.
-    pub fn with_memory(self, most: Option<u64>) -> Self {
+    pub(crate) fn with_memory(self, most: Option<u64>) -> Self {
         Visited { most: most.unwrap_or(u64::MAX), ..self }
     }
 
     /// The state with this id.
     #[inline(always)]
-    pub fn get(&self, id: Id) -> &[u8] {
+    pub(crate) fn get(&self, id: Id) -> &[u8] {
         self.arenas[id.worker as usize].get(id.index, self.cells)
     }
 
     /// Need the state not be expanded, because one of its own level covers it?
-    pub fn is_covered(&self, id: Id) -> bool {
+    pub(crate) fn is_covered(&self, id: Id) -> bool {
         self.cells.has_links() && self.link(id).load(Ordering::Relaxed) & COVERED != 0
     }
 
     /// Says that all states inserted from now on belong to the next level.
-    pub fn start_level(&self) {
+    pub(crate) fn start_level(&self) {
         for arena in &self.arenas {
             arena.level_start.store(arena.len.load(Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -132,17 +132,17 @@ impl Visited {
 
     /// Is there no more memory? Then states are missing, and who inserts more must stop soon: the table
     /// does not grow.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
 
     /// How many states `worker` inserted.
-    pub fn len_of(&self, worker: usize) -> u32 {
+    pub(crate) fn len_of(&self, worker: usize) -> u32 {
         self.arenas[worker].len.load(Ordering::Acquire)
     }
 
     /// How many states there are.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.arenas.iter().map(|arena| u64::from(arena.len.load(Ordering::Relaxed))).sum()
     }
 
@@ -152,7 +152,7 @@ impl Visited {
     }
 
     /// How much memory it uses: states and table.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes_with(self.table.read().expect("no worker panics with the table").slots().len())
     }
 
@@ -166,7 +166,7 @@ impl Visited {
 
     /// Access for one worker for a while. Nobody can grow the table meanwhile, so a worker must
     /// give it up (and take it again) between chunks of work, and when [`Worker::is_crowded`].
-    pub fn enter(&self, worker: usize) -> Worker<'_> {
+    pub(crate) fn enter(&self, worker: usize) -> Worker<'_> {
         let table = self.table.read().expect("no worker panics with the table");
         let own = self.arenas[worker].used.load(Ordering::Relaxed);
         let (slots, workers) = (table.slots().len(), self.arenas.len() as u64);
@@ -177,7 +177,7 @@ impl Visited {
     }
 
     /// Doubles the table if it is crowded and there is memory for it. Waits for all workers to leave.
-    pub fn grow(&self) {
+    pub(crate) fn grow(&self) {
         let mut table = self.table.write().expect("no worker panics with the table");
         if !crowded(self.used(), table.slots().len()) {
             return;
@@ -248,7 +248,7 @@ fn home(hash: u64, mask: usize) -> usize {
 
 /// What became of a state that was to be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Inserted {
+pub(crate) enum Inserted {
     /// It is new.
     New(Id),
     /// It was there, or is covered by one that was.
@@ -260,7 +260,7 @@ pub enum Inserted {
 impl Inserted {
     /// The id of a new state.
     #[inline(always)]
-    pub fn if_new(self) -> Option<Id> {
+    pub(crate) fn if_new(self) -> Option<Id> {
         match self {
             Inserted::New(id) => Some(id),
             Inserted::Known(_) | Inserted::Full => None,
@@ -269,7 +269,7 @@ impl Inserted {
 }
 
 /// One worker's access to the set.
-pub struct Worker<'a> {
+pub(crate) struct Worker<'a> {
     set: &'a Visited,
     table: RwLockReadGuard<'a, Table>,
     worker: u32,
@@ -280,25 +280,25 @@ pub struct Worker<'a> {
 
 impl Worker<'_> {
     /// Should it leave, so that the table can [`Visited::grow`]?
-    pub fn is_crowded(&self) -> bool {
+    pub(crate) fn is_crowded(&self) -> bool {
         self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) > self.until
     }
 
     /// Inserts `state`, unless it is in the set or covered by a state in the set.
     #[inline]
-    pub fn insert(&self, state: &[u8]) -> Inserted {
+    pub(crate) fn insert(&self, state: &[u8]) -> Inserted {
         self.insert_hashed(state, self.hash(state))
     }
 
     /// The hash of `state`'s core.
     #[inline(always)]
-    pub fn hash(&self, state: &[u8]) -> u64 {
+    pub(crate) fn hash(&self, state: &[u8]) -> u64 {
         xxh3_64(self.set.cells.core_of(state))
     }
 
     /// Inserts `state`, whose hash is `hash`.
     #[inline]
-    pub fn insert_hashed(&self, state: &[u8], hash: u64) -> Inserted {
+    pub(crate) fn insert_hashed(&self, state: &[u8], hash: u64) -> Inserted {
         match self.set.cells.has_links() {
             false => self.insert_equal(state, hash),
             true => self.insert_covering(state, hash),
@@ -307,13 +307,13 @@ impl Worker<'_> {
 
     /// Has the slot for `hash` brought to the cache, since a state with it is inserted soon.
     #[inline(always)]
-    pub fn expect(&self, hash: u64) {
+    pub(crate) fn expect(&self, hash: u64) {
         prefetch(&raw const self.table.slots()[home(hash, self.table.mask)]);
     }
 
     /// Has the state found by the first slot for `hash` brought to the cache.
     #[inline(always)]
-    pub fn expect_state(&self, hash: u64) {
+    pub(crate) fn expect_state(&self, hash: u64) {
         let found = self.table.slots()[home(hash, self.table.mask)].load(Ordering::Relaxed);
         if let Some(id) = Self::candidate(found, hash) {
             prefetch(self.set.arenas[id.worker as usize].cell(id.index, self.set.cells));
@@ -366,7 +366,7 @@ impl Worker<'_> {
     }
 
     /// The id of a state in a set without monitor bits.
-    pub fn find(&self, state: &[u8]) -> Option<Id> {
+    pub(crate) fn find(&self, state: &[u8]) -> Option<Id> {
         let hash = self.hash(state);
         let mut at = home(hash, self.table.mask);
         loop {

@@ -6,6 +6,6 @@ pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 #[cfg(loom)]
 pub use loom::sync::{Mutex, RwLock, RwLockReadGuard};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 #[cfg(not(loom))]
-pub use std::sync::{Mutex, RwLock, RwLockReadGuard};
+pub(super) use std::sync::{Mutex, RwLock, RwLockReadGuard};

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The hash table. Looking states up is random access all over it, so it lies on huge pages where
 /// the system has them: with small ones, every look-up would miss the address cache as well.
-pub struct Table {
+pub(super) struct Table {
     #[cfg(not(loom))]
     memory: MmapRaw,
     #[cfg(loom)]
@@ -21,7 +21,7 @@ pub struct Table {
 impl Table {
     /// An empty table, if there is memory for it.
     #[cfg(not(loom))]
-    pub fn new(capacity: usize) -> Option<Self> {
+    pub(super) fn new(capacity: usize) -> Option<Self> {
         let memory = zeroed(capacity * size_of::<AtomicU64>())?;
         Some(Table { memory, mask: capacity - 1 })
     }
@@ -42,7 +42,7 @@ impl Table {
     /// The slots.
     #[cfg(not(loom))]
     #[inline(always)]
-    pub fn slots(&self) -> &[AtomicU64] {
+    pub(super) fn slots(&self) -> &[AtomicU64] {
         // SAFETY: mapped memory is aligned to pages, zeroed, and only accessed as atomics.
         unsafe {
             std::slice::from_raw_parts(self.memory.as_mut_ptr().cast::<AtomicU64>(), self.mask + 1)
@@ -52,7 +52,7 @@ impl Table {
     /// Gives the memory of slots that nobody needs any more back to the system; they are empty then.
     /// A state's place in a table twice as large is its place in this one or as far behind the
     /// middle, so while a table is moved from its start, both are never in memory as a whole.
-    pub fn release(&mut self, slots: Range<usize>) {
+    pub(super) fn release(&mut self, slots: Range<usize>) {
         #[cfg(all(target_os = "linux", not(any(miri, loom))))]
         {
             let size = size_of::<AtomicU64>();

@@ -45,7 +45,7 @@ pub(crate) struct Access {
 
 impl Access {
     /// Whether entering at `self` (at time `c`) forces what leaves from `exit` to be later than `c`.
-    pub fn ties(&self, exit: &Access) -> bool {
+    pub(crate) fn ties(&self, exit: &Access) -> bool {
         self.op == Op::Write && exit.bound_by != NEVER && self.pos <= exit.bound_by
     }
 }
@@ -110,7 +110,7 @@ struct Opening {
 }
 
 impl Index {
-    pub fn new(question: Question, trace: &[Event]) -> Self {
+    pub(crate) fn new(question: Question, trace: &[Event]) -> Self {
         let threads = trace.iter().map(|event| event.thread.0 + 1).max().unwrap_or(0) as usize;
         let vars = trace.iter().filter_map(|e| e.action.var()).map(|x| x.0 + 1).max().unwrap_or(0);
         let vars = vars as usize;
@@ -282,7 +282,7 @@ impl Lane {
     }
 
     /// The accesses of this kind to this variable, in order.
-    pub fn list(&self, op: Op, var: u32) -> &[u32] {
+    pub(crate) fn list(&self, op: Op, var: u32) -> &[u32] {
         match op {
             Op::Read => &self.reads[var as usize],
             Op::Write => &self.writes[var as usize],
@@ -295,16 +295,16 @@ impl Lane {
         list.get(list.partition_point(|&access| access < from)).copied()
     }
 
-    pub fn unit_of(&self, access: u32) -> &Unit {
+    pub(crate) fn unit_of(&self, access: u32) -> &Unit {
         &self.units[self.accesses[access as usize].unit as usize]
     }
 
-    pub fn accesses_of(&self, unit: &Unit) -> &[Access] {
+    pub(crate) fn accesses_of(&self, unit: &Unit) -> &[Access] {
         &self.accesses[unit.start as usize..unit.end as usize]
     }
 
     /// The first read of `var` after `unit` that `unit` must precede.
-    pub fn first_read(&self, unit: &Unit, var: u32, vars: usize) -> Option<u32> {
+    pub(crate) fn first_read(&self, unit: &Unit, var: u32, vars: usize) -> Option<u32> {
         if unit.strong {
             return self.first_from(Op::Read, var, unit.end);
         }
@@ -338,7 +338,7 @@ impl Lane {
     }
 
     /// The earliest access of this kind from which a visit that entered `unit` can leave.
-    pub fn exit(&self, unit: &Unit, op: Op, var: u32, vars: usize) -> Option<u32> {
+    pub(crate) fn exit(&self, unit: &Unit, op: Op, var: u32, vars: usize) -> Option<u32> {
         let inside = self.first_from(op, var, unit.start).filter(|&access| access < unit.end);
         inside.or_else(|| match op {
             Op::Write => self.first_from(Op::Write, var, unit.end),
@@ -347,7 +347,7 @@ impl Lane {
     }
 
     /// Whether a visit that entered `unit` can leave at this access of the unit or after it.
-    pub fn leads_to(&self, unit: &Unit, at: u32, vars: usize) -> bool {
+    pub(crate) fn leads_to(&self, unit: &Unit, at: u32, vars: usize) -> bool {
         let access = &self.accesses[at as usize];
         unit.strong
             || at < unit.end

@@ -168,7 +168,7 @@ impl Best {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(index: &'a Index, question: Question, budget: Budget) -> Self {
+    pub(crate) fn new(index: &'a Index, question: Question, budget: Budget) -> Self {
         Search {
             index,
             question,
@@ -249,7 +249,7 @@ impl<'a> Search<'a> {
     }
 
     /// The visits of a unit that step back in time, best entry for each exit.
-    pub fn starts(&mut self, thread: u32, unit: u32, starts: &mut Vec<Start>) {
+    pub(crate) fn starts(&mut self, thread: u32, unit: u32, starts: &mut Vec<Start>) {
         starts.clear();
         let lane = &self.index.lanes[thread as usize];
         let body = &lane.units[unit as usize];
@@ -278,7 +278,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks for a walk from the exit of `start` to its entry; the visits in order, `start` first.
-    pub fn walk(&mut self, start: &Start, discipline: Discipline) -> Option<Vec<Visit>> {
+    pub(crate) fn walk(&mut self, start: &Start, discipline: Discipline) -> Option<Vec<Visit>> {
         if !self.can_return(start) {
             return None;
         }
@@ -314,7 +314,7 @@ impl<'a> Search<'a> {
     }
 
     /// The time in which the last search looked: from its start to where there is no way back.
-    pub fn window(&self) -> (Pos, Pos) {
+    pub(crate) fn window(&self) -> (Pos, Pos) {
         let from = self.arena.first().map_or(0, |start| start.now);
         (from, self.horizon.last().copied().unwrap_or(NEVER))
     }
@@ -568,12 +568,12 @@ fn seek(len: usize, hint: usize, before: impl Fn(usize) -> bool) -> usize {
 
 impl Start {
     /// What decides whether another start can do better: entry and exit.
-    pub fn profile(&self) -> (usize, usize) {
+    pub(crate) fn profile(&self) -> (usize, usize) {
         (label(&self.enter), label(&self.leave))
     }
 
     /// When it is left, at the earliest, and entered, at the latest.
-    pub fn times(&self) -> (Pos, Pos) {
+    pub(crate) fn times(&self) -> (Pos, Pos) {
         (self.leave.pos, self.enter.latest)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use serial::event::{Action, Event, Place, Thread, Var};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Rd,
     Wr,
     Wc,
@@ -17,7 +17,7 @@ pub enum Kind {
 
 /// An event of an execution or trace; `unit` is its transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ev {
+pub(crate) struct Ev {
     pub thread: u32,
     pub kind: Kind,
     pub var: u32,
@@ -25,7 +25,7 @@ pub struct Ev {
 }
 
 /// Drops begin and end, numbers the transactions; commits get that of their issue.
-pub fn events(recording: &[Event]) -> Vec<Ev> {
+pub(crate) fn events(recording: &[Event]) -> Vec<Ev> {
     let mut units = 0;
     let mut open: HashMap<u32, usize> = HashMap::new();
     let mut buffers: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -79,7 +79,7 @@ fn partners(evs: &[Ev]) -> Vec<usize> {
 }
 
 /// "An earlier write of the same thread to the same variable has no fence of that thread between."
-pub fn buffered(evs: &[Ev], i: usize) -> bool {
+pub(crate) fn buffered(evs: &[Ev], i: usize) -> bool {
     evs[..i].iter().rev().filter(|e| e.thread == evs[i].thread).find_map(|e| match e.kind {
         Kind::Fn => Some(false),
         Kind::Wr if e.var == evs[i].var => Some(true),
@@ -121,7 +121,7 @@ fn conflict(evs: &[Ev], partner: &[usize], i: usize, j: usize, po: bool) -> bool
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
+pub(crate) enum Ask {
     Tso,
     Sc,
     Equivalent,
@@ -153,7 +153,7 @@ fn graph(evs: &[Ev], ask: Ask) -> (Vec<usize>, Vec<(usize, usize)>) {
     (unit, edges)
 }
 
-pub fn acyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
+pub(crate) fn acyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
     assert!(nodes <= 128);
     let mut before = vec![0u128; nodes];
     edges.iter().for_each(|&(a, b)| before[b] |= 1 << a);
@@ -169,14 +169,14 @@ pub fn acyclic(nodes: usize, edges: &[(usize, usize)]) -> bool {
 }
 
 /// By the conflict graph of the definition.
-pub fn by_graph(evs: &[Ev], ask: Ask) -> bool {
+pub(crate) fn by_graph(evs: &[Ev], ask: Ask) -> bool {
     let (unit, edges) = graph(evs, ask);
     let nodes = unit.iter().max().map_or(0, |m| m + 1);
     acyclic(nodes, &edges)
 }
 
 /// By trying all serial permutations.
-pub fn by_permutation(evs: &[Ev], ask: Ask) -> bool {
+pub(crate) fn by_permutation(evs: &[Ev], ask: Ask) -> bool {
     let (unit, edges) = graph(evs, ask);
     let mut order: Vec<usize> = unit.clone();
     order.sort_unstable();
@@ -197,7 +197,7 @@ pub fn by_permutation(evs: &[Ev], ask: Ask) -> bool {
 }
 
 /// An SC execution (every commit right after its issue) with the same conflicts, if there is one.
-pub fn sc_execution(evs: &[Ev]) -> Option<Vec<Ev>> {
+pub(crate) fn sc_execution(evs: &[Ev]) -> Option<Vec<Ev>> {
     let (unit, edges) = graph(evs, Ask::Equivalent);
     let mut left: Vec<usize> = (0..evs.len()).filter(|&i| unit[i] == i).collect();
     let mut order = Vec::new();
@@ -214,7 +214,7 @@ pub fn sc_execution(evs: &[Ev]) -> Option<Vec<Ev>> {
 }
 
 /// Calls `visit` for every execution of the trace with all writes committed; stops when it is true.
-pub fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
+pub(crate) fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
     fn go(
         trace: &[Ev],
         next: usize,
@@ -256,13 +256,13 @@ pub fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> bool {
 }
 
 /// Definition 3: every execution of the trace answers yes.
-pub fn trace_by_insertion(trace: &[Ev], ask: Ask) -> bool {
+pub(crate) fn trace_by_insertion(trace: &[Ev], ask: Ask) -> bool {
     !insertions(trace, &mut |execution| !by_graph(execution, ask))
 }
 
 /// Which orientations of the trace event graph count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Valid {
+pub(crate) enum Valid {
     /// Theorem 5 as printed: those without a cycle.
     AsPrinted,
     /// Those that some order of commits, with the reads where the trace has them, realizes.
@@ -270,7 +270,7 @@ pub enum Valid {
 }
 
 /// "Every acyclic orientation gives an acyclic conflict graph", for TSO-serializability.
-pub fn trace_by_orientation(trace: &[Ev], valid: Valid) -> bool {
+pub(crate) fn trace_by_orientation(trace: &[Ev], valid: Valid) -> bool {
     let n = trace.len();
     let fence_between = |i: usize, j: usize| {
         (i + 1..j).any(|k| trace[k].kind == Kind::Fn && trace[k].thread == trace[i].thread)
@@ -368,12 +368,12 @@ fn realizable(trace: &[Ev], edges: &[(usize, usize)]) -> bool {
 }
 
 /// The trace of an execution.
-pub fn forget_commits(recording: &[Event]) -> Vec<Event> {
+pub(crate) fn forget_commits(recording: &[Event]) -> Vec<Event> {
     recording.iter().filter(|e| !matches!(e.action, Action::Commit(_))).copied().collect()
 }
 
 /// A recording from a line like `1:begin 1:rd0 1:wr1 2:c0 1:f 1:end`.
-pub fn parse(text: &str) -> Vec<Event> {
+pub(crate) fn parse(text: &str) -> Vec<Event> {
     text.split_whitespace()
         .enumerate()
         .map(|(line, word)| {
@@ -397,7 +397,7 @@ pub fn parse(text: &str) -> Vec<Event> {
 }
 
 /// The inverse of [`parse`], for messages.
-pub fn show(recording: &[Event]) -> String {
+pub(crate) fn show(recording: &[Event]) -> String {
     let word = |e: &Event| match e.action {
         Action::Begin(_) => format!("{}:begin", e.thread.0),
         Action::End => format!("{}:end", e.thread.0),
@@ -410,6 +410,6 @@ pub fn show(recording: &[Event]) -> String {
 }
 
 /// How many random cases: `FENCEPOST_ORACLE_CASES`, or 2,000.
-pub fn cases() -> u64 {
+pub(crate) fn cases() -> u64 {
     std::env::var("FENCEPOST_ORACLE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
 }

@@ -14,7 +14,7 @@ use memory::{Effect, Memory};
 use smallvec::SmallVec;
 
 /// One thread's next access.
-pub struct Mover<'m, R> {
+pub(super) struct Mover<'m, R> {
     pub search: &'m AttackSearch,
     pub state: &'m State,
     pub tid: Tid,
@@ -30,7 +30,7 @@ impl<R: Receiver> Mover<'_, R> {
     }
 
     /// Makes the access in every way that is worthwhile.
-    pub fn make(&mut self, action: &Action) {
+    pub(super) fn make(&mut self, action: &Action) {
         let mut ways: SmallVec<[Way; 3]> = SmallVec::new();
         let (search, state) = (self.search, self.state);
         search.memory.ways(&state.attack, self.tid, action, |way| ways.push(way));
