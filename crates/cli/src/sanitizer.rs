@@ -8,7 +8,7 @@ use rt::options::Schedule;
 use sanitizer::compiler::{self, Language};
 use sanitizer::launch::{self, Launch};
 use sanitizer::raw::{self, Log};
-use sanitizer::{Session, replay};
+use sanitizer::{Series, replay};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -164,7 +164,7 @@ impl Run {
     fn run(&self) -> Result<ExitCode, String> {
         let inputs: Vec<PathBuf> = self.program.first().map(PathBuf::from).into_iter().collect();
         let files = ReportFiles::new(&self.faces, &inputs, self.output.json);
-        let session = launch::run(&Launch {
+        let series = launch::run(&Launch {
             program: self.program.clone(),
             runs: self.runs,
             schedule: self.schedule,
@@ -176,7 +176,7 @@ impl Run {
             record: self.record.clone(),
             output: self.output.wanted(),
         })?;
-        Ok(finish(&session, files))
+        Ok(finish(&series, files))
     }
 }
 
@@ -184,13 +184,13 @@ impl Replay {
     fn run(&self) -> Result<ExitCode, String> {
         let inputs = std::slice::from_ref(&self.recording);
         let files = ReportFiles::new(&self.faces, inputs, self.output.json);
-        let session = replay::run(&replay::Replay {
+        let series = replay::run(&replay::Replay {
             recording: self.recording.clone(),
             transactions: self.transactions.clone(),
             most: quantity::spare_memory().unwrap_or(u64::MAX - 1),
             output: self.output.wanted(),
         })?;
-        Ok(finish(&session, files))
+        Ok(finish(&series, files))
     }
 }
 
@@ -206,13 +206,13 @@ impl Output {
 }
 
 /// Writes the reports that were asked for.
-fn finish(session: &Session, mut files: ReportFiles) -> ExitCode {
+fn finish(series: &Series, mut files: ReportFiles) -> ExitCode {
     if files.wanted() {
-        session.reports().into_iter().for_each(|report| files.add(report));
+        series.reports().into_iter().for_each(|report| files.add(report));
     }
     match files.finish() {
         Exit::BadInput => Exit::BadInput.into(),
-        _ => ExitCode::from(session.code),
+        _ => ExitCode::from(series.code),
     }
 }
 

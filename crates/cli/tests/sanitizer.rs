@@ -65,7 +65,7 @@ fn litmus() {
         case("mp.c", &["-DFENCES"], &[]),
         case("mp.c", &["-DRA"], &[]),
         case("bar.c", &[], &[]),
-        case("barw.c", &["-DV=0", "-DW=0"], &["stale-read"]),
+        hidden("barw.c", &["-DV=0", "-DW=0"], &["stale-read"]),
         case("barw.c", &["-DV=0", "-DW=2"], &[]),
     ]);
 }

@@ -3,7 +3,7 @@
 use crate::filter::Filter;
 use crate::finding::Collection;
 use crate::raw::Raw;
-use crate::{FOUND, Output, Session, complain, text};
+use crate::{FOUND, Output, Series, complain, text};
 use rt::options::Schedule;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -86,7 +86,7 @@ struct Running {
 }
 
 /// Runs a program as often as asked, and prints each finding when it is first found.
-pub fn run(args: &Launch) -> Result<Session, String> {
+pub fn run(args: &Launch) -> Result<Series, String> {
     let filter = Filter::new(&args.output)?;
     let program = PathBuf::from(&args.program[0]);
     let mut collection = Collection::new(filter);
@@ -164,7 +164,7 @@ pub fn run(args: &Launch) -> Result<Session, String> {
         complain(&text::summary(&collection, ended));
     }
     let code = if collection.findings.is_empty() { last.unwrap_or(0) } else { FOUND };
-    Ok(Session { subject: program, collection, code })
+    Ok(Series { subject: program, collection, code })
 }
 
 /// Prints a finding.

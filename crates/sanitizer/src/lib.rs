@@ -8,7 +8,7 @@
 //! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
 //!   `transactions`: a recording for `fencepost serial`.
 //!
-//! Findings are printed as they are found. What comes back is a [`Session`]: all findings, for reports,
+//! Findings are printed as they are found. What comes back is a [`Series`]: all findings, for reports,
 //! and the exit code.
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
@@ -47,7 +47,7 @@ pub struct Output {
 }
 
 /// What came of running a program or replaying a recording.
-pub struct Session {
+pub struct Series {
     /// The program or recording.
     pub subject: PathBuf,
     /// The findings.
@@ -56,7 +56,7 @@ pub struct Session {
     pub code: u8,
 }
 
-impl Session {
+impl Series {
     /// A report for each source file with findings.
     pub fn reports(&self) -> Vec<InputReport> {
         self.collection.reports(&self.subject)

@@ -6,7 +6,7 @@ use crate::launch::{Progress, show};
 use crate::raw::{self, Raw};
 use crate::symbols::Symbols;
 use crate::transactions;
-use crate::{FOUND, Output, Session, complain, text};
+use crate::{FOUND, Output, Series, complain, text};
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
 use rt::findings::Operation;
@@ -28,7 +28,7 @@ pub struct Replay {
 }
 
 /// Analyses a recording, and prints its findings.
-pub fn run(args: &Replay) -> Result<Session, String> {
+pub fn run(args: &Replay) -> Result<Series, String> {
     let name = args.recording.display();
     let filter = Filter::new(&args.output)?;
     let bytes = read(&args.recording, args.most).map_err(|why| format!("{name}: {why}"))?;
@@ -87,7 +87,7 @@ pub fn run(args: &Replay) -> Result<Session, String> {
         complain(&text::summary(&collection, 1));
     }
     let code = if collection.findings.is_empty() { 0 } else { FOUND };
-    Ok(Session { subject: args.recording.clone(), collection, code })
+    Ok(Series { subject: args.recording.clone(), collection, code })
 }
 
 /// The bytes of a recording. What does not begin like one is not read to its end, which may never
