@@ -2,7 +2,7 @@
 //!
 //! An [`Answer`] has a [`Decision`] for each property: a [`Verdict`], how it was found, and what that
 //! cost. A violated property has a [`Witness`]: the place, the [`Problem`], and the [`Evidence`], which a
-//! judge that shares no code with the search has accepted. Every analysis answers in these terms.
+//! separate judge has accepted. Every analysis answers in these terms.
 
 use crate::certificate::{self, Played};
 use crate::question::{Method, Property};

@@ -5,9 +5,10 @@
 //! 1. [`legality`] refuses programs with constructs that the model gives no meaning to.
 //! 2. [`robustness`], [`safety`] and [`serializability`] set up the searches. A search explores a
 //!    [`product`] of the program and a memory, with [reductions](reduce).
-//! 3. [`replay`] turns the path to a finding into a run of the program. A judge that shares no code with
-//!    the search ([`certificate`], [`robustness::store_atomic::judge`], the crate `serial`) accepts the
-//!    run's execution, or nothing is reported.
+//! 3. [`replay`] turns the path to a finding into a run of the program. A separate judge
+//!    accepts the run's execution, or nothing is reported: `graph` by way of [`certificate`], with an
+//!    interpreter of its own; [`robustness::store_atomic::judge`], which runs the buffers literally and
+//!    shares with the search what single instructions mean; the crate `serial`.
 //! 4. The [`Answer`] has a [`Verdict`] for each property, with a [`Witness`] where one is violated.
 //!
 //! [`remedy`] says what rules a witness out. [`refinement`] compares two programs, [`fix`] looks for fences, [`outcomes`] lists final states.
