@@ -89,3 +89,34 @@ pub enum ConstantKind {
     /// Anything else, by its name in LLVM (`ptrauth`, an integer of 256 bits): an error where it is evaluated.
     Unsupported(Box<str>),
 }
+
+impl ConstantKind {
+    /// The constants that it is made of.
+    pub fn parts(&self) -> Vec<ConstId> {
+        use ConstantKind as Kind;
+        match self {
+            Kind::Array(parts) | Kind::Vector(parts) | Kind::Struct(parts) => parts.to_vec(),
+            Kind::GetElementPtr { base, indices, .. } => {
+                std::iter::once(*base).chain(indices.iter().copied()).collect()
+            }
+            Kind::Splat(part) | Kind::Cast(_, part) | Kind::FloatNegate(part) => vec![*part],
+            Kind::Binary(_, _, left, right)
+            | Kind::Compare(_, left, right)
+            | Kind::FloatCompare(_, left, right) => vec![*left, *right],
+            Kind::Select(condition, yes, no) => vec![*condition, *yes, *no],
+            Kind::Int(_)
+            | Kind::Float(_)
+            | Kind::Null
+            | Kind::Undef
+            | Kind::Poison
+            | Kind::Zero
+            | Kind::None
+            | Kind::Bytes(_)
+            | Kind::Global(_)
+            | Kind::Function(_)
+            | Kind::IFunc(_)
+            | Kind::BlockAddress(..)
+            | Kind::Unsupported(_) => Vec::new(),
+        }
+    }
+}

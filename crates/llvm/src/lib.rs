@@ -11,14 +11,19 @@
 
 pub mod constant;
 pub mod debug;
+pub mod error;
 pub mod instruction;
 pub mod layout;
 pub mod module;
+mod operation;
+mod reader;
 pub mod types;
 
 pub use constant::{ConstId, Constant, ConstantKind};
 pub use debug::{Debug, DebugTy, PlaceId};
+pub use error::Error;
 pub use instruction::{Call, Callee, Instr, InstrKind, Local, Operand, Ordering};
 pub use layout::DataLayout;
 pub use module::{BlockId, Function, FunctionId, Global, GlobalId, Module};
+pub use reader::{parse, read};
 pub use types::{Ty, Type, Types};

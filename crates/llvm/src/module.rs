@@ -178,6 +178,19 @@ pub enum Holds {
     Value,
 }
 
+/// A step from a register to a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The pointer is followed.
+    Deref,
+    /// So many bytes are added.
+    Plus(u64),
+    /// Only these bits of the variable are meant: offset and size.
+    Fragment(u64, u64),
+    /// Anything else: the variable cannot be found this way.
+    Other,
+}
+
 /// A variable of the source that a function's debug information speaks of.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variable {
@@ -195,8 +208,8 @@ pub struct Variable {
     pub file: Option<FileId>,
     /// The line that declares it.
     pub line: u32,
-    /// The address in `storage` holds the variable itself, not another pointer on the way to it.
-    pub direct: bool,
+    /// How to get from `storage` to the variable; nothing if it is there itself.
+    pub steps: Box<[Step]>,
     /// The block and instruction before which this is said.
     pub from: (BlockId, u32),
 }

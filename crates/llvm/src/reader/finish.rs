@@ -1,0 +1,180 @@
+//! What is left to do when the text is over: symbols, aliases, sizes, debug information.
+
+use super::{Fault, Parsed, Parser};
+use crate::constant::{ConstId, ConstantKind};
+use crate::instruction::{Callee, InstrKind, Operand};
+use crate::layout::{Layouts, Unmeasurable};
+use crate::module::{BlockId, FunctionId, Module, Symbol};
+use std::collections::HashMap;
+
+impl<'a> Parser<'a> {
+    pub(super) fn finish(mut self) -> Parsed<Module> {
+        self.check_types()?;
+        self.resolve_references()?;
+        self.resolve_block_addresses()?;
+        for (function, group) in std::mem::take(&mut self.function_groups) {
+            let noreturn = self.noreturn_groups.get(&group).copied().unwrap_or(false);
+            self.functions[function as usize].noreturn |= noreturn;
+        }
+        self.resolve_callees();
+        let layouts = self.measure()?;
+        let (debug, optimised) = self.debug();
+        let symbols = std::mem::take(&mut self.symbols);
+        let symbols = symbols.into_iter().filter_map(|it| Some((it.name.into(), it.defined?)));
+        Ok(Module {
+            source_file: self.source_file,
+            target_triple: self.target_triple,
+            layout: self.layout,
+            types: self.types,
+            layouts,
+            constants: self.constants,
+            globals: self.globals,
+            functions: self.functions,
+            ifuncs: self.ifuncs,
+            assembly: self.assembly,
+            debug,
+            optimised,
+            symbols: symbols.collect(),
+        })
+    }
+
+    /// Every named type that is mentioned is defined.
+    fn check_types(&self) -> Parsed<()> {
+        let undefined =
+            self.type_mentioned.iter().filter(|(ty, _)| !self.type_defined.contains(ty));
+        match undefined.min_by_key(|(_, at)| **at) {
+            Some((ty, &at)) => {
+                let message = format!("the type `{}` is not defined", self.types.show(*ty));
+                Err(Fault { at, message })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Replaces symbols in constants by what they stand for.
+    fn resolve_references(&mut self) -> Parsed<()> {
+        for state in &self.symbols {
+            if state.defined.is_none() {
+                let message = format!("`@{}` is used and not declared", state.name);
+                return Err(Fault { at: state.at, message });
+            }
+        }
+        let symbol_of: HashMap<ConstId, u32> =
+            self.references.iter().map(|(&(symbol, _), &constant)| (constant, symbol)).collect();
+        let mut aliased = false;
+        let mut resolved = Vec::with_capacity(symbol_of.len());
+        for (&constant, &first) in &symbol_of {
+            let mut symbol = first;
+            let mut steps = 0;
+            let kind = loop {
+                match self.symbols[symbol as usize].defined {
+                    Some(Symbol::Global(global)) => break ConstantKind::Global(global),
+                    Some(Symbol::Function(function)) => break ConstantKind::Function(function),
+                    Some(Symbol::IFunc(ifunc)) => break ConstantKind::IFunc(ifunc),
+                    Some(Symbol::Alias(target)) => match symbol_of.get(&target) {
+                        Some(&next) if steps < self.symbols.len() => symbol = next,
+                        Some(_) => return self.endless(first),
+                        None => {
+                            aliased = true;
+                            break self.constants[target.index()].kind.clone();
+                        }
+                    },
+                    None => return self.endless(first),
+                }
+                steps += 1;
+            };
+            resolved.push((constant, kind));
+        }
+        for (constant, kind) in resolved {
+            self.constants[constant.index()].kind = kind;
+        }
+        // Without aliases of expressions, a constant consists of constants that were there before it.
+        match aliased.then(|| self.constant_cycle()).flatten() {
+            Some(constant) => {
+                let at = self.references.iter().find(|it| *it.1 == constant);
+                self.endless(at.map_or(0, |it| it.0.0))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn endless<T>(&self, symbol: u32) -> Parsed<T> {
+        let state = &self.symbols[symbol as usize];
+        let message = format!("the alias `@{}` is defined by itself", state.name);
+        Err(Fault { at: state.at, message })
+    }
+
+    /// A constant that contains itself.
+    fn constant_cycle(&self) -> Option<ConstId> {
+        let mut state = vec![0u8; self.constants.len()];
+        let mut stack = Vec::new();
+        for root in 0..self.constants.len() as u32 {
+            stack.push(ConstId(root));
+            while let Some(&constant) = stack.last() {
+                match state[constant.index()] {
+                    0 => {
+                        state[constant.index()] = 1;
+                        for part in self.constants[constant.index()].kind.parts() {
+                            match state[part.index()] {
+                                0 => stack.push(part),
+                                1 => return Some(part),
+                                _ => {}
+                            }
+                        }
+                    }
+                    _ => {
+                        state[constant.index()] = 2;
+                        stack.pop();
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn resolve_block_addresses(&mut self) -> Parsed<()> {
+        let mut blocks: HashMap<FunctionId, HashMap<Box<str>, BlockId>> = HashMap::new();
+        for (constant, symbol, block, at) in std::mem::take(&mut self.block_addresses) {
+            let Some(Symbol::Function(function)) = self.symbols[symbol as usize].defined else {
+                return Err(Fault { at, message: "the address of a block of no function".into() });
+            };
+            let known = blocks.entry(function).or_insert_with(|| {
+                let blocks = self.functions[function.index()].blocks.iter().enumerate();
+                blocks.map(|(index, it)| (it.name.clone(), BlockId(index as u32))).collect()
+            });
+            let Some(&block) = known.get(&*block) else {
+                return Err(Fault { at, message: format!("there is no block `%{block}`") });
+            };
+            self.constants[constant.index()].kind = ConstantKind::BlockAddress(function, block);
+        }
+        Ok(())
+    }
+
+    /// Calls of a function's address are calls of that function.
+    fn resolve_callees(&mut self) {
+        for function in &mut self.functions {
+            for instr in function.blocks.iter_mut().flat_map(|block| &mut block.instrs) {
+                let (InstrKind::Call(call) | InstrKind::Invoke { call, .. }) = &mut instr.kind
+                else {
+                    continue;
+                };
+                if let Callee::Pointer(Operand::Const(constant)) = call.callee
+                    && let ConstantKind::Function(callee) = self.constants[constant.index()].kind
+                {
+                    call.callee = Callee::Function(callee);
+                }
+            }
+        }
+    }
+
+    fn measure(&self) -> Parsed<Layouts> {
+        Layouts::measure(&self.types, &self.layout).map_err(|wrong| {
+            let (ty, message) = match wrong {
+                Unmeasurable::Recursive(ty) => (ty, "contains itself"),
+                Unmeasurable::TooLarge(ty) => (ty, "is too large for any memory"),
+            };
+            let at = self.type_mentioned.get(&ty).copied().unwrap_or(0);
+            Fault { at, message: format!("the type `{}` {message}", self.types.show(ty)) }
+        })
+    }
+}
