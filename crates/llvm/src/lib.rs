@@ -14,6 +14,7 @@ pub mod debug;
 pub mod error;
 pub mod instruction;
 pub mod layout;
+mod link;
 pub mod module;
 mod operation;
 mod reader;

@@ -35,6 +35,10 @@ index!(
     IFuncId
 );
 index!(
+    /// An alias: an index into [`Module::aliases`].
+    AliasId
+);
+index!(
     /// A block: an index into [`Function::blocks`].
     BlockId
 );
@@ -54,7 +58,7 @@ pub enum Symbol {
     /// An indirect function.
     IFunc(IFuncId),
     /// An alias: another name for a constant address.
-    Alias(ConstId),
+    Alias(AliasId),
 }
 
 /// How definitions of the same name in several files are combined.
@@ -136,6 +140,17 @@ pub struct IFunc {
     pub name: Box<str>,
     /// The function that returns its address.
     pub resolver: ConstId,
+    /// How it is combined with others of its name.
+    pub linkage: Linkage,
+}
+
+/// Another name for a constant address. No constant refers to an alias: it refers to the alias's target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Alias {
+    /// Its name, without `@`.
+    pub name: Box<str>,
+    /// What it stands for.
+    pub target: ConstId,
     /// How it is combined with others of its name.
     pub linkage: Linkage,
 }
@@ -295,6 +310,8 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Its indirect functions.
     pub ifuncs: Vec<IFunc>,
+    /// Its aliases.
+    pub aliases: Vec<Alias>,
     /// Assembly outside of functions, a line each.
     pub assembly: Vec<Box<str>>,
     /// What the source was.
@@ -335,7 +352,7 @@ impl Module {
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
         match self.symbol(name)? {
             Symbol::Function(function) => Some(function),
-            Symbol::Alias(constant) => match self.constant(constant).kind {
+            Symbol::Alias(alias) => match self.constant(self.aliases[alias.index()].target).kind {
                 ConstantKind::Function(function) => Some(function),
                 _ => None,
             },
@@ -343,10 +360,14 @@ impl Module {
         }
     }
 
-    /// The global variable of this name.
+    /// The global variable of this name, also by an alias.
     pub fn global_named(&self, name: &str) -> Option<GlobalId> {
         match self.symbol(name)? {
             Symbol::Global(global) => Some(global),
+            Symbol::Alias(alias) => match self.constant(self.aliases[alias.index()].target).kind {
+                ConstantKind::Global(global) => Some(global),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -100,6 +100,19 @@ pub enum Type {
     Foreign(Box<str>),
 }
 
+impl Type {
+    /// The types that it mentions.
+    pub fn parts(&self) -> impl Iterator<Item = Ty> + '_ {
+        let (first, rest): (Option<Ty>, &[Ty]) = match self {
+            Type::Array(_, of) | Type::Vector { of, .. } => (Some(*of), &[]),
+            Type::Struct { fields, .. } => (None, fields),
+            Type::Function { ret, params, .. } => (Some(*ret), params),
+            _ => (None, &[]),
+        };
+        first.into_iter().chain(rest.iter().copied())
+    }
+}
+
 /// The types of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Types {

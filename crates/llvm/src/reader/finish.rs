@@ -31,6 +31,7 @@ impl<'a> Parser<'a> {
             globals: self.globals,
             functions: self.functions,
             ifuncs: self.ifuncs,
+            aliases: self.aliases,
             assembly: self.assembly,
             debug,
             optimised,
@@ -71,14 +72,17 @@ impl<'a> Parser<'a> {
                     Some(Symbol::Global(global)) => break ConstantKind::Global(global),
                     Some(Symbol::Function(function)) => break ConstantKind::Function(function),
                     Some(Symbol::IFunc(ifunc)) => break ConstantKind::IFunc(ifunc),
-                    Some(Symbol::Alias(target)) => match symbol_of.get(&target) {
-                        Some(&next) if steps < self.symbols.len() => symbol = next,
-                        Some(_) => return self.endless(first),
-                        None => {
-                            aliased = true;
-                            break self.constants[target.index()].kind.clone();
+                    Some(Symbol::Alias(alias)) => {
+                        let target = self.aliases[alias.index()].target;
+                        match symbol_of.get(&target) {
+                            Some(&next) if steps < self.symbols.len() => symbol = next,
+                            Some(_) => return self.endless(first),
+                            None => {
+                                aliased = true;
+                                break self.constants[target.index()].kind.clone();
+                            }
                         }
-                    },
+                    }
                     None => return self.endless(first),
                 }
                 steps += 1;

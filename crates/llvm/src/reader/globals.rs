@@ -4,7 +4,9 @@ use super::lexer::{Token, unescape};
 use super::{Fault, Parsed, Parser};
 use crate::constant::ConstId;
 use crate::layout::DataLayout;
-use crate::module::{FunctionId, Global, GlobalId, IFunc, IFuncId, Linkage, Symbol};
+use crate::module::{
+    Alias, AliasId, FunctionId, Global, GlobalId, IFunc, IFuncId, Linkage, Symbol,
+};
 use crate::types::Type;
 
 /// A linkage by its name.
@@ -148,7 +150,7 @@ impl<'a> Parser<'a> {
                     global.constant = true;
                     break;
                 }
-                Token::Word("alias") => return self.alias(symbol, at),
+                Token::Word("alias") => return self.alias(symbol, at, global),
                 Token::Word("ifunc") => return self.ifunc(symbol, at, global),
                 Token::Word("addrspace") => global.space = self.address_space()?,
                 Token::Word(word) => {
@@ -213,10 +215,13 @@ impl<'a> Parser<'a> {
     }
 
     /// `alias T, ptr @target`
-    fn alias(&mut self, symbol: u32, at: usize) -> Parsed<()> {
+    fn alias(&mut self, symbol: u32, at: usize, global: Global) -> Parsed<()> {
         self.advance()?;
         let target = self.indirect_target()?;
-        self.define_symbol(symbol, at, Symbol::Alias(target))
+        let id = AliasId(self.aliases.len() as u32);
+        self.define_symbol(symbol, at, Symbol::Alias(id))?;
+        self.aliases.push(Alias { name: global.name, target, linkage: global.linkage });
+        Ok(())
     }
 
     fn ifunc(&mut self, symbol: u32, at: usize, global: Global) -> Parsed<()> {

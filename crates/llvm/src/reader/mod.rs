@@ -27,7 +27,7 @@ mod types;
 use crate::constant::{ConstId, Constant};
 use crate::error::Error;
 use crate::layout::DataLayout;
-use crate::module::{Function, Global, IFunc, Module, Symbol};
+use crate::module::{Alias, Function, Global, IFunc, Module, Symbol};
 use crate::types::{Ty, Types};
 use function::{Body, RawVariable};
 use lexer::{Lexer, Name, Token};
@@ -126,6 +126,7 @@ struct Parser<'a> {
     globals: Vec<Global>,
     functions: Vec<Function>,
     ifuncs: Vec<IFunc>,
+    aliases: Vec<Alias>,
     assembly: Vec<Box<str>>,
     annotated: bool,
     body: Body<'a>,
@@ -166,6 +167,7 @@ impl<'a> Parser<'a> {
             globals: Vec::new(),
             functions: Vec::new(),
             ifuncs: Vec::new(),
+            aliases: Vec::new(),
             assembly: Vec::new(),
             annotated: false,
             body: Body::default(),
