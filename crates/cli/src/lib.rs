@@ -24,6 +24,8 @@
 //! Below this crate, each has one job: `lang` reads text, `check` asks, `search` explores, `memory` and
 //! `graph` say what memory models mean. Their documentation starts where this one ends.
 
+pub mod code;
+
 use std::fmt;
 
 pub use ::check::fix::fences::{Aim, Placement, Weights};
