@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         let Token::Global(name) = self.token else { return self.expected("a function's name") };
         let at = self.at;
         self.advance()?;
-        let symbol = self.symbol(name);
+        let symbol = self.symbol(name, at);
         let id = FunctionId(self.functions.len() as u32);
         self.define_symbol(symbol, at, Symbol::Function(id))?;
         let (params, names, varargs) = self.parameters()?;
