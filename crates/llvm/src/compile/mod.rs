@@ -254,12 +254,9 @@ fn c(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Fa
     let mut left_out: Vec<String> = Vec::new();
     loop {
         let mut command = tool.command();
-        match &flags {
-            Some(flags) => {
-                let kept = flags.arguments.iter().filter(|flag| !left_out.contains(flag));
-                command.current_dir(&flags.directory).args(kept);
-            }
-            None => {}
+        if let Some(flags) = &flags {
+            let kept = flags.arguments.iter().filter(|flag| !left_out.contains(flag));
+            command.current_dir(&flags.directory).args(kept);
         }
         command.args(&options.flags);
         // Last, so that they win over `-O2` among the user's flags.
