@@ -489,4 +489,21 @@ impl InstrKind {
             _ => false,
         }
     }
+
+    /// Renames the blocks that it mentions.
+    pub(crate) fn rename_blocks(&mut self, rename: impl Fn(BlockId) -> BlockId) {
+        let set = |block: &mut BlockId| *block = rename(*block);
+        match self {
+            InstrKind::Phi { incoming, .. } => incoming.iter_mut().for_each(|it| set(&mut it.1)),
+            InstrKind::Jump { to } => set(to),
+            InstrKind::Branch { yes, no, .. } => [yes, no].into_iter().for_each(set),
+            InstrKind::Switch { default, cases, .. } => {
+                set(default);
+                cases.iter_mut().for_each(|it| set(&mut it.1));
+            }
+            InstrKind::IndirectBranch { targets, .. } => targets.iter_mut().for_each(set),
+            InstrKind::Invoke { normal, unwind, .. } => [normal, unwind].into_iter().for_each(set),
+            _ => {}
+        }
+    }
 }

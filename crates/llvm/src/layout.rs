@@ -60,7 +60,7 @@ impl DataLayout {
         let align = |number: Option<Option<u32>>| {
             number.flatten().filter(|&align| align == 0 || align % 8 == 0 && align < 1 << 24)
         };
-        match head.as_bytes()[0] {
+        match *head.as_bytes().first()? {
             b'e' if head.len() == 1 => self.big_endian = false,
             b'E' if head.len() == 1 => self.big_endian = true,
             // Pointers may carry flags between `p` and the address space (`pe`, `pu`).

@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
+pub mod compile;
 pub mod constant;
 pub mod debug;
 pub mod error;

@@ -246,7 +246,7 @@ pub struct Function {
     pub linkage: Linkage,
     /// Its registers: parameters first.
     pub locals: Vec<LocalInfo>,
-    /// Its blocks, the entry first; declared only if there are none.
+    /// Its blocks in the order of the text, the entry first; declared only if there are none.
     pub blocks: Vec<Block>,
     /// The function in the source.
     pub subprogram: Option<SubprogramId>,

@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         if !matches!(self.types.get(ty), Type::Ptr(_)) {
             return self.mismatch(at, &format!("the address `@{}`", name.text), ty);
         }
-        let symbol = self.symbol(name);
+        let symbol = self.symbol(name, at);
         if let Some(&known) = self.references.get(&(symbol, ty)) {
             return Ok(known);
         }
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
         self.need(b'(')?;
         let Token::Global(function) = self.token else { return self.expected("a function") };
         self.advance()?;
-        let function = self.symbol(function);
+        let function = self.symbol(function, at);
         self.need(b',')?;
         let Token::Local(block) = self.token else { return self.expected("a block") };
         self.advance()?;

@@ -63,6 +63,8 @@ pub(super) struct Body<'a> {
     pub(super) blocks: Vec<Block>,
     block_states: Vec<LocalState>,
     block_ids: HashMap<Key<'a>, BlockId>,
+    /// The blocks in the order of the text.
+    order: Vec<BlockId>,
     /// The number of the next value or block without a name.
     number: u32,
     /// The block that instructions go to.
@@ -94,7 +96,7 @@ impl<'a> Parser<'a> {
         let Token::Global(name) = self.token else { return self.expected("a function's name") };
         let at = self.at;
         self.advance()?;
-        let symbol = self.symbol(name);
+        let symbol = self.symbol(name, at);
         let id = FunctionId(self.functions.len() as u32);
         self.define_symbol(symbol, at, Symbol::Function(id))?;
         let (params, names, varargs) = self.parameters()?;
@@ -227,8 +229,27 @@ impl<'a> Parser<'a> {
             }
         }
         function.locals = body.locals;
-        function.blocks = body.blocks;
+        function.blocks = self.in_text_order(body.blocks, &body.order);
         Ok(function)
+    }
+
+    /// Blocks got their index when they were first mentioned; they keep the order of the text.
+    fn in_text_order(&mut self, mut blocks: Vec<Block>, order: &[BlockId]) -> Vec<Block> {
+        let mut new = vec![BlockId::ENTRY; blocks.len()];
+        for (index, block) in order.iter().enumerate() {
+            new[block.index()] = BlockId(index as u32);
+        }
+        let rename = |block: BlockId| new[block.index()];
+        for instr in blocks.iter_mut().flat_map(|block| &mut block.instrs) {
+            instr.kind.rename_blocks(rename);
+        }
+        let id = self.functions.len() as u32;
+        for (_, variable) in self.variables.iter_mut().rev().take_while(|it| it.0 == id) {
+            if let Some(&block) = new.get(variable.from.0.index()) {
+                variable.from.0 = block;
+            }
+        }
+        order.iter().map(|block| std::mem::take(&mut blocks[block.index()])).collect()
     }
 
     // Blocks.
@@ -277,6 +298,7 @@ impl<'a> Parser<'a> {
             return Err(Fault { at, message: format!("the block `{}` exists twice", key.show()) });
         }
         self.body.current = Some(block);
+        self.body.order.push(block);
         Ok(())
     }
 

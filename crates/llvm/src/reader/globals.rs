@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         let (at, line) = (self.at, self.line);
         self.advance()?;
         self.need(b'=')?;
-        let symbol = self.symbol(name);
+        let symbol = self.symbol(name, at);
         let mut global = Global {
             name: name.decode().into(),
             ty: self.types.intern(Type::Void),

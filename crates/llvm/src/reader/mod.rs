@@ -314,13 +314,13 @@ impl<'a> Parser<'a> {
 
     // Symbols.
 
-    fn symbol(&mut self, name: Name<'a>) -> u32 {
+    fn symbol(&mut self, name: Name<'a>, at: usize) -> u32 {
         let name = name.decode();
         if let Some(&known) = self.symbol_ids.get(&name) {
             return known;
         }
         let new = self.symbols.len() as u32;
-        self.symbols.push(SymbolState { name: name.clone(), defined: None, at: self.at });
+        self.symbols.push(SymbolState { name: name.clone(), defined: None, at });
         self.symbol_ids.insert(name, new);
         new
     }
