@@ -107,9 +107,11 @@ impl Model {
         matches!(self, Model::Rc20 | Model::Ra)
     }
 
-    /// The program as the model reads it: RA takes every access for an acquire or a release.
+    /// The program as the model reads it: RC20 takes SC fences for updates of a hidden location and has
+    /// no `sc` accesses; RA takes every access for an acquire or a release.
     pub fn reads(self, program: &Program) -> Cow<'_, Program> {
         match self {
+            Model::Rc20 if program.has_sc_events() => Cow::Owned(program.rc20()),
             Model::Ra => Cow::Owned(program.release_acquire()),
             _ => Cow::Borrowed(program),
         }

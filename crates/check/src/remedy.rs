@@ -3,16 +3,16 @@
 //! Everything here judges execution graphs by the definitions. Only remedies that are known to help are
 //! named:
 //!
-//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: of two
-//!   such fences the earlier happens before the later, so every stretch of communication between
-//!   them must go forward in that order too, or it would contradict coherence ([`unfenced`]).
+//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: the
+//!   stretches of communication between such fences order them (psc_F of RC11; happens-before of
+//!   RC20), and a cycle of them is forbidden ([`unfenced`]).
 //! * Release and acquire where the cycle passes a value on are named only if the judge rejects the
 //!   same execution with those stronger modes ([`synchronisation`]).
 //!
 //! Neither says that no other execution goes wrong.
 
 use crate::answer::Certificate;
-use graph::axioms::{self, is_rc20_consistent};
+use graph::axioms::{self, is_consistent};
 use graph::monitor::Awareness;
 use graph::{EdgeKind, EventId, ExecutionGraph, Label, Relation};
 use ir::{FenceMode, Instr, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
@@ -55,7 +55,7 @@ pub fn synchronisation(
         .filter(is_weak)
         .collect();
     let stronger = strengthened(program, graph, &releasing, &acquiring)?;
-    (!changes.is_empty() && !is_rc20_consistent(&stronger)).then_some(changes)
+    (!changes.is_empty() && !is_consistent(&stronger)).then_some(changes)
 }
 
 /// The same execution with some writes releasing and some reads acquiring.
@@ -122,9 +122,11 @@ fn is_fenced(program: &Program, graph: &ExecutionGraph, from: EventId, to: Event
     let Some(tid) = graph.event(from).thread() else { return false };
     let (first, last) = (graph.event(from).index, graph.event(to).index);
     let events = graph.thread_events(tid).get(first..=last).unwrap_or_default();
-    // Fences write a location of their own, which comes after those of the program.
+    // RC20's fences write a location of their own, which comes after those of the program.
     let is_fence = |id: &EventId| {
-        graph.event(*id).label.loc().is_some_and(|loc| loc.index() >= program.locations.len())
+        let label = &graph.event(*id).label;
+        *label == Label::Fence(FenceMode::Sc)
+            || label.loc().is_some_and(|loc| loc.index() >= program.locations.len())
     };
     events.iter().any(is_fence)
 }

@@ -115,7 +115,7 @@ fn packed_monitors_agree_with_graphs() {
                     let (family, config) = &families[seed as usize % families.len()];
                     let program = random::program(seed, config);
                     for (model, program) in
-                        [("rc20", program.clone()), ("ra", program.release_acquire())]
+                        [("rc20", program.rc20()), ("ra", program.release_acquire())]
                     {
                         if let Err(error) = compare(&program) {
                             panic!(

@@ -106,16 +106,8 @@ fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
             return Ok(Exit::BadInput);
         }
     };
-    let strengthened;
-    let program = match model {
-        Model::Ra => {
-            strengthened = source.program.release_acquire();
-            &strengthened
-        }
-        _ => &source.program,
-    };
     drop(out);
-    let seen = final_states(&source.program, program, model, args);
+    let seen = final_states(&source.program, &model.reads(&source.program), model, args);
     print(args, &source, model.name(), seen, &warnings(&source, Some(model)))
 }
 

@@ -159,7 +159,7 @@ impl Rc20 {
         let reading = Views::new(program, columns(Purpose::Reading)?, true);
         let overwriting = Views::new(program, columns(Purpose::Overwriting)?, false);
         let fence = Loc::from(program.locations.len());
-        let has_sc_fences = program.has_sc_fences();
+        let has_sc_fences = program.has_updating_fences();
         let mut atomic: Vec<bool> =
             program.locations.iter().map(|loc| loc.kind == LocationKind::Atomic).collect();
         atomic.push(has_sc_fences);
