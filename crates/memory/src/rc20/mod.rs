@@ -1,10 +1,12 @@
-//! RC20's robustness monitors: SC memory that remembers what a weaker memory could still do.
+//! Robustness monitors of RC11 and RC20: SC memory that remembers what a weaker memory could still do.
 //!
 //! The program runs under SC. Beside the values, the memory keeps
 //!
 //! * [`precede`]: which locations' last writes must come before each thread's next step (V_SC);
 //! * [`views`]: which stale values each thread could nevertheless still read or overwrite under RC20
 //!   (V and VR);
+//! * [`psc`], for programs with `sc` accesses or RC11's SC fences: what the order of `sc` events takes
+//!   out of these values. RC20 reads a program in words that have none ([`Program::rc20`]);
 //! * for observational robustness, *taint*: which registers hold a value whose read could have gone
 //!   wrong.
 //!
@@ -24,6 +26,7 @@
 //! locations, or both reads) carries over and partial-order reduction stays sound.
 
 pub mod precede;
+pub mod psc;
 pub mod row_layout;
 pub mod views;
 
@@ -34,10 +37,10 @@ use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
 use analysis::values::PossibleValues;
-use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
+use ir::bits::{BitReader, BitWriter, above, fits, raised, width_for, width_of};
 use ir::expr::{Expr, Fault, Notes};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
-use ir::mode::FenceMode;
+use ir::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
 use ir::program::{Instr, LocationKind, Program};
 use ir::thread::{self, Action};
 use precede::Precede;
@@ -64,6 +67,9 @@ pub enum Violation {
     Race,
 }
 
+/// No location: a thread that has not accessed any since its last fence.
+const NO_RUN: Loc = Loc(u32::MAX);
+
 /// The monitors of one program.
 #[derive(Clone, Debug)]
 pub struct Rc20 {
@@ -72,6 +78,9 @@ pub struct Rc20 {
     precede: Precede,
     reading: Views,
     overwriting: Views,
+    /// How many bits it takes to say which location a thread accessed last; none if that is of no
+    /// importance.
+    run_bits: u32,
     /// Where a thread compares with what it loaded.
     tags: Vec<Tag>,
     /// What a tag holds when it holds nothing, and how many bits a tag takes.
@@ -103,6 +112,9 @@ pub struct State {
     values: Vec<Value>,
     /// The values in the tags.
     tags: Vec<Value>,
+    /// The location of each thread's current run of accesses; [`NO_RUN`] after a fence, and at first.
+    /// Empty if it is of no importance.
+    runs: Vec<Loc>,
     /// T, W and M.
     precede: Vec<u64>,
     /// V.
@@ -118,6 +130,7 @@ impl Clone for State {
         State {
             values: self.values.clone(),
             tags: self.tags.clone(),
+            runs: self.runs.clone(),
             precede: self.precede.clone(),
             reading: self.reading.clone(),
             overwriting: self.overwriting.clone(),
@@ -128,6 +141,7 @@ impl Clone for State {
     fn clone_from(&mut self, other: &Self) {
         self.values.clone_from(&other.values);
         self.tags.clone_from(&other.tags);
+        self.runs.clone_from(&other.runs);
         self.precede.clone_from(&other.precede);
         self.reading.clone_from(&other.reading);
         self.overwriting.clone_from(&other.overwriting);
@@ -180,8 +194,13 @@ impl Rc20 {
         }
         accessed.push(has_sc_fences);
         let rows = atomic.iter().zip(&accessed).map(|(a, b)| *a && *b).collect();
+        let run_bits = match reading.follows_runs() || overwriting.follows_runs() {
+            true => width_for(program.locations.len() as u64 + 2),
+            false => 0,
+        };
         Some(Rc20 {
             robustness,
+            run_bits,
             store: Store::new(program, possible),
             precede: Precede::new(program.threads.len(), &needs_column, rows),
             reading,
@@ -203,9 +222,22 @@ impl Rc20 {
     }
 
     fn move_on(&self, state: &mut State, step: Step) {
+        self.run_on(state, step.tid, step.loc);
         self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
         self.reading.step(&mut state.reading, step, &state.tags);
         self.overwriting.step(&mut state.overwriting, step, &state.tags);
+    }
+
+    /// The thread goes on to access `loc`.
+    #[inline(always)]
+    fn run_on(&self, state: &mut State, tid: Tid, loc: Loc) {
+        if let Some(run) = state.runs.get_mut(tid.index())
+            && *run != loc
+        {
+            *run = loc;
+            self.reading.leave_location(&mut state.reading, tid);
+            self.overwriting.leave_location(&mut state.overwriting, tid);
+        }
     }
 
     /// Puts `value` into the tag number `k`.
@@ -252,13 +284,21 @@ impl Rc20 {
     }
 
     fn fence(&self, state: &mut State, tid: Tid, mode: FenceMode) {
+        if mode != FenceMode::Upd {
+            self.run_on(state, tid, NO_RUN);
+        }
         if mode.acquires() {
             self.reading.acquire_fence(&mut state.reading, tid);
             self.overwriting.acquire_fence(&mut state.overwriting, tid);
         }
         if mode.updates() {
             let (kind, loc) = (Kind::Update, self.fence);
-            self.move_on(state, Step { tid, loc, old: 0, kind, acquire: true, release: true });
+            let step = Step { tid, loc, old: 0, kind, acquire: true, release: true, sc: false };
+            self.move_on(state, step);
+        }
+        if mode == FenceMode::Sc {
+            self.reading.sc_fence(&mut state.reading, tid);
+            self.overwriting.sc_fence(&mut state.overwriting, tid);
         }
         if mode.releases() {
             self.reading.release_fence(&mut state.reading, tid);
@@ -284,9 +324,9 @@ impl Rc20 {
     }
 
     /// Is x's last write before τ's next step under SC, and could τ read a stale value from x?
-    fn reads_stale(&self, state: &State, tid: Tid, loc: Loc) -> bool {
+    fn reads_stale(&self, state: &State, tid: Tid, loc: Loc, sc: bool) -> bool {
         self.precede.must_follow(&state.precede, tid, loc)
-            && self.reading.may_miss(&state.reading, tid, loc)
+            && self.reading.may_miss(&state.reading, tid, loc, sc)
     }
 }
 
@@ -304,6 +344,7 @@ impl Memory for Rc20 {
         State {
             values: self.store.initial().to_vec(),
             tags: vec![self.no_tag; self.tags.len()],
+            runs: vec![NO_RUN; if self.run_bits > 0 { self.registers.len() } else { 0 }],
             precede,
             reading: vec![0; self.reading.words()],
             overwriting: vec![0; self.overwriting.words()],
@@ -326,25 +367,32 @@ impl Memory for Rc20 {
         let (reading, overwriting) = (&state.reading, &state.overwriting);
         let compared = |e: &Expr, value| self.compared(state, tid, loc, e, value);
         let stale = match action {
-            Action::Read { .. } => {
-                self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc)
+            Action::Read { mode, .. } => {
+                let sc = *mode == ReadMode::Sc;
+                self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc, sc)
             }
-            Action::Write { .. } | Action::Update { .. } => {
-                self.overwriting.may_miss(overwriting, tid, loc)
+            Action::Write { mode, .. } => {
+                self.overwriting.may_miss(overwriting, tid, loc, *mode == WriteMode::Sc)
             }
-            Action::BlockingCas { expected, .. } => {
+            Action::Update { read, write, .. } => {
+                self.overwriting.may_miss(overwriting, tid, loc, is_sc_update(*read, *write))
+            }
+            Action::BlockingCas { expected, read, write, .. } => {
                 let expected = compared(&instr.compared()[0], *expected);
-                self.overwriting.may_take(overwriting, tid, loc, expected)
+                let sc = is_sc_update(*read, *write);
+                self.overwriting.may_take(overwriting, tid, loc, expected, sc)
             }
-            Action::Wait { values, .. } => instr
-                .compared()
-                .iter()
-                .zip(values)
-                .any(|(e, value)| self.reading.may_take(reading, tid, loc, compared(e, *value))),
-            Action::Cas { expected, .. } => {
+            Action::Wait { values, mode, .. } => {
+                let sc = *mode == ReadMode::Sc;
+                instr.compared().iter().zip(values).any(|(e, value)| {
+                    self.reading.may_take(reading, tid, loc, compared(e, *value), sc)
+                })
+            }
+            Action::Cas { expected, read, write, fail, .. } => {
                 let expected = compared(&instr.compared()[0], *expected);
-                self.overwriting.may_take(overwriting, tid, loc, expected)
-                    || self.reading.may_take_other(reading, tid, loc, expected)
+                let (success, failure) = (is_sc_update(*read, *write), *fail == ReadMode::Sc);
+                self.overwriting.may_take(overwriting, tid, loc, expected, success)
+                    || self.reading.may_take_other(reading, tid, loc, expected, failure)
             }
             _ => false,
         };
@@ -402,32 +450,36 @@ impl Memory for Rc20 {
         let taint = state.taint[tid.index()];
         state.taint[tid.index()] = taint.minus(dst);
         if !self.atomic[loc.index()] {
+            self.run_on(state, tid, loc);
             return Ok(match self.non_atomic(state, tid, loc, access.wrote) {
                 true => Effect::Wrong(Violation::Race, Some(old), ()),
                 false => Effect::Done(Some(old), ()),
             });
         }
-        let (kind, acquire, release) = match action {
-            Action::Read { mode, .. } => (Kind::Read, mode.acquires(), false),
-            Action::Wait { mode, .. } => (Kind::Read, mode.acquires(), false),
-            Action::Write { mode, .. } => (Kind::Write, false, mode.releases()),
-            Action::Cas { fail, .. } if !access.wrote => (Kind::Read, fail.acquires(), false),
+        let reading = |mode: &ReadMode| (mode.acquires(), false, *mode == ReadMode::Sc);
+        let (kind, (acquire, release, sc)) = match action {
+            Action::Read { mode, .. } | Action::Wait { mode, .. } => (Kind::Read, reading(mode)),
+            Action::Write { mode, .. } => {
+                (Kind::Write, (false, mode.releases(), *mode == WriteMode::Sc))
+            }
+            Action::Cas { fail, .. } if !access.wrote => (Kind::Read, reading(fail)),
             Action::Cas { read, write, .. }
             | Action::Update { read, write, .. }
             | Action::BlockingCas { read, write, .. } => {
-                (Kind::Update, read.acquires(), write.releases())
+                let sc = is_sc_update(*read, *write);
+                (Kind::Update, (read.acquires(), write.releases(), sc))
             }
             _ => unreachable!("an access with a location"),
         };
         let is_load = matches!(action, Action::Read { .. });
         if is_load
             && self.robustness == Robustness::Observational
-            && self.reads_stale(state, tid, loc)
+            && self.reads_stale(state, tid, loc, sc)
         {
             state.taint[tid.index()] = taint.union(dst);
             self.precede.step(&mut state.precede, tid, loc, Kind::Read);
         } else {
-            self.move_on(state, Step { tid, loc, old, kind, acquire, release });
+            self.move_on(state, Step { tid, loc, old, kind, acquire, release, sc });
             if is_load
                 && let Some(dst) = thread::destination(instr)
                 && let Some(k) = self.tag(loc, tid, dst)
@@ -454,7 +506,8 @@ impl Packed for Rc20 {
     }
 
     fn bits(&self) -> u32 {
-        self.store.bits() + self.tags.len() as u32 * self.tag_bits
+        let runs = self.registers.len() as u32 * self.run_bits;
+        self.store.bits() + self.tags.len() as u32 * self.tag_bits + runs
     }
 
     fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
@@ -462,12 +515,18 @@ impl Packed for Rc20 {
         for tag in &state.tags {
             out.push(above(*tag, self.no_tag), self.tag_bits);
         }
+        for run in &state.runs {
+            out.push(u64::from(run.0.wrapping_add(1)), self.run_bits);
+        }
     }
 
     fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
         self.store.unpack(&mut state.values, from);
         for tag in &mut state.tags {
             *tag = raised(self.no_tag, from.take(self.tag_bits));
+        }
+        for run in &mut state.runs {
+            *run = Loc((from.take(self.run_bits) as u32).wrapping_sub(1));
         }
     }
 
@@ -533,6 +592,10 @@ impl Renamed for Rc20 {
         for (tag, (to, values)) in state.tags.iter().zip(tags) {
             image.tags[*to] = values.image(*tag);
         }
+        for (t, run) in state.runs.iter().enumerate() {
+            let to = alpha.locations.get(run.index()).copied();
+            image.runs[alpha.threads[t].index()] = to.unwrap_or(NO_RUN);
+        }
         self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
         self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
         let bits = overwriting.as_deref();
@@ -556,6 +619,9 @@ impl Renamed for Rc20 {
     /// What it could still read, or pass on by writing, no longer matters.
     fn retire(&self, state: &mut State, tid: Tid) {
         self.forget_dead(state, tid, RegSet::EMPTY);
+        if let Some(run) = state.runs.get_mut(tid.index()) {
+            *run = NO_RUN;
+        }
         self.precede.retire(&mut state.precede, tid);
         self.reading.retire(&mut state.reading, tid);
         self.overwriting.retire(&mut state.overwriting, tid);
