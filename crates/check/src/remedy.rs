@@ -15,7 +15,7 @@ use crate::answer::Certificate;
 use graph::axioms::{self, is_consistent};
 use graph::monitor::Awareness;
 use graph::{EdgeKind, EventId, ExecutionGraph, Label, Relation};
-use ir::{FenceMode, Instr, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
+use ir::{FenceMode, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
 
 /// How an access is made stronger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,37 +140,6 @@ pub fn synchronises_with(graph: &ExecutionGraph) -> Relation {
 pub fn happens_before(graph: &ExecutionGraph) -> Relation {
     let all = axioms::hb(graph);
     all.minus(&all.compose(&all))
-}
-
-/// Is it a sequentially consistent access?
-pub fn is_sc_access(instr: &Instr) -> bool {
-    match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
-        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
-        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc
-        }
-        Instr::Cas { read, write, fail, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc || *fail == ReadMode::Sc
-        }
-        _ => false,
-    }
-}
-
-/// May C++ forbid this execution of `program`, as it was written?
-///
-/// RC20 and RA know sequentially consistent fences, but no such accesses. An `sc` access is checked as
-/// `acq` or `rel`, which allows more: an execution in which `sc` accesses take part in the order of all
-/// `sc` accesses and fences may be one that C++ forbids. An execution with one such event alone is not:
-/// an order of one element forbids nothing.
-pub fn cpp_may_forbid(program: &Program, graph: &ExecutionGraph) -> bool {
-    let instrs = || {
-        let steps = graph.events().iter().filter_map(|event| event.step);
-        steps.map(|(tid, pc)| &program.step(tid, pc).instr)
-    };
-    let accesses = instrs().filter(|instr| is_sc_access(instr)).count();
-    let fences = instrs().any(|instr| *instr == Instr::Fence(FenceMode::Sc));
-    accesses > 0 && accesses + usize::from(fences) > 1
 }
 
 /// Old values of a location that the memory model still lets a thread read.
