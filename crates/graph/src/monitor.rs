@@ -39,7 +39,7 @@ use super::event::{EventId, ExecutionGraph, Label};
 use super::relation::{EventSet, Relation};
 use super::run::{Access, Execution, Next};
 use super::split_non_atomics::split_non_atomics;
-use ir::{Loc, Pc, Program, Tid};
+use ir::{Loc, Pc, Program, ReadMode, Tid};
 
 /// What an SC run showed to be wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -289,14 +289,23 @@ impl Awareness {
         self.precedes.domain_into(&self.threads[tid.index()]).contains(write)
     }
 
-    /// The writes to a location that RC20 lets the thread read: those of which it does not know that
-    /// they were overwritten, in modification order. The latest is always one of them.
+    /// The writes to a location that a relaxed load of the thread may read: those of which it does not
+    /// know that they were overwritten, and with which the `sc` events have an order, in modification
+    /// order. The latest is always one of them.
     pub fn readable(&self, graph: &ExecutionGraph, tid: Tid, loc: Loc) -> Vec<EventId> {
         let known = self.overwritten.domain_into(&self.threads[tid.index()]);
-        graph.writes_to(loc).iter().copied().filter(|&write| !known.contains(write)).collect()
+        let has_sc_order = |write: EventId| {
+            let value = graph.event(write).label.value_written()?;
+            let load = Label::Read { loc, value, mode: ReadMode::Rlx };
+            let read = graph.extend(tid, Pc(0), load, &[], Some(write))?;
+            Some(axioms::has_sc_order(&read, &self.tainted(read.len())))
+        };
+        let readable =
+            |&write: &EventId| !known.contains(write) && has_sc_order(write) == Some(true);
+        graph.writes_to(loc).iter().copied().filter(readable).collect()
     }
 
-    /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does RC20 oblige the thread to know of `write`?
+    /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does happens-before oblige the thread to know of `write`?
     fn knows(&self, tid: Tid, write: EventId) -> bool {
         self.initial.contains(write)
             || self.reaches.domain_into(&self.threads[tid.index()]).contains(write)

@@ -6,7 +6,7 @@
 
 mod sc;
 
-pub use sc::with_sc_events;
+pub use sc::{Strengthen, with_sc_events, with_sc_orders};
 
 use crate::canonical;
 use crate::expr::{Binary, Domain, Expr, Unary};

@@ -29,3 +29,36 @@ pub fn with_sc_events(mut program: Program, seed: u64) -> Program {
     }
     program
 }
+
+/// Which accesses [`with_sc_orders`] makes `sc`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strengthen {
+    /// Those that acquire or release.
+    Synchronising,
+    /// All atomic ones.
+    All,
+}
+
+/// `program` with SC fences, and with the accesses made `sc` that `which` says. Threads that were equal
+/// stay so.
+pub fn with_sc_orders(mut program: Program, which: Strengthen) -> Program {
+    let code = program.threads.iter_mut().flat_map(|thread| &mut thread.code);
+    for instr in code.map(|step| &mut step.instr) {
+        if matches!(instr, Instr::Fence(FenceMode::AcqRel)) {
+            *instr = Instr::Fence(FenceMode::Sc);
+        }
+        let (reads, write) = instr.modes_mut();
+        let all = which == Strengthen::All;
+        for mode in reads.into_iter().flatten() {
+            if *mode >= if all { ReadMode::Rlx } else { ReadMode::Acq } {
+                *mode = ReadMode::Sc;
+            }
+        }
+        if let Some(mode) = write
+            && *mode >= if all { WriteMode::Rlx } else { WriteMode::Rel }
+        {
+            *mode = WriteMode::Sc;
+        }
+    }
+    program
+}

@@ -298,6 +298,7 @@ impl Psc {
         }
     }
 
+    /// The thread learns what the access orders after, and later accesses and fences learn from it.
     #[inline(always)]
     fn learn(
         &self,
@@ -319,15 +320,12 @@ impl Psc {
 
         // What an `sc` access here would know, and what an SC fence after it.
         let hold = colour.hold.map(|hold| hold + tid.index());
-        let mut access = view(rows, hold) & view(rows, l.map(|l| l + current));
-        let mut fence = access;
-        if writes {
+        let before = view(rows, hold) & view(rows, l.map(|l| l + current));
+        let (access, fence) = match writes {
             // Without `sc` accesses, mf stands for ma.
-            access &= view(rows, ma.or(mf));
-            fence = access;
-        } else {
-            fence &= view(rows, wf);
-        }
+            true => (before & view(rows, ma.or(mf)), before & view(rows, ma.or(mf))),
+            false => (before, before & view(rows, wf)),
+        };
         if let Some(first) = colour.k {
             for carrier in [Some(current), acquire].into_iter().flatten() {
                 let row = &mut rows[at(first + carrier)];

@@ -16,7 +16,7 @@ use ir::random::{self, Allow, Config, Generator};
 use ir::thread::{Action, next_action};
 use ir::{
     Domain, Expr, FenceMode, Instr, Loc, Location, LocationKind, Notes, Origin, Pc, Place, Program,
-    ReadMode, Reg, Step, Thread, Tid, Value, WriteMode,
+    ReadMode, Reg, Step, Thread, Tid, Update, Value, WriteMode,
 };
 
 /// An SC run, with monitors of all locations and with its graph.
@@ -109,7 +109,7 @@ const MINIMAL: &[(&str, &str, &str, bool)] = &[
     ("SB", "0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 1 Wy.rlx; 1 Fsc", "1 Rx.rlx", false),
     ("rf(kP)", "0 Wx.rlx; 1 Rx.rlx; 1 Fsc; 1 Ry.rlx; 2 Wy.rlx; 2 Fsc", "2 Rx.rlx", false),
     ("WF", "0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 2 Wy.rlx; 1 Ry.rlx; 1 Fsc", "1 Rx.rlx", false),
-    ("WF≠MF", "0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 1 Ry.rlx; 1 Fsc", "1 Rx.rlx", true),
+    ("WF≠MF", "2 Wy.rlx; 0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 1 Ry.rlx; 1 Fsc", "1 Rx.rlx", true),
     ("f≠v", "0 Wx.rlx; 0 Wy.rlx; 1 Ry.rlx; 1 Fsc", "1 Rx.rlx", true),
     ("f=k", "0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 1 Wy.rlx; 1 Fsc; 1 Rz.rlx; 2 Wz.rlx; 2 Fsc", "2 Rx.rlx", false),
     ("k.hb", "0 Wx.rlx; 0 Fsc; 0 Wy.rlx; 1 Ry.rlx; 1 Wz.rel; 2 Rz.acq; 2 Fsc", "2 Rx.rlx", false),
@@ -127,11 +127,17 @@ const MINIMAL: &[(&str, &str, &str, bool)] = &[
     ("k", "2 Wx.sc; 2 Wy.sc; 0 Wy.rlx; 0 Fsc", "0 Rx.rlx", false),
     ("f", "2 Wx.rlx; 2 Fsc; 2 Wz.rel; 1 Rz.acq; 1 Ry.rlx; 3 Wy.sc", "3 Rx.sc", false),
     ("hold", "0 Wy.sc; 0 Wx.rel; 1 Rx.acq; 1 Rx.sc; 3 Wx.sc", "3 Ry.sc", true),
+    // Acquire and release views, and release sequences.
+    ("h.a", "0 Ru.rlx; 2 Wx.sc; 2 Wy.sc; 0 Wy.sc; 0 Facqrel; 0 Wz.rlx; 1 Rz.acq", "1 Rx.sc", false),
+    ("l.a", "0 Ru.rlx; 2 Wx.rlx; 2 Fsc; 2 Wy.rlx; 0 Wy.sc; 0 Facqrel; 0 Wy.rlx; 1 Ry.acq; 1 Ry.sc", "1 Rx.sc", false),
+    ("k.r", "0 Wx.rlx; 0 Fsc; 0 Wu.rlx; 1 Ru.rlx; 1 Frel; 1 Wz.rlx; 2 Rz.acq; 2 Fsc", "2 Rx.rlx", false),
+    ("k.U", "0 Wx.rlx; 0 Fsc; 0 Wu.rlx; 1 Ru.rlx; 1 Wz.rel; 3 Uz.rlx; 2 Rz.acq; 2 Fsc", "2 Rx.rlx", false),
+    ("f.a", "0 Wx.rlx; 0 Fsc; 0 Ry.rlx; 1 Wy.rlx; 1 Fsc; 1 Facq", "1 Rx.rlx", false),
 ];
 
 const NAMES: &str = "xyzu";
 
-/// The thread and instruction of `0 Wx.rlx`, `1 Rx.acq` or `2 Fsc`.
+/// The thread and instruction of `0 Wx.rlx`, `1 Rx.acq`, `3 Ux.rlx` or `2 Fsc`.
 fn parsed(step: &str) -> (usize, Instr) {
     let (tid, rest) = step.split_once(' ').expect("a thread");
     let tid = tid.parse().expect("a thread");
@@ -145,6 +151,11 @@ fn parsed(step: &str) -> (usize, Instr) {
             };
             Instr::Store { place: place(&access[1..]), value: Expr::Const(1), mode }
         }
+        (Some((access, _)), "U") => {
+            let (dst, update) = (None, Update::add(Expr::Const(0)));
+            let (read, write) = (ReadMode::Rlx, WriteMode::Rlx);
+            Instr::Rmw { dst, place: place(&access[1..]), update, read, write }
+        }
         (Some((access, mode)), _) => {
             let mode = match mode {
                 "sc" => ReadMode::Sc,
@@ -153,8 +164,12 @@ fn parsed(step: &str) -> (usize, Instr) {
             };
             Instr::Load { dst: Reg(0), place: place(&access[1..]), mode }
         }
-        (None, _) if rest == "Fsc" => Instr::Fence(FenceMode::Sc),
-        (None, _) => Instr::Fence(FenceMode::Acq),
+        (None, _) => Instr::Fence(match rest {
+            "Fsc" => FenceMode::Sc,
+            "Facq" => FenceMode::Acq,
+            "Frel" => FenceMode::Rel,
+            _ => FenceMode::AcqRel,
+        }),
     };
     (tid, instr)
 }
@@ -231,14 +246,15 @@ fn random_runs() {
     let asked = std::env::var("FENCEPOST_STALE_SETS").ok().and_then(|count| count.parse().ok());
     let few = Allow { fences: true, sc_fences: true, ..Allow::NOTHING };
     let updates = Allow { fadd: true, exchange: true, cas: true, wait: true, bcas: true, ..few };
-    let base = Config { threads: 3..=4, instructions: 2..=5, locations: 3, ..Config::default() };
+    let base = Config { threads: 3..=4, instructions: 3..=7, locations: 3, ..Config::default() };
     let configs = [
         Config { allow: few, ..base.clone() },
         Config { allow: updates, ..base.clone() },
-        Config { allow: Allow { fences: true, ..Allow::NOTHING }, ..base },
+        Config { allow: Allow { fences: true, ..Allow::NOTHING }, ..base.clone() },
+        Config { allow: few, max_value: 2, locations: 2, ..base },
     ];
     let mut compared = 0;
-    for seed in 0..asked.unwrap_or(4000) {
+    for seed in 0..asked.unwrap_or(8000) {
         let config = &configs[seed as usize % configs.len()];
         let program = random::with_sc_events(random::program(seed, config), seed);
         let mut random = Generator { state: seed };
