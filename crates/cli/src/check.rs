@@ -7,7 +7,7 @@ use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
-use check::{Extent, Question};
+use check::Extent;
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
@@ -26,7 +26,6 @@ pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     let faces = ReportFiles::new(&args.faces, &files, args.output.quiet);
     let mut job = Job {
         args,
-        question: args.question(),
         face: match (args.output.json, files.len() + unusable.len()) {
             (true, _) => Face::Json,
             (false, 1) => Face::Story,
@@ -68,7 +67,6 @@ enum Face {
 
 struct Job<'a> {
     args: &'a args::Check,
-    question: Question,
     face: Face,
     look: Look,
     errors: Look,
@@ -104,7 +102,7 @@ impl Job<'_> {
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let question = self.args.question();
+        let question = self.args.question(Path::new(&source.name));
         let worked = guard::work(|| {
             let question = question.reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
@@ -180,8 +178,9 @@ impl Job<'_> {
 
     fn warn(&self, report: &InputReport) {
         let mut warnings = report.warnings.clone();
-        if self.question.extent == Extent::First {
-            let help = match self.question.model.machine() {
+        let question = self.args.question(Path::new(&report.file));
+        if question.extent == Extent::First {
+            let help = match question.model.machine() {
                 None => "--all shows how it gets there",
                 Some(_) => "`--model sc --all` shows how it gets there",
             };
@@ -198,7 +197,8 @@ impl Job<'_> {
         self.exit = self.exit.and(unusable.exit());
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
-        let sheet = InputReport::refused(name, text, self.question.model.name(), why);
+        let model = args::model(self.args.model, Path::new(name));
+        let sheet = InputReport::refused(name, text, model.name(), why);
         for diagnostic in why {
             terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }
