@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the help that teaches it.
 
+use crate::compiled::CodeArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::Machine;
@@ -58,7 +59,8 @@ pub(crate) enum Command {
 /// Arguments of `check`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Check {
-    /// Programs, directories of programs, or patterns such as 'locks/*.fp'; - reads standard input
+    /// Programs in C, C++, Rust or .fp, directories of .fp programs, or patterns such as 'locks/*.c'; - reads
+    /// standard input
     #[arg(required = true, value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
     /// The memory model to check against [default: rc11; rc20 for .tpl files]
@@ -85,6 +87,8 @@ pub(crate) struct Check {
     /// Make it an error if a value wraps around at max_value
     #[arg(long)]
     pub strict_values: bool,
+    #[command(flatten)]
+    pub code: CodeArgs,
     #[command(flatten)]
     pub search: SearchArgs,
     #[command(flatten)]

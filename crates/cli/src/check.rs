@@ -1,20 +1,21 @@
 //! `fencepost check`: every file in turn, a report for each, one exit code for all.
 
 use crate::args;
+use crate::compiled;
 use crate::exit::Exit;
 use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
-use check::Extent;
+use check::{Extent, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
 use report::{InputReport, Ruling, json};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the command.
@@ -44,8 +45,14 @@ pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     for argument in &unusable {
         job.refuse(argument)?;
     }
-    for file in &files {
+    let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.into_iter().partition(|file| args.input.is_none() && compiled::is_code(file));
+    for file in &texts {
         job.check(file)?;
+        job.board.done();
+    }
+    for program in compiled::programs(&code, &args.code) {
+        job.check_code(program)?;
         job.board.done();
     }
     job.finish(start)
@@ -85,6 +92,18 @@ impl Job<'_> {
         }
     }
 
+    fn check_code(&mut self, program: compiled::Program) -> io::Result<()> {
+        // What discovering the program takes is taken from what checking it may take.
+        let question = self.args.question(&program.file);
+        let found = guard::work(|| program.discover(&self.args.code, question.limits, &|_| {}));
+        match found.unwrap_or_else(|internal| {
+            Err(Unusable::new(Path::new(""), String::new(), vec![internal]))
+        }) {
+            Ok(source) => self.check_with(&source, &question),
+            Err(unusable) => self.refuse(&unusable),
+        }
+    }
+
     fn load(&self, file: &Path) -> Result<Source, Unusable> {
         let mut source = inputs::load_as(file, self.args.input)?;
         if self.args.strict_values {
@@ -101,10 +120,15 @@ impl Job<'_> {
     }
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
-        let watch = self.board.watch(&source.program, visible(&source.name));
         let question = self.args.question(Path::new(&source.name));
+        self.check_with(source, &question)
+    }
+
+    fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
+        let watch = self.board.watch(&source.program, visible(&source.name));
         let worked = guard::work(|| {
-            let question = question.reporting_all(&source.program, |origin| source.span(origin));
+            let question =
+                question.clone().reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
             });

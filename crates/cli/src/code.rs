@@ -27,15 +27,20 @@ pub fn discover(
 ) -> Result<Source, super::Error> {
     let module = Arc::new(module);
     let mut texts = Texts::new(&module, name);
-    let (lowered, _) = vm::program(module.clone(), entry, limits, observe).map_err(|why| texts.error(name, why))?;
+    let (lowered, _) = vm::program(module.clone(), entry, limits, observe)
+        .map_err(|why| texts.error(name, why))?;
     let spans: Vec<Span> = lowered.origins.iter().map(|places| texts.span(places)).collect();
     let mut source = Source::of_program(name, &texts.text, lowered.program, spans);
     if texts.files.len() > 1 {
         source.files = texts.files;
     }
-    source.failures =
-        lowered.failures.into_iter().map(|(origin, failure)| (origin, failure.message)).collect::<Vec<(Origin, String)>>();
-    source.warnings = lowered.notes.into_iter().map(|note| Diagnostic::warning(codes::CODE_NOTE, note)).collect();
+    source.failures = lowered
+        .failures
+        .into_iter()
+        .map(|(origin, failure)| (origin, failure.message))
+        .collect::<Vec<(Origin, String)>>();
+    source.warnings =
+        lowered.notes.into_iter().map(|note| Diagnostic::warning(codes::CODE_NOTE, note)).collect();
     if module.optimised.is_some() {
         source.warnings.push(
             Diagnostic::warning(codes::CODE_NOTE, "this file of IR looks optimised, so the verdict is about what is left of the program")
@@ -55,7 +60,8 @@ struct Texts<'m> {
 
 impl<'m> Texts<'m> {
     fn new(module: &'m Module, name: &str) -> Self {
-        let mut texts = Texts { module, text: String::new(), files: Vec::new(), known: HashMap::new() };
+        let mut texts =
+            Texts { module, text: String::new(), files: Vec::new(), known: HashMap::new() };
         if !name.ends_with(".ll") {
             texts.file(Path::new(name));
         }
@@ -129,8 +135,12 @@ impl<'m> Texts<'m> {
         let diagnostic = match why {
             Undiscovered::NoEntry(why) => Diagnostic::error(codes::CODE, why),
             Undiscovered::Limit(limit, progress) => Diagnostic::error(
-                codes::CODE,
-                format!("undecided: {} after {} states, before all that the threads do was seen", limit.reached(), progress.states),
+                codes::UNFINISHED,
+                format!(
+                    "undecided: {} after {} states, before all that the threads do was seen",
+                    limit.reached(),
+                    progress.states
+                ),
             ),
             Undiscovered::Refused { at, why } => {
                 let span = self.span(&at);
@@ -138,7 +148,8 @@ impl<'m> Texts<'m> {
                 if span == Span::new(0, 0) { error } else { error.with_label(span, "here") }
             }
         };
-        let name = if self.files.len() == 1 { self.files[0].name.clone() } else { name.to_string() };
+        let name =
+            if self.files.len() == 1 { self.files[0].name.clone() } else { name.to_string() };
         super::Error { name, text: self.text.clone(), diagnostics: vec![diagnostic] }
     }
 }

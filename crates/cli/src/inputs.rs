@@ -57,9 +57,11 @@ impl Unusable {
 
     /// The exit code for it.
     pub(crate) fn exit(&self) -> Exit {
-        match self.why.iter().any(|why| why.code == report::codes::INTERNAL) {
-            true => Exit::Internal,
-            false => Exit::BadInput,
+        let has = |code: &str| self.why.iter().any(|why| why.code == code);
+        match () {
+            () if has(report::codes::INTERNAL) => Exit::Internal,
+            () if has(lang::codes::UNFINISHED) => Exit::Undecided,
+            () => Exit::BadInput,
         }
     }
 }
@@ -136,9 +138,6 @@ pub(crate) fn load(path: &Path) -> Result<Source, Unusable> {
 
 /// The program in a file, in this language.
 pub(crate) fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
-    if path.extension().is_some_and(|extension| extension == "ll") {
-        return load_module(path);
-    }
     let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
     let automata = match language {
         Some(language) => language == InputName::Trencher,
@@ -152,17 +151,6 @@ pub(crate) fn load_as(path: &Path, language: Option<InputName>) -> Result<Source
         let text = String::from_utf8(bytes).unwrap_or_default();
         Unusable::new(path, text, why)
     })
-}
-
-/// The program that a file of LLVM IR is.
-fn load_module(path: &Path) -> Result<Source, Unusable> {
-    let module = llvm::read(path).map_err(|error| {
-        let why = Diagnostic::error(lang::codes::CODE, error.to_string());
-        Unusable::new(path, String::new(), vec![why])
-    })?;
-    let entry = vm::Entry::default();
-    fencepost::code::discover(&name(path), module, &entry, search::Limits::default(), &|_| {})
-        .map_err(|error| Unusable { name: error.name, text: error.text, why: error.diagnostics })
 }
 
 /// The text of a file.

@@ -48,8 +48,10 @@ codes! {
     FOREIGN_SPACE = "FP1020";
     /// A call, a return or a method where there can be none, or none where there must be.
     METHOD = "FP1021";
-    /// Compiled code that cannot be checked: something in it has no meaning here, or a limit was reached.
+    /// Compiled code that cannot be checked: something in it has no meaning here.
     CODE = "FP1030";
+    /// Compiled code whose threads could not be followed to the end within the limits.
+    UNFINISHED = "FP1031";
     /// A constant outside `0..=max_value`, which wraps around.
     WRAPS = "FP2001";
     /// Operators that C reads differently from what they look like.

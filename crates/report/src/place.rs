@@ -33,7 +33,9 @@ impl Place {
         let place = Place::at(line, column, text, span);
         match source.file_at(span.start) {
             None => place,
-            Some((file, first)) => Place { line: line + 1 - first, file: Some(file.to_string()), ..place },
+            Some((file, first)) => {
+                Place { line: line + 1 - first, file: Some(file.to_string()), ..place }
+            }
         }
     }
 

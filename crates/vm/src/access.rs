@@ -28,13 +28,15 @@ impl Machine {
                 let global = self.module.global(*global);
                 format!("`{}`", global.debug.as_ref().map_or(&*global.name, |debug| &*debug.name))
             }
-            Name::Function(function) => format!("the function `{}`", self.module.function(*function).name),
+            Name::Function(function) => {
+                format!("the function `{}`", self.module.function(*function).name)
+            }
             Name::Stack { site, .. } => match self.variable_at(*site) {
                 Some(name) => format!("the variable `{name}`"),
                 None => "a variable".to_string(),
             },
             Name::Heap { size, .. } => format!("a block of {size} bytes"),
-            Name::Thread(_) => "a thread".to_string(),
+            Name::Thread { .. } | Name::Team(_) => "a thread".to_string(),
         }
     }
 
@@ -48,36 +50,51 @@ impl Machine {
     ) -> Result<(ObjectId, u32), Stop> {
         let verb = if writes { "a store" } else { "a load" };
         let Val::Bits(address) = *address else {
-            return Err(Failure::memory(format!("{verb} through a pointer that was never given a value")));
+            return Err(Failure::memory(format!(
+                "{verb} through a pointer that was never given a value"
+            )));
         };
         if address < NULL_PAGE {
             return Err(Failure::memory(format!("{verb} through a null pointer")));
         }
         let Some((object, offset)) = self.space.locate(address) else {
-            return Err(Failure::memory(format!("{verb} through {address:#x}, where there is nothing")));
+            return Err(Failure::memory(format!(
+                "{verb} through {address:#x}, where there is nothing"
+            )));
         };
         let known = self.space.object(object);
         let end = offset.checked_add_unsigned(size);
         if offset < 0 || end.is_none_or(|end| end as u64 > known.size) {
             let (called, total) = (self.called(object), known.size);
-            let what = format!("{verb} of {size} bytes at offset {offset} of {called}, which has {total}");
+            let what =
+                format!("{verb} of {size} bytes at offset {offset} of {called}, which has {total}");
             return Err(Failure::memory(format!("out of bounds: {what}")));
         }
         if matches!(known.name, Name::Function(_)) || writes && known.constant {
-            return Err(Failure::memory(format!("{verb} to {}, which is constant", self.called(object))));
+            return Err(Failure::memory(format!(
+                "{verb} to {}, which is constant",
+                self.called(object)
+            )));
         }
         if let Name::Stack { thread, .. } = known.name
             && thread == local.thread
             && !local.frames.iter().any(|frame| frame.objects.contains(&object))
         {
             let called = self.called(object);
-            return Err(Failure::memory(format!("{verb} to {called} after its function has returned")));
+            return Err(Failure::memory(format!(
+                "{verb} to {called} after its function has returned"
+            )));
         }
         Ok((object, offset as u32))
     }
 
     /// Looks whether the block that is accessed is still there.
-    pub(crate) fn alive(&mut self, local: &mut Local, object: ObjectId, what: &str) -> Result<(), Stop> {
+    pub(crate) fn alive(
+        &mut self,
+        local: &mut Local,
+        object: ObjectId,
+        what: &str,
+    ) -> Result<(), Stop> {
         if !matches!(self.space.object(object).name, Name::Heap { .. }) {
             return Ok(());
         }
@@ -102,7 +119,8 @@ impl Machine {
             _ => {}
         }
         let end = offset + u32::from(size);
-        let inside = |cell: &Cell| cell.offset >= offset && cell.offset + u32::from(cell.size) <= end;
+        let inside =
+            |cell: &Cell| cell.offset >= offset && cell.offset + u32::from(cell.size) <= end;
         if order != Order::Plain || !cells.iter().all(inside) {
             let called = self.called(object);
             return Stop::refuse(format!(
@@ -163,7 +181,9 @@ impl Machine {
                 for (at, length, _) in pieces {
                     let word = self.load_bytes(local, object, at, length, order)?;
                     bits = match (bits, word) {
-                        (Some(bits), Word::Bits(piece)) => Some(bits | piece << (8 * (at - offset))),
+                        (Some(bits), Word::Bits(piece)) => {
+                            Some(bits | piece << (8 * (at - offset)))
+                        }
                         _ => None,
                     };
                 }
@@ -213,7 +233,9 @@ impl Machine {
                 for (at, length, _) in pieces {
                     let piece = match word {
                         Word::Undef => Word::Undef,
-                        Word::Bits(bits) => Word::Bits(bits >> (8 * (at - offset)) & mask(8 * u32::from(length))),
+                        Word::Bits(bits) => {
+                            Word::Bits(bits >> (8 * (at - offset)) & mask(8 * u32::from(length)))
+                        }
                     };
                     self.store_bytes(local, object, at, length, piece, order)?;
                 }
@@ -235,7 +257,13 @@ impl Machine {
     }
 
     /// Loads a value of any type.
-    pub(crate) fn load(&mut self, local: &mut Local, ty: Ty, address: &Val, order: Order) -> Result<Val, Stop> {
+    pub(crate) fn load(
+        &mut self,
+        local: &mut Local,
+        ty: Ty,
+        address: &Val,
+        order: Order,
+    ) -> Result<Val, Stop> {
         match self.parts(ty)? {
             None => {
                 let width = self.width(ty)?;
@@ -283,7 +311,13 @@ impl Machine {
     }
 
     /// Copies bytes, cell by cell where they are shared, and in the sizes they were written in elsewhere.
-    pub(crate) fn copy(&mut self, local: &mut Local, to: &Val, from: &Val, size: u64) -> Result<(), Stop> {
+    pub(crate) fn copy(
+        &mut self,
+        local: &mut Local,
+        to: &Val,
+        from: &Val,
+        size: u64,
+    ) -> Result<(), Stop> {
         if size == 0 {
             return Ok(());
         }
@@ -303,7 +337,13 @@ impl Machine {
     }
 
     /// Fills bytes.
-    pub(crate) fn fill(&mut self, local: &mut Local, to: &Val, byte: Word, size: u64) -> Result<(), Stop> {
+    pub(crate) fn fill(
+        &mut self,
+        local: &mut Local,
+        to: &Val,
+        byte: Word,
+        size: u64,
+    ) -> Result<(), Stop> {
         if size == 0 {
             return Ok(());
         }
@@ -312,7 +352,9 @@ impl Machine {
         for (at, length) in self.grain(local, (target, into), (target, into), size) {
             let word = match byte {
                 Word::Undef => Word::Undef,
-                Word::Bits(byte) => Word::Bits((0..length).fold(0, |sum, _| sum << 8 | byte & 0xff)),
+                Word::Bits(byte) => {
+                    Word::Bits((0..length).fold(0, |sum, _| sum << 8 | byte & 0xff))
+                }
             };
             self.store_bytes(local, target, into + at, length, word, Order::Plain)?;
         }
@@ -334,7 +376,8 @@ impl Machine {
                 && length > 0
             {
                 let free = taken.range(..at + u32::from(length)).next_back();
-                if free.is_none_or(|(other, length): (&u32, &u8)| other + u32::from(*length) <= at) {
+                if free.is_none_or(|(other, length): (&u32, &u8)| other + u32::from(*length) <= at)
+                {
                     taken.insert(at, length);
                 }
             }
@@ -348,7 +391,11 @@ impl Machine {
             let _ = object;
             image.range(start..).for_each(|(offset, (length, _))| add(*offset, *length, start));
         }
-        let below = self.space.image(source).range(start..).take_while(|(at, _)| u64::from(**at - start) < size);
+        let below = self
+            .space
+            .image(source)
+            .range(start..)
+            .take_while(|(at, _)| u64::from(**at - start) < size);
         below.for_each(|(offset, (length, _))| add(*offset, *length, start));
         let (mut pieces, mut at) = (Vec::new(), 0u32);
         let gap = |from: u32, to: u32, pieces: &mut Vec<(u32, u8)>| {

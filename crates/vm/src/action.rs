@@ -2,8 +2,8 @@
 
 use crate::space::ObjectId;
 use crate::value::Word;
+use llvm::Ordering;
 use llvm::instruction::RmwOp;
-use llvm::{Operand, Ordering};
 
 /// A piece of memory that threads share: bytes of an object that are accessed as one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,14 +29,19 @@ impl Cell {
         Cell { object, offset: SYNC + offset, size: 0 }
     }
 
-    /// Has the thread been started? 0 means no; otherwise one more than the number of what it shall do.
-    pub(crate) fn start(thread: ObjectId) -> Cell {
-        Cell { object: thread, offset: SYNC, size: 0 }
+    /// Has the team been started? 0 means no, 1 yes.
+    pub(crate) fn start(team: ObjectId) -> Cell {
+        Cell { object: team, offset: SYNC, size: 0 }
+    }
+
+    /// How many threads of the team have ended.
+    pub(crate) fn ended(team: ObjectId) -> Cell {
+        Cell { object: team, offset: SYNC + 1, size: 0 }
     }
 
     /// Has the thread ended? 0 means no; otherwise one more than what it returned.
     pub(crate) fn end(thread: ObjectId) -> Cell {
-        Cell { object: thread, offset: SYNC + 1, size: 0 }
+        Cell { object: thread, offset: SYNC + 2, size: 0 }
     }
 
     /// Is it a cell of the thread library, which no instruction accesses directly?
@@ -83,7 +88,14 @@ pub(crate) enum Action {
     /// Its input is the value read.
     Update { cell: Cell, op: RmwOp, operand: u128, width: u32, order: Order },
     /// Its input is the value read; a weak one that fails on the expected value has the input [`SPURIOUS`].
-    CompareExchange { cell: Cell, expected: u128, desired: Word, success: Order, failure: Order, weak: bool },
+    CompareExchange {
+        cell: Cell,
+        expected: u128,
+        desired: Word,
+        success: Order,
+        failure: Order,
+        weak: bool,
+    },
     /// Waits until the cell is less than `below`, and adds to it. Its input is 0.
     Lock { cell: Cell, below: u32, add: u32 },
     /// Waits until the cell is at least this. Its input is the value read.
@@ -156,14 +168,14 @@ impl Failure {
 pub(crate) enum Stop {
     /// It does something that others notice, and does not know the result yet.
     Rest(Action),
-    /// It starts again from its beginning.
-    Again,
     /// The program goes wrong.
     Fail(Failure),
     /// The thread goes no further: it assumed what does not hold, or runs in circles without touching anything.
     Blocked,
     /// The thread is done.
     Ended,
+    /// The first thread is about to start others.
+    Company,
     /// There is no meaning for what the program does here.
     Refuse(String),
 }
@@ -172,9 +184,4 @@ impl Stop {
     pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refuse(why.into()))
     }
-}
-
-/// Shown where an operand that is no value stands where one is needed.
-pub(crate) fn no_value(operand: &Operand) -> Stop {
-    Stop::Refuse(format!("{operand:?} in place of a value"))
 }

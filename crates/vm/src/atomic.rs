@@ -27,9 +27,27 @@ pub(crate) fn update(op: RmwOp, old: Word, operand: u128, width: u32) -> Word {
         RmwOp::Min => a.min(b) as u128,
         RmwOp::UMax => old.max(operand),
         RmwOp::UMin => old.min(operand),
-        RmwOp::UIncWrap => if old >= operand { 0 } else { old + 1 },
-        RmwOp::UDecWrap => if old == 0 || old > operand { operand } else { old - 1 },
-        RmwOp::USubCond => if old >= operand { old - operand } else { old },
+        RmwOp::UIncWrap => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        RmwOp::UDecWrap => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
+        RmwOp::USubCond => {
+            if old >= operand {
+                old - operand
+            } else {
+                old
+            }
+        }
         RmwOp::USubSat => old.saturating_sub(operand),
         _ => return Word::Undef,
     };
@@ -77,7 +95,12 @@ impl Machine {
         };
         if matches!(
             op,
-            RmwOp::FAdd | RmwOp::FSub | RmwOp::FMax | RmwOp::FMin | RmwOp::FMaximum | RmwOp::FMinimum
+            RmwOp::FAdd
+                | RmwOp::FSub
+                | RmwOp::FMax
+                | RmwOp::FMin
+                | RmwOp::FMaximum
+                | RmwOp::FMinimum
         ) {
             return Stop::refuse("an atomic update of a floating-point number");
         }
@@ -85,7 +108,9 @@ impl Machine {
         let old = self.act(local, cell, Action::Update { cell, op, operand, width, order })?;
         if old == Word::Undef && op != RmwOp::Xchg {
             let called = self.called(cell.object);
-            return Err(Failure::memory(format!("an atomic update of {called}, which was never given a value")));
+            return Err(Failure::memory(format!(
+                "an atomic update of {called}, which was never given a value"
+            )));
         }
         local.escape(Word::Bits(operand), &self.space);
         Ok(old)
@@ -101,7 +126,9 @@ impl Machine {
         (success, failure, weak): (Order, Order, bool),
     ) -> Result<(Word, bool), Stop> {
         let Val::Bits(expected) = *expected else {
-            return Err(Failure::memory("a compare-and-exchange that expects a value that was never written"));
+            return Err(Failure::memory(
+                "a compare-and-exchange that expects a value that was never written",
+            ));
         };
         let desired = desired.word();
         let cell = self.atomic_cell(local, address, size)?;

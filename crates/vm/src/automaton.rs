@@ -31,6 +31,7 @@ pub(crate) struct Node {
 pub(crate) struct Automata {
     nodes: Vec<Node>,
     ids: HashMap<Box<[u8]>, NodeId>,
+    edges: usize,
 }
 
 impl Automata {
@@ -40,6 +41,11 @@ impl Automata {
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
+    }
+
+    /// How many steps have been taken down.
+    pub(crate) fn edges(&self) -> usize {
+        self.edges
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -52,7 +58,7 @@ impl Automata {
         local.encode(&mut key);
         match &pause {
             Pause::Rest(_) => key.push(0),
-            Pause::Ended => key.push(1),
+            Pause::Ended | Pause::Company => key.push(1),
             Pause::Blocked => key.push(2),
             Pause::Fail(failure) => {
                 key.push(3);
@@ -87,6 +93,7 @@ impl Automata {
         }
         let to = self.probe(machine, from, input);
         self.nodes[from.0 as usize].next.push((input, to));
+        self.edges += 1;
         to
     }
 

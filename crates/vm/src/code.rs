@@ -77,7 +77,9 @@ fn promoted(function: &Function) -> Box<[bool]> {
     let mut promoted = vec![false; function.locals.len()];
     let mut types = vec![None; function.locals.len()];
     for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
-        if let (Some(result), InstrKind::Alloca { ty, count: None, .. }) = (instr.result, &instr.kind) {
+        if let (Some(result), InstrKind::Alloca { ty, count: None, .. }) =
+            (instr.result, &instr.kind)
+        {
             promoted[result.index()] = true;
             types[result.index()] = Some(*ty);
         }
@@ -165,7 +167,9 @@ fn transfer(instr: &Instr, promoted: &[bool], live: &mut Registers) {
         live.remove(result);
     }
     match &instr.kind {
-        InstrKind::Store { value, address: Operand::Local(local), .. } if promoted[local.index()] => {
+        InstrKind::Store { value, address: Operand::Local(local), .. }
+            if promoted[local.index()] =>
+        {
             live.remove(*local);
             if let Operand::Local(local) = value {
                 live.insert(*local);
@@ -223,8 +227,11 @@ fn for_each_operand(kind: &InstrKind, each: &mut impl FnMut(&Operand)) {
         }
         InstrKind::Phi { incoming, .. } => incoming.iter().for_each(|(operand, _)| each(operand)),
         InstrKind::Alloca { count, .. } => count.iter().for_each(|(_, operand)| each(operand)),
-        InstrKind::Load { address, .. } | InstrKind::IndirectBranch { address, .. } => each(address),
-        InstrKind::Store { value, address, .. } | InstrKind::ReadModifyWrite { value, address, .. } => {
+        InstrKind::Load { address, .. } | InstrKind::IndirectBranch { address, .. } => {
+            each(address)
+        }
+        InstrKind::Store { value, address, .. }
+        | InstrKind::ReadModifyWrite { value, address, .. } => {
             each(value);
             each(address);
         }

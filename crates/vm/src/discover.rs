@@ -7,7 +7,8 @@
 
 use crate::action::{Action, Cell, SPURIOUS};
 use crate::automaton::{Automata, NodeId, put};
-use crate::local::Local;
+use crate::future::Futures;
+use crate::local::{Local, Starting};
 use crate::machine::{Machine, Pause, Stub, Task, outcome};
 use crate::space::Name;
 use crate::value::{Val, Word};
@@ -60,8 +61,10 @@ pub(crate) struct World {
     cell_ids: HashMap<Cell, usize>,
     /// The threads' first nodes.
     pub(crate) first: Vec<NodeId>,
-    main: Local,
+    /// The first thread when it is about to start others, or at its end if it starts none.
+    main: (Local, Pause),
     started: Vec<u32>,
+    futures: Futures,
     /// The first thing that was refused.
     refused: Option<NodeId>,
     states: u64,
@@ -76,8 +79,11 @@ pub(crate) fn discover(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<(World, Progress), Undiscovered> {
     let mut world = World::new(module, entry)?;
-    for _ in 0..MOST_ROUNDS {
-        world.start_round();
+    world.start_round();
+    let mut rounds = 0;
+    while rounds < MOST_ROUNDS {
+        world.futures = Futures::of(&world.automata, &world.cell_ids);
+        let known = world.automata.edges();
         let model = Interleavings { world: Mutex::new(world) };
         let options =
             Options { limits, stop: Stop::AtFirst, paths: Paths::None, ..Options::default() };
@@ -89,11 +95,17 @@ pub(crate) fn discover(
                 at: Vec::new(),
                 why: format!(
                     "mixed-size accesses to {}: {} bytes at offset {} and {} at offset {}",
-                    world.machine.called(one.object), one.size, one.offset, other.size, other.offset
+                    world.machine.called(one.object),
+                    one.size,
+                    one.offset,
+                    other.size,
+                    other.offset
                 ),
             }
         })?;
-        if grown {
+        if grown | std::mem::take(&mut world.machine.surprised) {
+            rounds += 1;
+            world.start_round();
             continue;
         }
         if let Some(node) = world.refused {
@@ -102,7 +114,10 @@ pub(crate) fn discover(
         if let Some(limit) = report.limit {
             return Err(Undiscovered::Limit(limit, report.progress));
         }
-        return Ok((world, report.progress));
+        if world.automata.edges() == known {
+            return Ok((world, report.progress));
+        }
+        world.states = 0;
     }
     Err(Undiscovered::Refused {
         at: Vec::new(),
@@ -116,29 +131,39 @@ impl World {
         machine.constructors = constructors(&module);
         let mut started = Vec::new();
         if entry.functions.is_empty() {
-            let Some(main) = module.function_named("main").filter(|main| !module.function(*main).is_declaration())
+            let Some(main) = module
+                .function_named("main")
+                .filter(|main| !module.function(*main).is_declaration())
             else {
                 return Err(Undiscovered::NoEntry(
                     "there is no function `main`; `--entry f,g` says which functions run as threads".into(),
                 ));
             };
             let arguments = vec![Val::Bits(1), Val::Undef, Val::Undef];
-            let arguments = arguments.into_iter().take(module.function(main).params.len()).collect();
-            machine.threads[0].tasks.push(Task { function: main, arguments });
+            let arguments =
+                arguments.into_iter().take(module.function(main).params.len()).collect();
+            machine.threads[0].task = Some(Task { function: main, arguments });
         }
+        let mut starting = Vec::new();
         for (k, name) in entry.functions.iter().enumerate() {
-            let Some(function) = module.function_named(name).filter(|f| !module.function(*f).is_declaration())
+            let Some(function) =
+                module.function_named(name).filter(|f| !module.function(*f).is_declaration())
             else {
                 return Err(Undiscovered::NoEntry(format!("there is no function `{name}`")));
             };
-            let thread = machine.new_thread(Some((0, k as u32)));
+            let handle = machine.thread_object(0, k as u32);
             let arguments = vec![Val::Bits(0); module.function(function).params.len()];
-            machine.threads[thread as usize].tasks.push(Task { function, arguments });
-            started.push(thread);
+            starting.push(Starting { handle, task: Task { function, arguments } });
+        }
+        if !starting.is_empty() {
+            let team = machine.team(0, &starting).map_err(|_| {
+                Undiscovered::NoEntry(format!("more than {} threads", crate::machine::MOST_THREADS))
+            })?;
+            started.push(team);
         }
         let (main, pause) = machine.advance(Local::idle(0));
         let mut world = World {
-            main: main.clone(),
+            main: (main.clone(), pause.clone()),
             machine,
             automata: Automata::default(),
             cells: Vec::new(),
@@ -147,6 +172,7 @@ impl World {
             cell_ids: HashMap::new(),
             first: Vec::new(),
             started,
+            futures: Futures::default(),
             refused: None,
             states: 0,
             grown_at: None,
@@ -156,12 +182,12 @@ impl World {
             return Err(world.refusal(node));
         }
         // What was there before the others started happens before all they do.
-        for (object, image) in world.main.private.take() {
+        for (object, image) in world.main.0.private.take() {
             for (offset, (size, word)) in image {
                 crate::private::write(world.machine.space.image_mut(object), offset, size, word);
             }
         }
-        world.main.blocks.values_mut().for_each(|block| block.escaped = true);
+        world.main.0.blocks.values_mut().for_each(|block| block.escaped = true);
         world.machine.alone = false;
         Ok(world)
     }
@@ -198,7 +224,7 @@ impl World {
             return *id;
         }
         let is_started = match self.machine.space.object(cell.object).name {
-            Name::Thread(thread) => cell == Cell::start(cell.object) && self.started.contains(&thread),
+            Name::Team(team) => cell == Cell::start(cell.object) && self.started.contains(&team),
             _ => false,
         };
         let initial = match is_started {
@@ -219,7 +245,12 @@ impl World {
             let next = self.first.len() as u32;
             let node = match next {
                 0 => {
-                    let (local, pause) = self.machine.advance(self.main.clone());
+                    let (local, pause) = match &self.main {
+                        (local, Pause::Company | Pause::Rest(_)) => {
+                            self.machine.advance(local.clone())
+                        }
+                        (local, pause) => (local.clone(), pause.clone()),
+                    };
                     self.automata.intern(local, pause)
                 }
                 _ => self.automata.idle(&mut self.machine, next),
@@ -359,43 +390,70 @@ impl Model for Interleavings {
         sink.state(bytes);
     }
 
-    /// Steps that concern nobody else are taken first, and alone: nobody notices when.
+    /// Only threads move whose next actions concern none of the others.
     fn expand_reduced<S: Sink<()>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
         let world = &mut *self.world();
         let state = State::read(world, state);
-        let local = |node: &NodeId| world.automata.action(*node).is_some_and(|action| action.cell().is_none());
-        if let Some(thread) = state.nodes.iter().position(local) {
-            let mut found = Vec::new();
-            world.successors(&state, thread, |next| found.push(next.clone()));
-            for next in found {
-                next.write(world, bytes);
-                sink.state(bytes);
-            }
+        world.visit(&state, sink);
+        if let Some(threads) = world.persistent(&state) {
+            world.expand(&state, threads, bytes, sink);
         }
     }
 
     fn expand<S: Sink<()>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
         let world = &mut *self.world();
         let state = State::read(world, state);
-        world.states += 1;
-        let mut found = Vec::new();
-        for thread in 0..state.nodes.len() {
-            let node = state.nodes[thread];
-            if let Pause::Refuse(_) = world.automata.node(node).pause {
-                world.refused.get_or_insert(node);
+        world.expand(&state, u64::MAX, bytes, sink);
+    }
+}
+
+impl World {
+    /// Looks at a state once.
+    fn visit<S: Sink<()>>(&mut self, state: &State, sink: &mut S) {
+        self.states += 1;
+        for node in &state.nodes {
+            if let Pause::Refuse(_) = self.automata.node(*node).pause {
+                self.refused.get_or_insert(*node);
                 sink.finding(());
             }
-            world.successors(&state, thread, |next| found.push(next.clone()));
+        }
+        if self.grown_at.is_none() && self.machine.touches.has_news(&self.machine.shared) {
+            self.grown_at = Some(self.states);
+        }
+        if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {
+            sink.finding(());
+        }
+    }
+
+    fn persistent(&mut self, state: &State) -> Option<u64> {
+        let next: Vec<Option<(Action, Option<usize>, bool)>> = state
+            .nodes
+            .iter()
+            .map(|node| {
+                let action = self.automata.action(*node)?;
+                let Some(cell) = action.cell() else { return Some((action, None, true)) };
+                let id = self.cell(cell);
+                let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
+                Some((action, Some(id), outcome(&action, old).is_some()))
+            })
+            .collect();
+        self.futures.persistent(&state.nodes, &next)
+    }
+
+    fn expand<S: Sink<()>>(
+        &mut self,
+        state: &State,
+        threads: u64,
+        bytes: &mut Vec<u8>,
+        sink: &mut S,
+    ) {
+        let mut found = Vec::new();
+        for thread in (0..state.nodes.len()).filter(|thread| threads >> thread & 1 == 1) {
+            self.successors(state, thread, |next| found.push(next.clone()));
         }
         for next in found {
-            next.write(world, bytes);
+            next.write(self, bytes);
             sink.state(bytes);
-        }
-        if world.grown_at.is_none() && world.machine.touches.has_news(&world.machine.shared) {
-            world.grown_at = Some(world.states);
-        }
-        if world.grown_at.is_some_and(|at| world.states > at + SETTLING) {
-            sink.finding(());
         }
     }
 }

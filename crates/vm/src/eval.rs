@@ -1,6 +1,6 @@
 //! Operands and constants: the values that instructions start from.
 
-use crate::action::{Stop, no_value};
+use crate::action::Stop;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::private;
@@ -17,12 +17,17 @@ impl Machine {
                 Ok(frame.registers[register.index()].clone())
             }
             Operand::Const(constant) => self.constant(local.thread, *constant),
-            Operand::Metadata => Err(no_value(operand)),
+            Operand::Metadata => Stop::refuse("metadata in place of a value"),
         }
     }
 
     /// The value of an operand as a number.
-    pub(crate) fn number(&mut self, local: &Local, operand: &Operand, what: &str) -> Result<u128, Stop> {
+    pub(crate) fn number(
+        &mut self,
+        local: &Local,
+        operand: &Operand,
+        what: &str,
+    ) -> Result<u128, Stop> {
         match self.eval(local, operand)? {
             Val::Bits(bits) => Ok(bits),
             _ => Err(crate::action::Failure::memory(format!("{what} was never given a value"))),
@@ -43,7 +48,10 @@ impl Machine {
     pub(crate) fn size(&self, ty: Ty) -> Result<u64, Stop> {
         match self.module.type_layout(ty) {
             Some(layout) => Ok(layout.size),
-            None => Stop::refuse(format!("a value of type {}, whose size is not known", self.module.types.show(ty))),
+            None => Stop::refuse(format!(
+                "a value of type {}, whose size is not known",
+                self.module.types.show(ty)
+            )),
         }
     }
 
@@ -70,9 +78,9 @@ impl Machine {
     pub(crate) fn uniform(&self, ty: Ty, scalar: &Val) -> Result<Val, Stop> {
         Ok(match self.parts(ty)? {
             None => scalar.clone(),
-            Some(parts) => {
-                Val::Many(parts.iter().map(|(ty, _)| self.uniform(*ty, scalar)).collect::<Result<_, _>>()?)
-            }
+            Some(parts) => Val::Many(
+                parts.iter().map(|(ty, _)| self.uniform(*ty, scalar)).collect::<Result<_, _>>()?,
+            ),
         })
     }
 
@@ -81,7 +89,9 @@ impl Machine {
         let module = self.module.clone();
         let known = module.constant(constant);
         let mut each = |ids: &[ConstId]| -> Result<Val, Stop> {
-            Ok(Val::Many(ids.iter().map(|id| self.constant(thread, *id)).collect::<Result<_, _>>()?))
+            Ok(Val::Many(
+                ids.iter().map(|id| self.constant(thread, *id)).collect::<Result<_, _>>()?,
+            ))
         };
         match &known.kind {
             ConstantKind::Int(bits) | ConstantKind::Float(bits) => Ok(Val::Bits(*bits)),
@@ -89,7 +99,9 @@ impl Machine {
             ConstantKind::Undef | ConstantKind::Poison => self.uniform(known.ty, &Val::Undef),
             ConstantKind::Zero => self.uniform(known.ty, &Val::Bits(0)),
             ConstantKind::None => Ok(Val::Undef),
-            ConstantKind::Array(ids) | ConstantKind::Vector(ids) | ConstantKind::Struct(ids) => each(ids),
+            ConstantKind::Array(ids) | ConstantKind::Vector(ids) | ConstantKind::Struct(ids) => {
+                each(ids)
+            }
             ConstantKind::Bytes(bytes) => {
                 Ok(Val::Many(bytes.iter().map(|byte| Val::Bits(u128::from(*byte))).collect()))
             }
@@ -101,7 +113,9 @@ impl Machine {
                 let object = self.global(thread, *global)?;
                 Ok(Val::Bits(Space::address(object).into()))
             }
-            ConstantKind::Function(function) => Ok(Val::Bits(Space::address(self.function(*function)).into())),
+            ConstantKind::Function(function) => {
+                Ok(Val::Bits(Space::address(self.function(*function)).into()))
+            }
             ConstantKind::GetElementPtr { source, base, indices, .. } => {
                 let base = self.constant(thread, *base)?;
                 let mut path = Vec::new();
@@ -140,7 +154,12 @@ impl Machine {
 
     /// The object of a function: nothing but an address.
     pub(crate) fn function(&mut self, function: FunctionId) -> ObjectId {
-        self.space.intern(Object { name: Name::Function(function), size: 1, fill: Fill::Zero, constant: true })
+        self.space.intern(Object {
+            name: Name::Function(function),
+            size: 1,
+            fill: Fill::Zero,
+            constant: true,
+        })
     }
 
     /// The function at an address.
@@ -165,9 +184,13 @@ impl Machine {
         }
         let size = self.size(known.ty).unwrap_or(0);
         if size > LARGEST {
-            return Stop::refuse(format!("`{}` has {size} bytes; objects of at most {LARGEST} are checked", known.name));
+            return Stop::refuse(format!(
+                "`{}` has {size} bytes; objects of at most {LARGEST} are checked",
+                known.name
+            ));
         }
-        let object = self.space.intern(Object { name, size, fill: Fill::Zero, constant: known.constant });
+        let object =
+            self.space.intern(Object { name, size, fill: Fill::Zero, constant: known.constant });
         match known.init {
             Some(init) => {
                 let mut image = Image::new();
@@ -180,7 +203,13 @@ impl Machine {
     }
 
     /// Puts a constant into an image, scalar by scalar.
-    fn initialise(&mut self, thread: u32, constant: ConstId, offset: u64, image: &mut Image) -> Result<(), Stop> {
+    fn initialise(
+        &mut self,
+        thread: u32,
+        constant: ConstId,
+        offset: u64,
+        image: &mut Image,
+    ) -> Result<(), Stop> {
         let module = self.module.clone();
         let known = module.constant(constant);
         match &known.kind {
@@ -195,7 +224,12 @@ impl Machine {
             }
             ConstantKind::Bytes(bytes) => {
                 for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| **byte != 0) {
-                    private::write(image, offset as u32 + at as u32, 1, value::Word::Bits(u128::from(*byte)));
+                    private::write(
+                        image,
+                        offset as u32 + at as u32,
+                        1,
+                        value::Word::Bits(u128::from(*byte)),
+                    );
                 }
                 Ok(())
             }
@@ -236,7 +270,9 @@ impl Machine {
             match self.module.ty(ty) {
                 Type::Struct { fields, .. } => {
                     let layout = self.module.type_layout(ty);
-                    let field = layout.and_then(|l| l.offsets.get(index as usize)).zip(fields.get(index as usize));
+                    let field = layout
+                        .and_then(|l| l.offsets.get(index as usize))
+                        .zip(fields.get(index as usize));
                     let Some((offset, field)) = field else {
                         return Stop::refuse("a field that the struct does not have");
                     };
@@ -245,7 +281,8 @@ impl Machine {
                 }
                 Type::Array(_, of) | Type::Vector { of, .. } => {
                     ty = *of;
-                    address = address.wrapping_add_signed(index.wrapping_mul(self.size(ty)? as i64));
+                    address =
+                        address.wrapping_add_signed(index.wrapping_mul(self.size(ty)? as i64));
                 }
                 _ => return Stop::refuse("an index into a value without parts"),
             }

@@ -10,7 +10,12 @@ use llvm::{Instr, InstrKind, Module, Operand, Ty};
 
 impl Machine {
     /// Carries out an instruction.
-    pub(crate) fn execute(&mut self, local: &mut Local, module: &Module, instr: &Instr) -> Result<(), Stop> {
+    pub(crate) fn execute(
+        &mut self,
+        local: &mut Local,
+        module: &Module,
+        instr: &Instr,
+    ) -> Result<(), Stop> {
         let value = match &instr.kind {
             InstrKind::Binary { op, flags, ty, left, right } => {
                 let (left, right) = (self.eval(local, left)?, self.eval(local, right)?);
@@ -44,8 +49,12 @@ impl Machine {
             },
             // Phis took their values when control came here.
             InstrKind::Phi { .. } => return Stop::refuse("a phi after other instructions"),
-            InstrKind::Alloca { ty, count, .. } => self.alloca(local, instr, *ty, count.as_ref())?,
-            InstrKind::Load { address: Operand::Local(register), .. } if self.is_register(local, *register) => {
+            InstrKind::Alloca { ty, count, .. } => {
+                self.alloca(local, instr, *ty, count.as_ref())?
+            }
+            InstrKind::Load { address: Operand::Local(register), .. }
+                if self.is_register(local, *register) =>
+            {
                 self.eval(local, &Operand::Local(*register))?
             }
             InstrKind::Store { value, address: Operand::Local(register), .. }
@@ -64,18 +73,29 @@ impl Machine {
                 self.store(local, *ty, &address, &value, order(access.ordering))?;
                 Val::Undef
             }
-            InstrKind::CompareExchange { ty, address, expected, new, weak, success, failure, .. } => {
+            InstrKind::CompareExchange {
+                ty,
+                address,
+                expected,
+                new,
+                weak,
+                success,
+                failure,
+                ..
+            } => {
                 let address = self.eval(local, address)?;
                 let (expected, new) = (self.eval(local, expected)?, self.eval(local, new)?);
                 let size = self.width(*ty)?.div_ceil(8) as u8;
                 let orders = ((*success).into(), (*failure).into(), *weak);
-                let (old, succeeded) = self.compare_exchange(local, size, &address, (&expected, &new), orders)?;
+                let (old, succeeded) =
+                    self.compare_exchange(local, size, &address, (&expected, &new), orders)?;
                 Val::Many([old.into(), Val::Bits(succeeded.into())].into())
             }
             InstrKind::ReadModifyWrite { op, ty, address, value, ordering, .. } => {
                 let (address, value) = (self.eval(local, address)?, self.eval(local, value)?);
                 let width = self.width(*ty)?;
-                self.read_modify_write(local, (*op, width), &address, &value, (*ordering).into())?.into()
+                self.read_modify_write(local, (*op, width), &address, &value, (*ordering).into())?
+                    .into()
             }
             InstrKind::Fence { scope: SyncScope::SingleThread, .. } => Val::Undef,
             InstrKind::Fence { ordering, .. } => {
@@ -147,7 +167,9 @@ impl Machine {
                 _ => return Err(undecided("a branch")),
             },
             InstrKind::Switch { value, default, cases, .. } => {
-                let Val::Bits(value) = self.eval(local, value)? else { return Err(undecided("a switch")) };
+                let Val::Bits(value) = self.eval(local, value)? else {
+                    return Err(undecided("a switch"));
+                };
                 for (case, to) in cases {
                     if self.constant(local.thread, *case)? == Val::Bits(value) {
                         return self.jump(local, *to);
@@ -155,16 +177,22 @@ impl Machine {
                 }
                 return self.jump(local, *default);
             }
-            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => return self.call(local, instr, call),
+            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => {
+                return self.call(local, instr, call);
+            }
             InstrKind::Unreachable => {
-                return Err(Failure::memory("code is reached that the compiler took to be unreachable"));
+                return Err(Failure::memory(
+                    "code is reached that the compiler took to be unreachable",
+                ));
             }
             InstrKind::Resume { .. } | InstrKind::LandingPad { .. } => {
                 return Stop::refuse("a C++ exception");
             }
             InstrKind::VaArg { .. } => return Stop::refuse("an argument of a variadic function"),
             InstrKind::IndirectBranch { .. } => return Stop::refuse("a jump to a computed label"),
-            InstrKind::Unsupported { name, .. } => return Stop::refuse(format!("the instruction `{name}`")),
+            InstrKind::Unsupported { name, .. } => {
+                return Stop::refuse(format!("the instruction `{name}`"));
+            }
         };
         self.done(local, instr, value)
     }
@@ -189,13 +217,16 @@ impl Machine {
         };
         let size = self.size(ty)?.saturating_mul(count);
         if size > LARGEST {
-            return Stop::refuse(format!("a variable of {size} bytes; {LARGEST} at most are checked"));
+            return Stop::refuse(format!(
+                "a variable of {size} bytes; {LARGEST} at most are checked"
+            ));
         }
         let (thread, depth, site) = (local.thread, local.frames.len() as u32, Machine::site(local));
         let mut nth = 0;
         let object = loop {
             let name = Name::Stack { thread, depth, site, nth, size };
-            let object = self.space.intern(Object { name, size, fill: Fill::Undef, constant: false });
+            let object =
+                self.space.intern(Object { name, size, fill: Fill::Undef, constant: false });
             if !local.top().objects.contains(&object) {
                 break object;
             }
@@ -207,7 +238,12 @@ impl Machine {
     }
 
     /// Returns from a function.
-    pub(crate) fn leave(&mut self, local: &mut Local, module: &Module, value: Val) -> Result<(), Stop> {
+    pub(crate) fn leave(
+        &mut self,
+        local: &mut Local,
+        module: &Module,
+        value: Val,
+    ) -> Result<(), Stop> {
         let frame = local.frames.last().expect("a running thread is in a call");
         let (then, objects) = (frame.then, frame.objects.clone());
         let is_last = local.frames.len() == 1 && local.thread == 0;
@@ -217,7 +253,10 @@ impl Machine {
                 // Whoever still uses the variable is too late. When `main` returns, the program is over.
                 if !is_last {
                     self.touches.add(cell, local.thread, true, false);
-                    self.visible(local, Action::Write { cell, value: Word::Undef, order: Order::Plain })?;
+                    self.visible(
+                        local,
+                        Action::Write { cell, value: Word::Undef, order: Order::Plain },
+                    )?;
                 }
             }
             local.private.forget(object);
@@ -230,7 +269,10 @@ impl Machine {
             Then::EndThread => self.end_thread(local, &value),
             Then::Once(cell) => {
                 self.touches.add(cell, local.thread, true, true);
-                self.sync(local, Action::Write { cell, value: Word::Bits(2), order: Order::Release })?;
+                self.sync(
+                    local,
+                    Action::Write { cell, value: Word::Bits(2), order: Order::Release },
+                )?;
                 local.frames.pop();
                 self.returned(local, module, Val::Bits(0))
             }
@@ -290,7 +332,9 @@ impl Machine {
                 let (a, b) = (value::signed(a, width), value::signed(b, width));
                 Err(Failure::arithmetic(format!("signed overflow: {a} {sign} {b} in {width} bits")))
             }
-            Some(Err(Wrong::Division)) => Err(Failure::arithmetic("division by zero, or overflow of a division")),
+            Some(Err(Wrong::Division)) => {
+                Err(Failure::arithmetic("division by zero, or overflow of a division"))
+            }
             Some(Err(Wrong::Shift)) => {
                 Err(Failure::arithmetic(format!("a shift by {b} of a number of {width} bits")))
             }
@@ -299,7 +343,13 @@ impl Machine {
     }
 
     /// A comparison of integers or pointers.
-    pub(crate) fn compare(&self, predicate: IntPredicate, ty: Ty, left: &Val, right: &Val) -> Result<Val, Stop> {
+    pub(crate) fn compare(
+        &self,
+        predicate: IntPredicate,
+        ty: Ty,
+        left: &Val,
+        right: &Val,
+    ) -> Result<Val, Stop> {
         match (left, right) {
             (Val::Bits(a), Val::Bits(b)) => {
                 Ok(Val::Bits(value::compare(predicate, self.width(ty)?, *a, *b).into()))
@@ -314,7 +364,13 @@ impl Machine {
         }
     }
 
-    fn float_compare(&self, predicate: FloatPredicate, ty: Ty, left: &Val, right: &Val) -> Result<Val, Stop> {
+    fn float_compare(
+        &self,
+        predicate: FloatPredicate,
+        ty: Ty,
+        left: &Val,
+        right: &Val,
+    ) -> Result<Val, Stop> {
         let (Val::Bits(a), Val::Bits(b)) = (left, right) else { return Ok(Val::Undef) };
         let numbers = self
             .float_format(ty)
@@ -384,7 +440,9 @@ fn map(value: &Val, f: &impl Fn(u128) -> Option<u128>) -> Option<Val> {
     match value {
         Val::Bits(bits) => f(*bits).map(Val::Bits),
         Val::Undef => Some(Val::Undef),
-        Val::Many(parts) => parts.iter().map(|part| map(part, f)).collect::<Option<_>>().map(Val::Many),
+        Val::Many(parts) => {
+            parts.iter().map(|part| map(part, f)).collect::<Option<_>>().map(Val::Many)
+        }
     }
 }
 
@@ -415,7 +473,9 @@ fn inserted(whole: Val, path: &[u32], element: Val) -> Val {
 }
 
 fn shuffled(left: &Val, right: &Val, mask: &Val) -> Val {
-    let (Val::Many(left), Val::Many(right), Val::Many(mask)) = (left, right, mask) else { return Val::Undef };
+    let (Val::Many(left), Val::Many(right), Val::Many(mask)) = (left, right, mask) else {
+        return Val::Undef;
+    };
     let pick = |index: &Val| match index {
         Val::Bits(index) => {
             left.iter().chain(right.iter()).nth(*index as usize).cloned().unwrap_or(Val::Undef)

@@ -10,6 +10,7 @@ mod code;
 mod discover;
 mod eval;
 mod execute;
+mod future;
 mod library;
 mod local;
 mod lower;

@@ -5,6 +5,7 @@
 //! each new input the instruction is carried out again from its start, with the same results, until it needs one more.
 
 use crate::code::Code;
+use crate::machine::Task;
 use crate::private::Private;
 use crate::space::{Name, ObjectId, Site, Space};
 use crate::value::{Val, Word};
@@ -25,10 +26,22 @@ pub(crate) struct Local {
     pub(crate) blocks: BTreeMap<ObjectId, Block>,
     /// How many threads it has started.
     pub(crate) started: u32,
+    /// Threads that it starts with its next visible action.
+    pub(crate) starting: Vec<Starting>,
+    /// Threads that it waits for before its next visible action.
+    pub(crate) joining: Vec<ObjectId>,
     /// Results of the visible actions of the instruction it rests at.
     pub(crate) inputs: Vec<Word>,
     /// How many of them the instruction has used.
     pub(crate) cursor: usize,
+}
+
+/// A thread about to be started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Starting {
+    /// The object that stands for it.
+    pub(crate) handle: ObjectId,
+    pub(crate) task: Task,
 }
 
 /// A block of the heap as the thread that allocated it knows it.
@@ -84,9 +97,17 @@ impl Local {
             private: Private::default(),
             blocks: BTreeMap::new(),
             started: 0,
+            starting: Vec::new(),
+            joining: Vec::new(),
             inputs: Vec::new(),
             cursor: 0,
         }
+    }
+
+    /// An instruction was carried out to its end.
+    pub(crate) fn completed(&mut self) {
+        self.inputs.clear();
+        self.cursor = 0;
     }
 
     pub(crate) fn top(&mut self) -> &mut Frame {
@@ -139,9 +160,14 @@ impl Local {
             }
         };
         for frame in &self.frames {
-            frame.registers.iter().for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
+            frame
+                .registers
+                .iter()
+                .for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
         }
         self.inputs.iter().for_each(|word| see(*word, &mut queue));
+        let arguments = self.starting.iter().flat_map(|starting| &starting.task.arguments);
+        arguments.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
         for (object, image) in self.private.objects() {
             let is_root = match space.object(object).name {
                 Name::Heap { .. } => self.blocks.get(&object).is_none_or(|block| block.escaped),
@@ -180,6 +206,14 @@ impl Local {
         let number = |value: usize, out: &mut Vec<u8>| put(value as u128, out);
         number(self.thread as usize, out);
         number(self.started as usize, out);
+        number(self.starting.len(), out);
+        for starting in &self.starting {
+            number(starting.handle.0 as usize, out);
+            number(starting.task.function.index(), out);
+            starting.task.arguments.iter().for_each(|value| put_value(value, out));
+        }
+        number(self.joining.len(), out);
+        self.joining.iter().for_each(|handle| number(handle.0 as usize, out));
         number(self.frames.len(), out);
         for frame in &self.frames {
             number(frame.function.index(), out);

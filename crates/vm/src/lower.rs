@@ -26,8 +26,8 @@ use crate::space::{Name, Site};
 use crate::value::{Word, signed};
 use ir::expr::Binary;
 use ir::{
-    Domain, Edge, Expr, FenceMode, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program, ReadMode,
-    Reg, Step, Thread, Tid, Update, UpdateOp, Value, WriteMode,
+    Domain, Edge, Expr, FenceMode, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program,
+    ReadMode, Reg, Step, Thread, Tid, Update, UpdateOp, Value, WriteMode,
 };
 use llvm::instruction::RmwOp;
 use llvm::{Module, PlaceId};
@@ -141,7 +141,8 @@ fn number_replicas(threads: &mut [Thread]) {
     let names: Vec<String> = threads.iter().map(|thread| thread.name.clone()).collect();
     for (k, thread) in threads.iter_mut().enumerate() {
         if names.iter().filter(|name| **name == names[k]).count() > 1 {
-            thread.replica = Some(names[..k].iter().filter(|name| **name == names[k]).count() as u32);
+            thread.replica =
+                Some(names[..k].iter().filter(|name| **name == names[k]).count() as u32);
         }
     }
 }
@@ -247,7 +248,9 @@ impl Lowering<'_> {
                 }
                 for thread in (0..64).filter(|thread| used.atomic_writes >> thread & 1 == 1) {
                     if used.plain_reads & !(1 << thread) != 0 {
-                        placed.updated.insert(thread, self.location(&name, 0, LocationKind::NonAtomic));
+                        placed
+                            .updated
+                            .insert(thread, self.location(&name, 0, LocationKind::NonAtomic));
                     }
                 }
             }
@@ -280,7 +283,8 @@ impl Lowering<'_> {
     /// All values that a cell ever holds, in order of their numbers.
     fn held(&self, cell: Cell) -> Vec<Word> {
         let id = self.world.cells.iter().position(|known| *known == cell);
-        let mut words: Vec<Word> = id.map_or(Vec::new(), |id| self.world.values[id].iter().copied().collect());
+        let mut words: Vec<Word> =
+            id.map_or(Vec::new(), |id| self.world.values[id].iter().copied().collect());
         words.sort_by_key(|word| self.number(cell, *word));
         words
     }
@@ -335,7 +339,7 @@ impl Lowering<'_> {
         let origin = self.origin(&sites);
         let action = match pause {
             Pause::Rest(action) => action,
-            Pause::Ended | Pause::Refuse(_) => {
+            Pause::Ended | Pause::Company | Pause::Refuse(_) => {
                 code.halt(Instr::Halt, origin);
                 return Ok(());
             }
@@ -369,7 +373,8 @@ impl Lowering<'_> {
                 code.push_to(Instr::Fence(mode), origin, next.first().map(|(_, to)| *to));
             }
             Action::Choose { .. } => {
-                let pc = code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+                let pc =
+                    code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
                 code.holes.extend(next.iter().map(|(_, to)| (pc, *to)));
                 code.halt(Instr::Halt, origin);
             }
@@ -385,19 +390,26 @@ impl Lowering<'_> {
                 let store = Instr::Store { place, value, mode };
                 code.push_to(store, origin, next.first().map(|(_, to)| *to));
             }
-            Action::Read { cell, order } => self.read(code, id, (cell, order), &next, thread, origin),
+            Action::Read { cell, order } => {
+                self.read(code, id, (cell, order), &next, thread, origin)
+            }
             Action::Await { cell, least } => {
                 let ready = |word: &Word| matches!(word, Word::Bits(bits) if *bits >= least);
                 let values: Vec<Word> = self.held(cell).into_iter().filter(ready).collect();
                 let place = Place::location(self.placed[&cell].loc);
                 let values = self.constants(cell, &values);
-                code.push(Instr::Wait { dst: Some(READ), place, values, mode: ReadMode::Acq }, origin);
+                code.push(
+                    Instr::Wait { dst: Some(READ), place, values, mode: ReadMode::Acq },
+                    origin,
+                );
                 self.branch(code, cell, &next, origin);
             }
             Action::Lock { cell, below, add } => {
-                let free = |word: &Word| matches!(word, Word::Bits(held) if *held < u128::from(below));
+                let free =
+                    |word: &Word| matches!(word, Word::Bits(held) if *held < u128::from(below));
                 let values: Vec<Word> = self.held(cell).into_iter().filter(free).collect();
-                let choice = code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+                let choice =
+                    code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
                 code.halt(Instr::Halt, origin);
                 let mut targets = Vec::new();
                 for word in values {
@@ -436,7 +448,15 @@ impl Lowering<'_> {
             }
             Action::CompareExchange { cell, expected, desired, success, failure, weak } => {
                 self.before(code, cell, thread, &action, origin);
-                self.compare_exchange(code, id, cell, (expected, desired), (success, failure, weak), &next, origin);
+                self.compare_exchange(
+                    code,
+                    id,
+                    cell,
+                    (expected, desired),
+                    (success, failure, weak),
+                    &next,
+                    origin,
+                );
             }
         }
         Ok(())
@@ -459,7 +479,8 @@ impl Lowering<'_> {
         let spurious = next.iter().find(|(input, _)| weak && *input == SPURIOUS).map(|(_, to)| *to);
         let next: Vec<(Word, NodeId)> =
             next.iter().filter(|(input, _)| !weak || *input != SPURIOUS).copied().collect();
-        let fails: Vec<Word> = self.held(cell).into_iter().filter(|word| *word != Word::Bits(expected)).collect();
+        let fails: Vec<Word> =
+            self.held(cell).into_iter().filter(|word| *word != Word::Bits(expected)).collect();
         let returns = |lowering: &mut Self, word: Word| lowering.target(id, word) == id;
         let blocks = spurious.is_none_or(|to| to == id)
             && fails.iter().all(|word| returns(self, *word))
@@ -472,7 +493,8 @@ impl Lowering<'_> {
             return;
         }
         let choice = spurious.map(|to| {
-            let choice = code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+            let choice =
+                code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
             code.halt(Instr::Halt, origin);
             (choice, to)
         });
@@ -503,7 +525,13 @@ impl Lowering<'_> {
     /// Where a node goes when it reads a value, whether any interleaving reads it there or not.
     fn target(&mut self, id: NodeId, word: Word) -> NodeId {
         let world = &mut *self.world;
-        let known = world.automata.node(id).next.iter().find(|(input, _)| *input == word).map(|(_, to)| *to);
+        let known = world
+            .automata
+            .node(id)
+            .next
+            .iter()
+            .find(|(input, _)| *input == word)
+            .map(|(_, to)| *to);
         known.unwrap_or_else(|| world.automata.probe(&mut world.machine, id, word))
     }
 
@@ -527,11 +555,13 @@ impl Lowering<'_> {
         if spins && mode != ReadMode::Na {
             self.before(code, cell, thread, &action, origin);
             let held = self.held(cell);
-            let leaving: Vec<Word> = held.into_iter().filter(|word| self.target(id, *word) != id).collect();
+            let leaving: Vec<Word> =
+                held.into_iter().filter(|word| self.target(id, *word) != id).collect();
             let values = self.constants(cell, &leaving);
             code.push(Instr::Wait { dst: Some(READ), place, values, mode }, origin);
             self.after(code, cell, &action, origin);
-            let next: Vec<(Word, NodeId)> = next.iter().filter(|(_, to)| *to != id).copied().collect();
+            let next: Vec<(Word, NodeId)> =
+                next.iter().filter(|(_, to)| *to != id).copied().collect();
             self.branch(code, cell, &next, origin);
             return;
         }
@@ -554,14 +584,16 @@ impl Lowering<'_> {
         let targets: BTreeSet<NodeId> = next.iter().map(|(_, to)| *to).collect();
         let held = self.held(cell);
         // Where every value leads to the same node, nothing depends on it.
-        if targets.len() == 1 && held.iter().all(|word| next.iter().any(|(input, _)| input == word)) {
+        if targets.len() == 1 && held.iter().all(|word| next.iter().any(|(input, _)| input == word))
+        {
             let last = code.steps.len() - 1;
             code.holes.push((last, next[0].1));
             return;
         }
         for (input, to) in next {
             let value = Expr::Const(self.number(cell, *input));
-            let cond = Expr::binary(Binary::Eq, Expr::Reg(READ), value).expect("a small expression");
+            let cond =
+                Expr::binary(Binary::Eq, Expr::Reg(READ), value).expect("a small expression");
             let pc = code.push(Instr::Jump { cond, targets: Vec::new() }, origin);
             code.holes.push((pc, *to));
         }
@@ -570,9 +602,17 @@ impl Lowering<'_> {
     }
 
     /// Accesses to shadows that come before an access.
-    fn before(&mut self, code: &mut Code, cell: Cell, thread: u32, action: &Action, origin: Origin) {
+    fn before(
+        &mut self,
+        code: &mut Code,
+        cell: Cell,
+        thread: u32,
+        action: &Action,
+        origin: Origin,
+    ) {
         let placed = &self.placed[&cell];
-        let load = |loc: Loc| Instr::Load { dst: SHADOW, place: Place::location(loc), mode: ReadMode::Na };
+        let load =
+            |loc: Loc| Instr::Load { dst: SHADOW, place: Place::location(loc), mode: ReadMode::Na };
         let store = |loc: Loc| {
             let place = Place::location(loc);
             Instr::Store { place, value: Expr::Const(0), mode: WriteMode::Na }
@@ -581,7 +621,13 @@ impl Lowering<'_> {
         match action {
             Action::Read { order: Order::Plain, .. } => {
                 shadows.extend(placed.written.map(load));
-                shadows.extend(placed.updated.iter().filter(|(by, _)| **by != thread).map(|(_, loc)| load(*loc)));
+                shadows.extend(
+                    placed
+                        .updated
+                        .iter()
+                        .filter(|(by, _)| **by != thread)
+                        .map(|(_, loc)| load(*loc)),
+                );
             }
             Action::Write { order: Order::Plain, .. } => shadows.extend(placed.written.map(store)),
             Action::Read { .. } | Action::Await { .. } => {}
@@ -631,7 +677,8 @@ impl Lowering<'_> {
             results.iter().all(|(old, new)| {
                 let Expr::Const(operand) = update.operand else { return false };
                 let mut notes = ir::Notes::default();
-                let result = update.op.apply(self.number(cell, *old), operand, self.domain, &mut notes);
+                let result =
+                    update.op.apply(self.number(cell, *old), operand, self.domain, &mut notes);
                 let expected = self.numbers.get(&(cell.size, *new)).copied().or(match new {
                     Word::Bits(bits) => Value::try_from(signed(*bits, width)).ok(),
                     Word::Undef => None,

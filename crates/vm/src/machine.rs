@@ -5,15 +5,17 @@
 //! else's business and are carried out at once; the machine takes down who touched what, so that cells that turn out
 //! to be shared can be found.
 
-use crate::action::{Action, Cell, Failure, Stop};
+use crate::action::{Action, Cell, Failure, Order, Stop};
 use crate::code::Code;
-use crate::local::{Frame, Local, Then};
+use crate::local::{Frame, Local, Starting, Then};
 use crate::shared::{Shared, Touches};
 use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
 use crate::value::{Val, Word};
 use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
 use std::sync::Arc;
 
+/// More threads than this are not checked.
+pub(crate) const MOST_THREADS: usize = 32;
 /// Calls within calls before it is taken for recursion without end.
 const DEEPEST: usize = 512;
 /// Instructions without a visible action before a thread is watched for running in circles, and before it is given up.
@@ -38,14 +40,29 @@ pub(crate) struct Task {
     pub(crate) arguments: Vec<Val>,
 }
 
-/// A thread: its name does not depend on the interleaving.
+/// A thread.
 #[derive(Clone, Debug)]
-pub(crate) struct ThreadSlot {
-    /// Who starts it, and as which of its threads; none for `main`.
-    pub(crate) parent: Option<(u32, u32)>,
+pub(crate) struct Member {
+    /// The team it is started with; none for `main`.
+    pub(crate) team: Option<u32>,
+    /// The object that stands for it where it was started.
+    pub(crate) handle: ObjectId,
+    pub(crate) task: Option<Task>,
+}
+
+/// Threads that are started together: by one thread, with nothing visible in between. What the first of them does
+/// before the last is started could as well happen afterwards, so nobody can tell. Being started by one step makes
+/// threads that run the same code interchangeable.
+#[derive(Clone, Debug)]
+pub(crate) struct Team {
     pub(crate) object: ObjectId,
-    /// What it was ever started to do.
-    pub(crate) tasks: Vec<Task>,
+    parent: u32,
+    started: Vec<Starting>,
+    /// The numbers of its threads.
+    pub(crate) threads: Vec<u32>,
+    /// Its threads are waited for one by one, or for their results; otherwise all are waited for at once, and ends are
+    /// only counted.
+    pub(crate) one_by_one: bool,
 }
 
 /// Why a thread goes no further for now.
@@ -55,6 +72,8 @@ pub(crate) enum Pause {
     Rest(Action),
     /// It is done.
     Ended,
+    /// It is about to start the first other thread.
+    Company,
     /// It goes no further.
     Blocked,
     /// It went wrong.
@@ -69,7 +88,10 @@ pub(crate) struct Machine {
     pub(crate) space: Space,
     pub(crate) shared: Shared,
     pub(crate) touches: Touches,
-    pub(crate) threads: Vec<ThreadSlot>,
+    pub(crate) threads: Vec<Member>,
+    pub(crate) teams: Vec<Team>,
+    /// Has it turned out that a team is waited for one by one, which was not known?
+    pub(crate) surprised: bool,
     pub(crate) stubs: Vec<(String, Stub)>,
     /// What the user should know about the answer, once each.
     pub(crate) notes: Vec<String>,
@@ -89,30 +111,57 @@ impl Machine {
             shared: Shared::default(),
             touches: Touches::default(),
             threads: Vec::new(),
+            teams: Vec::new(),
+            surprised: false,
             stubs,
             notes: Vec::new(),
             alone: true,
             constructors: Vec::new(),
             codes,
         };
-        machine.new_thread(None);
+        let handle = machine.thread_object(0, 0);
+        machine.threads.push(Member { team: None, handle, task: None });
         machine
     }
 
-    /// The thread that `parent` starts as its n-th, new if there is none.
-    pub(crate) fn new_thread(&mut self, parent: Option<(u32, u32)>) -> u32 {
-        if let Some(known) = self.threads.iter().position(|slot| slot.parent == parent) {
-            return known as u32;
+    /// The object that stands for the n-th thread that a thread starts.
+    pub(crate) fn thread_object(&mut self, parent: u32, nth: u32) -> ObjectId {
+        self.hidden(Name::Thread { parent, nth })
+    }
+
+    fn hidden(&mut self, name: Name) -> ObjectId {
+        self.space.intern(Object { name, size: 0, fill: Fill::Zero, constant: false })
+    }
+
+    /// The team of threads that a thread starts together, new if there is none.
+    pub(crate) fn team(&mut self, parent: u32, started: &[Starting]) -> Result<u32, Stop> {
+        let is_it = |team: &Team| team.parent == parent && team.started == started;
+        if let Some(known) = self.teams.iter().position(is_it) {
+            return Ok(known as u32);
         }
-        let number = self.threads.len() as u32;
-        let object = self.space.intern(Object {
-            name: Name::Thread(number),
-            size: 0,
-            fill: Fill::Zero,
-            constant: false,
-        });
-        self.threads.push(ThreadSlot { parent, object, tasks: Vec::new() });
-        number
+        let number = self.teams.len() as u32;
+        let object = self.hidden(Name::Team(number));
+        let first = self.threads.len() as u32;
+        if self.threads.len() + started.len() > MOST_THREADS {
+            return Stop::refuse(format!("more than {MOST_THREADS} threads"));
+        }
+        for starting in started {
+            let Starting { handle, task } = starting.clone();
+            self.threads.push(Member { team: Some(number), handle, task: Some(task) });
+        }
+        let threads = (first..first + started.len() as u32).collect();
+        let started = started.to_vec();
+        self.teams.push(Team { object, parent, started, threads, one_by_one: false });
+        Ok(number)
+    }
+
+    /// The team that a thread is in, by the object that stands for the thread.
+    pub(crate) fn team_of(&self, handle: ObjectId) -> Option<u32> {
+        self.threads
+            .iter()
+            .rev()
+            .find(|member| member.handle == handle)
+            .and_then(|member| member.team)
     }
 
     /// Says something about the answer, unless it was said before.
@@ -169,9 +218,12 @@ impl Machine {
         }
         match &pause {
             Pause::Rest(_) => local.tidy(&self.space),
+            Pause::Company => {}
             _ => {
                 // Nothing more happens here, so nothing distinguishes such states but where they are.
                 local.inputs.clear();
+                local.starting.clear();
+                local.joining.clear();
                 local.private = Default::default();
                 local.blocks.clear();
                 for frame in &mut local.frames {
@@ -212,17 +264,22 @@ impl Machine {
                 ));
             }
             match self.instruction(local) {
-                Ok(()) => {
-                    local.inputs.clear();
+                Ok(()) => local.completed(),
+                Err(Stop::Rest(action)) => {
                     local.cursor = 0;
+                    return Pause::Rest(action);
                 }
-                Err(Stop::Again) => {
-                    local.inputs.clear();
-                    local.cursor = 0;
-                }
+                Err(Stop::Company) => return Pause::Company,
+                // Before it ends, whatever it left for later is done.
                 Err(stop) => {
-                    local.cursor = 0;
-                    return pause(stop);
+                    let before = local.clone();
+                    return match self.settle(local) {
+                        Err(Stop::Rest(action)) => {
+                            *local = before;
+                            Pause::Rest(action)
+                        }
+                        _ => pause(stop),
+                    };
                 }
             }
         }
@@ -234,7 +291,8 @@ impl Machine {
         let frame = local.top();
         let function = module.function(frame.function);
         let instr = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
-        if !leaves_traces(&module, instr) {
+        let postponed = !local.starting.is_empty() || !local.joining.is_empty();
+        if !postponed && !leaves_traces(&module, instr) {
             return self.execute(local, &module, instr);
         }
         let before = local.clone();
@@ -243,18 +301,15 @@ impl Machine {
 
     /// The thread is not running: `main` starts, another waits to be started.
     fn start(&mut self, local: &mut Local) -> Result<(), Stop> {
-        let slot = &self.threads[local.thread as usize];
-        if slot.parent.is_none() {
+        let Some(team) = self.threads[local.thread as usize].team else {
             return self.next_constructor(local, 0);
-        }
-        let cell = Cell::start(slot.object);
-        let input = self.visible(local, Action::Await { cell, least: 1 })?;
-        let Word::Bits(number) = input else { return Err(Stop::Blocked) };
-        let task = self.threads[local.thread as usize].tasks.get(number as usize - 1).cloned();
+        };
+        let cell = Cell::start(self.teams[team as usize].object);
+        self.visible(local, Action::Await { cell, least: 1 })?;
+        let task = self.threads[local.thread as usize].task.clone();
         let Some(Task { function, arguments }) = task else { return Err(Stop::Blocked) };
         self.enter(local, function, arguments, Then::EndThread)?;
-        local.inputs.clear();
-        local.cursor = 0;
+        local.completed();
         Ok(())
     }
 
@@ -263,7 +318,7 @@ impl Machine {
         if let Some(constructor) = self.constructors.get(next as usize).copied() {
             return self.enter(local, constructor, Vec::new(), Then::Constructor(next + 1));
         }
-        let Some(Task { function, arguments }) = self.threads[0].tasks.first().cloned() else {
+        let Some(Task { function, arguments }) = self.threads[0].task.clone() else {
             return Err(Stop::Ended);
         };
         self.enter(local, function, arguments, Then::EndThread)
@@ -271,9 +326,30 @@ impl Machine {
 
     /// Does something that others can notice: its result if it happened already, else the thread rests.
     pub(crate) fn visible(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
+        self.settle(local)?;
         if self.alone {
             return self.unnoticed(local, action);
         }
+        self.noticed(local, action)
+    }
+
+    /// Starts the threads that are to be started, and waits for those that are waited for.
+    pub(crate) fn settle(&mut self, local: &mut Local) -> Result<(), Stop> {
+        if !local.starting.is_empty() {
+            let team = self.team(local.thread, &local.starting)?;
+            let cell = Cell::start(self.teams[team as usize].object);
+            let start = Action::Write { cell, value: Word::Bits(1), order: Order::Release };
+            self.noticed(local, start)?;
+            local.starting.clear();
+        }
+        if !local.joining.is_empty() {
+            self.wait_for_all(local)?;
+            local.joining.clear();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn noticed(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
         match local.inputs.get(local.cursor) {
             Some(input) => {
                 local.cursor += 1;
@@ -292,7 +368,7 @@ impl Machine {
                 choice => Err(Stop::Rest(choice)),
             };
         };
-        if matches!(self.space.object(cell.object).name, Name::Thread(_)) {
+        if matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_)) {
             return Err(Stop::Rest(action));
         }
         let old = self.peek(local, cell);
@@ -343,7 +419,12 @@ impl Machine {
     }
 
     /// Sets the result of the instruction the thread is at, and goes on to the next.
-    pub(crate) fn done(&mut self, local: &mut Local, instr: &Instr, value: Val) -> Result<(), Stop> {
+    pub(crate) fn done(
+        &mut self,
+        local: &mut Local,
+        instr: &Instr,
+        value: Val,
+    ) -> Result<(), Stop> {
         let frame = local.top();
         if let Some(result) = instr.result {
             frame.set(result, value);
@@ -368,7 +449,9 @@ pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)
     Some(match action {
         Action::Read { .. } => (None, old),
         Action::Write { value, .. } => (Some(*value), Word::ZERO),
-        Action::Update { op, operand, width, .. } => (Some(crate::atomic::update(*op, old, *operand, *width)), old),
+        Action::Update { op, operand, width, .. } => {
+            (Some(crate::atomic::update(*op, old, *operand, *width)), old)
+        }
         Action::CompareExchange { expected, desired, .. } => match old == Word::Bits(*expected) {
             true => (Some(*desired), old),
             false => (None, old),
@@ -391,7 +474,8 @@ fn pause(stop: Stop) -> Pause {
     match stop {
         Stop::Rest(action) => Pause::Rest(action),
         Stop::Ended => Pause::Ended,
-        Stop::Blocked | Stop::Again => Pause::Blocked,
+        Stop::Company => Pause::Company,
+        Stop::Blocked => Pause::Blocked,
         Stop::Fail(failure) => Pause::Fail(failure),
         Stop::Refuse(why) => Pause::Refuse(why),
     }
@@ -402,7 +486,8 @@ fn leaves_traces(module: &Module, instr: &Instr) -> bool {
     match &instr.kind {
         InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match &call.callee {
             llvm::Callee::Function(function) => {
-                module.function(*function).is_declaration() || call.args.iter().any(|arg| arg.byval.is_some())
+                module.function(*function).is_declaration()
+                    || call.args.iter().any(|arg| arg.byval.is_some())
             }
             llvm::Callee::Pointer(_) => true,
             llvm::Callee::Asm(_) => false,

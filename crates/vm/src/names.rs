@@ -15,11 +15,12 @@ impl Machine {
     fn declared_at(&self, site: Site) -> Option<(String, Option<DebugTy>)> {
         let function = self.module.function(site.function);
         let instr = function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
-        let (Some(result), InstrKind::Alloca { .. }) = (instr.result, &instr.kind) else { return None };
-        let variable = function
-            .variables
-            .iter()
-            .find(|variable| variable.storage == Operand::Local(result) && variable.holds == Holds::Address)?;
+        let (Some(result), InstrKind::Alloca { .. }) = (instr.result, &instr.kind) else {
+            return None;
+        };
+        let variable = function.variables.iter().find(|variable| {
+            variable.storage == Operand::Local(result) && variable.holds == Holds::Address
+        })?;
         Some((variable.name.to_string(), variable.ty))
     }
 
@@ -31,10 +32,11 @@ impl Machine {
         }
         let offset = match cell.is_sync() {
             true => match self.space.object(cell.object).name {
-                Name::Thread(_) => {
-                    let what = if cell == Cell::start(cell.object) { "started" } else { "ended" };
-                    return format!("{base} ({what})");
+                Name::Thread { .. } => return format!("{base} (ended)"),
+                Name::Team(_) if cell == Cell::start(cell.object) => {
+                    return format!("{base} (started)");
                 }
+                Name::Team(_) => return format!("{base} (ended)"),
                 _ => cell.offset & 0x0fff_ffff,
             },
             false => cell.offset,
@@ -42,7 +44,11 @@ impl Machine {
         let part = ty.and_then(|ty| self.module.debug.describe(ty, u64::from(offset)));
         match part {
             Some(part) => format!("{base}{part}"),
-            None if offset == 0 && self.space.object(cell.object).size <= u64::from(cell.size.max(1)) => base,
+            None if offset == 0
+                && self.space.object(cell.object).size <= u64::from(cell.size.max(1)) =>
+            {
+                base
+            }
             None if offset == 0 => base,
             None => format!("{base}+{offset}"),
         }
@@ -70,7 +76,15 @@ impl Machine {
                 let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
                 (format!("block{line}{nth}{thread}"), None)
             }
-            Name::Thread(number) => (format!("thread {number}"), None),
+            Name::Thread { .. } => {
+                let thread = self.threads.iter().rposition(|member| member.handle == object);
+                (thread.map_or("a thread".to_string(), |thread| format!("thread {thread}")), None)
+            }
+            Name::Team(number) => match &self.teams[*number as usize].threads[..] {
+                [only] => (format!("thread {only}"), None),
+                [first, .., last] => (format!("threads {first} to {last}"), None),
+                [] => ("threads".to_string(), None),
+            },
         }
     }
 
@@ -90,8 +104,7 @@ impl Machine {
 
     /// What the user calls a thread: the function it runs.
     pub(crate) fn thread_name(&self, thread: u32) -> String {
-        let slot = &self.threads[thread as usize];
-        match slot.tasks.first() {
+        match &self.threads[thread as usize].task {
             Some(task) => {
                 let function = self.module.function(task.function);
                 match function.subprogram {

@@ -15,7 +15,14 @@ pub(crate) struct Private {
 
 impl Private {
     /// What the bytes `offset..offset + size` of an object hold, where `below` holds what was there before.
-    pub(crate) fn read(&self, object: ObjectId, offset: u32, size: u8, below: &Image, fill: Fill) -> Word {
+    pub(crate) fn read(
+        &self,
+        object: ObjectId,
+        offset: u32,
+        size: u8,
+        below: &Image,
+        fill: Fill,
+    ) -> Word {
         let empty = Image::new();
         let own = self.objects.get(&object).unwrap_or(&empty);
         if let Some((length, word)) = own.get(&offset)
@@ -39,10 +46,12 @@ impl Private {
         }
         let mut bits = 0;
         for k in 0..u32::from(size) {
-            let Some(byte) = byte(own, offset + k).or_else(|| byte(below, offset + k)).unwrap_or(match fill {
-                Fill::Zero => Some(0),
-                Fill::Undef => None,
-            }) else {
+            let Some(byte) =
+                byte(own, offset + k).or_else(|| byte(below, offset + k)).unwrap_or(match fill {
+                    Fill::Zero => Some(0),
+                    Fill::Undef => None,
+                })
+            else {
                 return Word::Undef;
             };
             bits |= u128::from(byte) << (8 * k);
@@ -67,7 +76,10 @@ impl Private {
 
     /// The cells of an object.
     pub(crate) fn cells(&self, object: ObjectId) -> impl Iterator<Item = Word> + '_ {
-        self.objects.get(&object).into_iter().flat_map(|image| image.values().map(|(_, word)| *word))
+        self.objects
+            .get(&object)
+            .into_iter()
+            .flat_map(|image| image.values().map(|(_, word)| *word))
     }
 
     /// All that was written, to be put below all threads.
@@ -79,8 +91,9 @@ impl Private {
 /// Puts a word into an image, cutting cells that it overlaps into bytes.
 pub(crate) fn write(image: &mut Image, offset: u32, size: u8, word: Word) {
     let end = offset + u32::from(size);
-    let cut: Vec<(u32, u8, Word)> =
-        overlapping(image, offset, size).filter(|(start, length, _)| (*start, *length) != (offset, size)).collect();
+    let cut: Vec<(u32, u8, Word)> = overlapping(image, offset, size)
+        .filter(|(start, length, _)| (*start, *length) != (offset, size))
+        .collect();
     for (start, length, word) in cut {
         image.remove(&start);
         for k in 0..u32::from(length) {
@@ -117,7 +130,8 @@ mod tests {
         let mut below = Image::new();
         write(&mut below, 0, 8, Word::Bits(0x1122_3344_5566_7788));
         let mut own = Private::default();
-        let read = |own: &Private, offset, size| own.read(OBJECT, offset, size, &below, Fill::Undef);
+        let read =
+            |own: &Private, offset, size| own.read(OBJECT, offset, size, &below, Fill::Undef);
         assert_eq!(read(&own, 4, 4), Word::Bits(0x1122_3344));
         own.write(OBJECT, 2, 2, Word::Bits(0xabcd));
         assert_eq!(read(&own, 0, 8), Word::Bits(0x1122_3344_abcd_7788));

@@ -76,7 +76,8 @@ pub(crate) struct MixedSizes {
 impl Touches {
     /// Takes an access down.
     pub(crate) fn add(&mut self, cell: Cell, thread: u32, writes: bool, atomic: bool) {
-        let touch = self.cells.entry(cell.object).or_default().entry((cell.offset, cell.size)).or_default();
+        let touch =
+            self.cells.entry(cell.object).or_default().entry((cell.offset, cell.size)).or_default();
         let (before, bit) = (*touch, 1 << thread.min(63));
         match writes {
             true => touch.writers |= bit,
@@ -104,7 +105,9 @@ impl Touches {
         for (object, ranges) in &self.cells {
             let ranges: Vec<(Cell, Touch)> = ranges
                 .iter()
-                .map(|((offset, size), touch)| (Cell { object: *object, offset: *offset, size: *size }, *touch))
+                .map(|((offset, size), touch)| {
+                    (Cell { object: *object, offset: *offset, size: *size }, *touch)
+                })
                 .collect();
             for (index, (cell, own)) in ranges.iter().enumerate() {
                 let near = neighbours(&ranges, index);
@@ -140,7 +143,8 @@ fn neighbours(ranges: &[(Cell, Touch)], index: usize) -> Vec<(Cell, Touch)> {
             && other.offset < cell.offset + u32::from(cell.size)
             && cell.offset < other.offset + u32::from(other.size)
     };
-    let before = ranges[..index].iter().rev().take_while(|(other, _)| other.offset + 16 > cell.offset);
+    let before =
+        ranges[..index].iter().rev().take_while(|(other, _)| other.offset + 16 > cell.offset);
     let after = ranges[index + 1..].iter().take_while(|(other, _)| other.offset < cell.offset + 16);
     before.chain(after).filter(|(other, _)| overlaps(other)).copied().collect()
 }

@@ -46,8 +46,10 @@ pub(crate) enum Name {
     Stack { thread: u32, depth: u32, site: Site, nth: u32, size: u64 },
     /// A block of the heap.
     Heap { thread: u32, site: Site, nth: u32, size: u64, zeroed: bool },
-    /// A thread itself.
-    Thread(u32),
+    /// A thread, as the one that starts it knows it: the n-th that it starts.
+    Thread { parent: u32, nth: u32 },
+    /// Threads that are started together.
+    Team(u32),
 }
 
 /// What bytes hold that were never written.
@@ -131,7 +133,11 @@ impl Space {
 }
 
 /// The cells of an image that share a byte with `offset..offset + size`.
-pub(crate) fn overlapping(image: &Image, offset: u32, size: u8) -> impl Iterator<Item = (u32, u8, Word)> + '_ {
+pub(crate) fn overlapping(
+    image: &Image,
+    offset: u32,
+    size: u8,
+) -> impl Iterator<Item = (u32, u8, Word)> + '_ {
     // No cell is longer than 16 bytes.
     let first = offset.saturating_sub(16);
     image

@@ -20,7 +20,7 @@ pub(crate) enum Val {
 
 /// What a memory cell holds: a [`Val`] that is no aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Word {
+pub(crate) enum Word {
     /// No defined value.
     Undef,
     /// A number.
@@ -29,7 +29,7 @@ pub enum Word {
 
 impl Word {
     /// The number 0.
-    pub const ZERO: Word = Word::Bits(0);
+    pub(crate) const ZERO: Word = Word::Bits(0);
 }
 
 impl From<Word> for Val {
@@ -84,7 +84,9 @@ pub(crate) fn binary(
     let (a, b) = (signed(left, width), signed(right, width));
     let wrap = |exact: u128| exact & mask(width);
     // Exact results of 128-bit operations may not fit 128 bits; `checked_…` notices.
-    let fits = |exact: Option<i128>| exact.is_some_and(|exact| signed(wrap(exact as u128), width) == exact);
+    let fits = |exact: Option<i128>| {
+        exact.is_some_and(|exact| signed(wrap(exact as u128), width) == exact)
+    };
     let sum = |exact: Option<i128>, wrapped: u128| match flags.nsw && !fits(exact) {
         true => Err(Wrong::Overflow),
         false => Ok(wrap(wrapped)),

@@ -27,9 +27,14 @@ impl Machine {
                 done(self.store_word(local, &argument(0), 8, Word::ZERO, Order::Plain))
             }
             "_ZNSt6thread20hardware_concurrencyEv" => Ok(Val::Bits(2)),
-            "_ZNSt6thread6_StateD2Ev" | "_ZNSt6thread6_StateD1Ev" | "_ZNSt18condition_variableC1Ev"
-            | "_ZNSt18condition_variableD1Ev" | "_ZNSt18condition_variable10notify_oneEv"
-            | "_ZNSt18condition_variable10notify_allEv" | "_ZNSt8ios_base4InitC1Ev" | "_ZNSt8ios_base4InitD1Ev"
+            "_ZNSt6thread6_StateD2Ev"
+            | "_ZNSt6thread6_StateD1Ev"
+            | "_ZNSt18condition_variableC1Ev"
+            | "_ZNSt18condition_variableD1Ev"
+            | "_ZNSt18condition_variable10notify_oneEv"
+            | "_ZNSt18condition_variable10notify_allEv"
+            | "_ZNSt8ios_base4InitC1Ev"
+            | "_ZNSt8ios_base4InitD1Ev"
             | "_ZNSt15__exception_ptr13exception_ptrD1Ev" => Ok(Val::Bits(0)),
             "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
                 done(self.wait_cxx(local, &argument(1)))
@@ -44,7 +49,12 @@ impl Machine {
         })
     }
 
-    fn start_cxx_thread(&mut self, local: &mut Local, thread: &Val, state: &Val) -> Result<(), Stop> {
+    fn start_cxx_thread(
+        &mut self,
+        local: &mut Local,
+        thread: &Val,
+        state: &Val,
+    ) -> Result<(), Stop> {
         let object: Val = self.load_word(local, state, 8, Order::Plain)?.into();
         self.store_word(local, state, 8, Word::ZERO, Order::Plain)?;
         let table: Val = self.load_word(local, &object, 8, Order::Plain)?.into();
@@ -61,7 +71,9 @@ impl Machine {
 
     fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
-        self.note("condition variables may wake up at any time, so waiting for ever is not noticed");
+        self.note(
+            "condition variables may wake up at any time, so waiting for ever is not noticed",
+        );
         let cell = self.sync_cell(local, &mutex, 0)?;
         self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
         self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;

@@ -20,12 +20,19 @@ impl Machine {
             _ => Err(Failure::memory("an allocation of a size that was never written")),
         };
         Some(match name {
-            "malloc" | "_Znwm" | "_Znam" | "_ZnwmRKSt9nothrow_t" | "_ZnamRKSt9nothrow_t" | "_ZnwmSt11align_val_t"
-            | "_ZnamSt11align_val_t" | "__rust_alloc" | "__VERIFIER_hp_alloc" => {
-                size(0).and_then(|size| self.allocate(local, size, false))
-            }
+            "malloc"
+            | "_Znwm"
+            | "_Znam"
+            | "_ZnwmRKSt9nothrow_t"
+            | "_ZnamRKSt9nothrow_t"
+            | "_ZnwmSt11align_val_t"
+            | "_ZnamSt11align_val_t"
+            | "__rust_alloc"
+            | "__VERIFIER_hp_alloc" => size(0).and_then(|size| self.allocate(local, size, false)),
             "__rust_alloc_zeroed" => size(0).and_then(|size| self.allocate(local, size, true)),
-            "aligned_alloc" | "memalign" => size(1).and_then(|size| self.allocate(local, size, false)),
+            "aligned_alloc" | "memalign" => {
+                size(1).and_then(|size| self.allocate(local, size, false))
+            }
             "calloc" => size(0)
                 .and_then(|count| size(1).map(|each| count.saturating_mul(each)))
                 .and_then(|size| self.allocate(local, size, true)),
@@ -35,17 +42,24 @@ impl Machine {
                 Ok(Val::Bits(0))
             }),
             "realloc" => size(1).and_then(|size| self.reallocate(local, &argument(0), size)),
-            "free" | "_ZdlPv" | "_ZdaPv" | "_ZdlPvm" | "_ZdaPvm" | "_ZdlPvSt11align_val_t"
-            | "_ZdlPvmSt11align_val_t" | "__rust_dealloc" | "cfree" => {
-                self.free(local, &argument(0)).map(|()| Val::Undef)
-            }
+            "free"
+            | "_ZdlPv"
+            | "_ZdaPv"
+            | "_ZdlPvm"
+            | "_ZdaPvm"
+            | "_ZdlPvSt11align_val_t"
+            | "_ZdlPvmSt11align_val_t"
+            | "__rust_dealloc"
+            | "cfree" => self.free(local, &argument(0)).map(|()| Val::Undef),
             _ => return None,
         })
     }
 
     fn allocate(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Val, Stop> {
         if size > LARGEST {
-            return Stop::refuse(format!("an allocation of {size} bytes; {LARGEST} at most are checked"));
+            return Stop::refuse(format!(
+                "an allocation of {size} bytes; {LARGEST} at most are checked"
+            ));
         }
         let mentioned = local.mentioned(&self.space);
         let (thread, site) = (local.thread, Machine::site(local));
@@ -55,7 +69,10 @@ impl Machine {
             let fill = if zeroed { Fill::Zero } else { Fill::Undef };
             let object = self.space.intern(Object { name, size, fill, constant: false });
             let in_use = mentioned.contains(&object)
-                || local.blocks.get(&object).is_some_and(|block| block.escaped || self.is_alive(local, object));
+                || local
+                    .blocks
+                    .get(&object)
+                    .is_some_and(|block| block.escaped || self.is_alive(local, object));
             if !in_use {
                 break object;
             }
@@ -89,7 +106,9 @@ impl Machine {
         let is_block = matches!(self.space.object(object).name, Name::Heap { .. });
         if !is_block || offset != 0 {
             let called = self.called(object);
-            return Err(Failure::memory(format!("free of {called} at offset {offset}, which malloc did not return")));
+            return Err(Failure::memory(format!(
+                "free of {called} at offset {offset}, which malloc did not return"
+            )));
         }
         self.alive(local, object, "free of")?;
         let cell = Cell::life(object);

@@ -16,7 +16,9 @@ impl Machine {
     ) -> Result<Val, Stop> {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         let kind = name.trim_start_matches("llvm.");
-        let is = |prefix: &str| kind == prefix || kind.starts_with(prefix) && kind[prefix.len()..].starts_with('.');
+        let is = |prefix: &str| {
+            kind == prefix || kind.starts_with(prefix) && kind[prefix.len()..].starts_with('.')
+        };
         if is("memcpy") || is("memmove") || is("memcpy.inline") {
             return self.copy_call(local, arguments).map(|()| Val::Undef);
         }
@@ -24,20 +26,42 @@ impl Machine {
             return self.fill_call(local, arguments).map(|()| Val::Undef);
         }
         const NOTHING: [&str; 14] = [
-            "lifetime", "dbg", "donothing", "prefetch", "sideeffect", "invariant", "stackrestore", "assume", "x86.sse2.pause",
-            "aarch64.hint", "experimental.noalias.scope.decl", "var.annotation", "pseudoprobe", "fake.use",
+            "lifetime",
+            "dbg",
+            "donothing",
+            "prefetch",
+            "sideeffect",
+            "invariant",
+            "stackrestore",
+            "assume",
+            "x86.sse2.pause",
+            "aarch64.hint",
+            "experimental.noalias.scope.decl",
+            "var.annotation",
+            "pseudoprobe",
+            "fake.use",
         ];
         if NOTHING.iter().any(|nothing| is(nothing)) {
             return Ok(Val::Undef);
         }
-        if is("expect") || is("launder.invariant.group") || is("strip.invariant.group") || is("threadlocal.address")
-            || is("ssa.copy") || is("annotation") || is("ptr.annotation") || is("expect.with.probability")
+        if is("expect")
+            || is("launder.invariant.group")
+            || is("strip.invariant.group")
+            || is("threadlocal.address")
+            || is("ssa.copy")
+            || is("annotation")
+            || is("ptr.annotation")
+            || is("expect.with.probability")
         {
             return Ok(argument(0));
         }
         match kind {
-            "trap" | "debugtrap" | "ubsantrap" => return Err(Failure::assertion("the program traps")),
-            "stacksave" | "stacksave.p0" | "frameaddress.p0" | "returnaddress" => return Ok(Val::Bits(0)),
+            "trap" | "debugtrap" | "ubsantrap" => {
+                return Err(Failure::assertion("the program traps"));
+            }
+            "stacksave" | "stacksave.p0" | "frameaddress.p0" | "returnaddress" => {
+                return Ok(Val::Bits(0));
+            }
             _ => {}
         }
         if is("is.constant") {

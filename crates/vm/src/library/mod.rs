@@ -19,20 +19,59 @@ use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
 const IGNORED: [&str; 34] = [
-    "printf", "fprintf", "vprintf", "vfprintf", "puts", "putchar", "fputs", "fputc", "putc", "fflush", "perror",
-    "write", "sched_yield", "usleep", "sleep", "nanosleep", "thrd_yield", "thrd_sleep", "pthread_yield", "srand",
-    "setbuf", "setvbuf", "pthread_attr_init", "pthread_attr_destroy", "pthread_attr_setdetachstate",
-    "pthread_mutexattr_init", "pthread_mutexattr_destroy", "pthread_condattr_init", "pthread_condattr_destroy",
-    "pthread_setaffinity_np", "pthread_setname_np", "atexit", "__cxa_atexit", "madvise",
+    "printf",
+    "fprintf",
+    "vprintf",
+    "vfprintf",
+    "puts",
+    "putchar",
+    "fputs",
+    "fputc",
+    "putc",
+    "fflush",
+    "perror",
+    "write",
+    "sched_yield",
+    "usleep",
+    "sleep",
+    "nanosleep",
+    "thrd_yield",
+    "thrd_sleep",
+    "pthread_yield",
+    "srand",
+    "setbuf",
+    "setvbuf",
+    "pthread_attr_init",
+    "pthread_attr_destroy",
+    "pthread_attr_setdetachstate",
+    "pthread_mutexattr_init",
+    "pthread_mutexattr_destroy",
+    "pthread_condattr_init",
+    "pthread_condattr_destroy",
+    "pthread_setaffinity_np",
+    "pthread_setname_np",
+    "atexit",
+    "__cxa_atexit",
+    "madvise",
 ];
 
 /// Hints to other tools that change nothing of what the program does.
-const HINTS: [&str; 5] =
-    ["__VERIFIER_loop_begin", "__VERIFIER_spin_start", "__VERIFIER_spin_end", "__VERIFIER_opt_begin", "klee_silent_exit"];
+const HINTS: [&str; 5] = [
+    "__VERIFIER_loop_begin",
+    "__VERIFIER_spin_start",
+    "__VERIFIER_spin_end",
+    "__VERIFIER_opt_begin",
+    "klee_silent_exit",
+];
 
 impl Machine {
     /// Carries out a call.
-    pub(crate) fn call(&mut self, local: &mut Local, instr: &Instr, call: &Call) -> Result<(), Stop> {
+    pub(crate) fn call(
+        &mut self,
+        local: &mut Local,
+        instr: &Instr,
+        call: &Call,
+    ) -> Result<(), Stop> {
         let function = match &call.callee {
             Callee::Function(function) => *function,
             Callee::Asm(asm) => {
@@ -40,11 +79,18 @@ impl Machine {
                 return self.done(local, instr, value);
             }
             Callee::Pointer(operand) => {
-                let address = self.number(local, operand, "the pointer to the function that is called")?;
+                let address =
+                    self.number(local, operand, "the pointer to the function that is called")?;
                 match self.function_at(address) {
                     Some(function) => function,
-                    None if address == 0 => return Err(Failure::memory("a call through a null pointer")),
-                    None => return Err(Failure::memory("a call through a pointer that points to no function")),
+                    None if address == 0 => {
+                        return Err(Failure::memory("a call through a null pointer"));
+                    }
+                    None => {
+                        return Err(Failure::memory(
+                            "a call through a pointer that points to no function",
+                        ));
+                    }
                 }
             }
         };
@@ -59,15 +105,29 @@ impl Machine {
         }
         if !declared.is_declaration() && !is_replaced(&declared.name) {
             if declared.params.len() != arguments.len() && !declared.varargs {
-                return Stop::refuse(format!("`{}` is called with the wrong number of arguments", declared.name));
+                return Stop::refuse(format!(
+                    "`{}` is called with the wrong number of arguments",
+                    declared.name
+                ));
             }
             let depth = local.frames.len() as u32 + 1;
             let mut copies = Vec::new();
             for (k, arg) in call.args.iter().enumerate() {
                 if let Some(ty) = arg.byval {
                     let (size, site) = (self.size(ty)?, Machine::site(local));
-                    let name = Name::Stack { thread: local.thread, depth, site, nth: 1000 + k as u32, size };
-                    let object = self.space.intern(Object { name, size, fill: Fill::Undef, constant: false });
+                    let name = Name::Stack {
+                        thread: local.thread,
+                        depth,
+                        site,
+                        nth: 1000 + k as u32,
+                        size,
+                    };
+                    let object = self.space.intern(Object {
+                        name,
+                        size,
+                        fill: Fill::Undef,
+                        constant: false,
+                    });
                     local.private.forget(object);
                     // The copy belongs to the callee; until it is entered, to the caller.
                     local.top().objects.push(object);
@@ -126,7 +186,12 @@ impl Machine {
         }
     }
 
-    fn plain_function(&mut self, local: &mut Local, name: &str, arguments: &[Val]) -> Option<Result<Val, Stop>> {
+    fn plain_function(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Option<Result<Val, Stop>> {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         if IGNORED.contains(&name) || HINTS.contains(&name) {
             return Some(Ok(Val::Bits(0)));
@@ -146,15 +211,18 @@ impl Machine {
             "__VERIFIER_error" | "reach_error" | "__VERIFIER_assert_fail" => {
                 Err(Failure::assertion(format!("`{name}` is reached")))
             }
-            "abort" | "_ZSt9terminatev" | "__builtin_trap" => Err(Failure::assertion(format!("`{name}` is called"))),
-            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(Stop::Ended),
-            "__VERIFIER_assume" | "__CPROVER_assume" | "__VERIFIER_assume_internal" | "assume_abort_if_not" => {
-                match argument(0) {
-                    Val::Bits(0) => Err(Stop::Blocked),
-                    Val::Bits(_) => Ok(Val::Undef),
-                    _ => Err(Failure::memory("an assumption about a value that was never written")),
-                }
+            "abort" | "_ZSt9terminatev" | "__builtin_trap" => {
+                Err(Failure::assertion(format!("`{name}` is called")))
             }
+            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(Stop::Ended),
+            "__VERIFIER_assume"
+            | "__CPROVER_assume"
+            | "__VERIFIER_assume_internal"
+            | "assume_abort_if_not" => match argument(0) {
+                Val::Bits(0) => Err(Stop::Blocked),
+                Val::Bits(_) => Ok(Val::Undef),
+                _ => Err(Failure::memory("an assumption about a value that was never written")),
+            },
             "__VERIFIER_nondet_bool" | "__VERIFIER_nondet__Bool" => {
                 self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
             }
@@ -204,12 +272,15 @@ impl Machine {
     pub(crate) fn sync(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
         let cell = action.cell().expect("it is about a cell");
         self.touches.add(cell, local.thread, action.writes(), true);
-        let always = matches!(self.space.object(cell.object).name, Name::Thread(_));
+        let always =
+            matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_));
         if always || self.shared.contains(cell) {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = crate::machine::outcome(&action, old) else { return Err(Stop::Blocked) };
+        let Some((new, input)) = crate::machine::outcome(&action, old) else {
+            return Err(Stop::Blocked);
+        };
         if let Some(word) = new {
             local.private.write(cell.object, cell.offset, 1, word);
         }
@@ -217,7 +288,12 @@ impl Machine {
     }
 
     /// The cell of the thread library for what is at an address.
-    pub(crate) fn sync_cell(&mut self, local: &Local, address: &Val, further: u32) -> Result<Cell, Stop> {
+    pub(crate) fn sync_cell(
+        &mut self,
+        local: &Local,
+        address: &Val,
+        further: u32,
+    ) -> Result<Cell, Stop> {
         let (object, offset) = self.bytes_at(local, address, 1, true)?;
         Ok(Cell::sync(object, offset + further))
     }
@@ -229,9 +305,18 @@ impl Machine {
             // A barrier for the compiler.
             "" => Ok(Val::Undef),
             "pause" | "rep; nop" | "rep nop" | "yield" | "nop" => Ok(Val::Undef),
-            "mfence" | "dmb ish" | "dmb sy" | "sync" | "fence rw,rw" | "lock; addl $$0,0(%rsp)"
-            | "lock; addl $$0,0(%esp)" | "lock; addl $$0, 0(%rsp)" | "lock addl $$0, 0(%rsp)"
-            | "lock; addl $$0,-4(%rsp)" | "lock; orl $$0,0(%rsp)" | "lock; orl $$0, (%rsp)"
+            "mfence"
+            | "dmb ish"
+            | "dmb sy"
+            | "sync"
+            | "fence rw,rw"
+            | "lock; addl $$0,0(%rsp)"
+            | "lock; addl $$0,0(%esp)"
+            | "lock; addl $$0, 0(%rsp)"
+            | "lock addl $$0, 0(%rsp)"
+            | "lock; addl $$0,-4(%rsp)"
+            | "lock; orl $$0,0(%rsp)"
+            | "lock; orl $$0, (%rsp)"
             | "lock; addl $$0,(%rsp)" => {
                 self.note(format!("the assembly `{text}` is taken for a seq_cst fence"));
                 self.visible(local, Action::Fence { order: Order::SeqCst })?;
@@ -244,5 +329,8 @@ impl Machine {
 
 /// Functions that are executed as the library's even if the program brings code for them.
 fn is_replaced(name: &str) -> bool {
-    matches!(name, "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error")
+    matches!(
+        name,
+        "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error"
+    )
 }

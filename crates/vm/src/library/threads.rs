@@ -7,14 +7,12 @@
 
 use crate::access::displaced;
 use crate::action::{Action, Cell, Failure, Order, Stop};
-use crate::local::{Local, Then};
-use crate::machine::{Machine, Task};
-use crate::space::Name;
+use crate::local::{Local, Starting, Then};
+use crate::machine::{MOST_THREADS, Machine, Task};
+use crate::space::{Name, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
 
-/// More threads than this are not checked.
-const MOST_THREADS: usize = 32;
 /// What a writer adds to a readers-writer lock.
 const WRITER: u32 = 1000;
 const EBUSY: u128 = 16;
@@ -34,16 +32,24 @@ impl Machine {
             "pthread_create" | "__VERIFIER_thread_create" => {
                 zero(self.create_thread(local, &argument(0), &argument(2), vec![argument(3)]))
             }
-            "thrd_create" => zero(self.create_thread(local, &argument(0), &argument(1), vec![argument(2)])),
-            "pthread_join" | "__pthread_join" => zero(self.join_thread(local, &argument(0), &argument(1), 8)),
+            "thrd_create" => {
+                zero(self.create_thread(local, &argument(0), &argument(1), vec![argument(2)]))
+            }
+            "pthread_join" | "__pthread_join" => {
+                zero(self.join_thread(local, &argument(0), &argument(1), 8))
+            }
             "thrd_join" => zero(self.join_thread(local, &argument(0), &argument(1), 4)),
-            "pthread_exit" | "thrd_exit" => self.end_thread(local, &argument(0)).map(|()| Val::Undef),
+            "pthread_exit" | "thrd_exit" => {
+                self.end_thread(local, &argument(0)).map(|()| Val::Undef)
+            }
             "pthread_detach" | "thrd_detach" => Ok(Val::Bits(0)),
             "pthread_self" | "thrd_current" => {
-                Ok(Machine::pointer(self.threads[local.thread as usize].object))
+                Ok(Machine::pointer(self.threads[local.thread as usize].handle))
             }
             "pthread_equal" | "thrd_equal" => Ok(Val::Bits((argument(0) == argument(1)).into())),
-            "pthread_mutexattr_settype" if argument(1) == Val::Bits(1) => Stop::refuse("a recursive mutex"),
+            "pthread_mutexattr_settype" if argument(1) == Val::Bits(1) => {
+                Stop::refuse("a recursive mutex")
+            }
             "pthread_mutexattr_settype" => Ok(Val::Bits(0)),
             "mtx_init" if matches!(argument(1), Val::Bits(kind) if kind & 1 != 0) => {
                 Stop::refuse("a recursive mutex")
@@ -51,13 +57,25 @@ impl Machine {
             "pthread_mutex_init" | "mtx_init" | "pthread_spin_init" | "pthread_rwlock_init" => {
                 zero(self.set_lock(local, &argument(0), Order::Relaxed))
             }
-            "pthread_mutex_destroy" | "mtx_destroy" | "pthread_spin_destroy" | "pthread_rwlock_destroy"
-            | "pthread_cond_init" | "pthread_cond_destroy" | "cnd_init" | "cnd_destroy" | "pthread_barrier_destroy"
-            | "pthread_cond_signal" | "pthread_cond_broadcast" | "cnd_signal" | "cnd_broadcast" => Ok(Val::Bits(0)),
+            "pthread_mutex_destroy"
+            | "mtx_destroy"
+            | "pthread_spin_destroy"
+            | "pthread_rwlock_destroy"
+            | "pthread_cond_init"
+            | "pthread_cond_destroy"
+            | "cnd_init"
+            | "cnd_destroy"
+            | "pthread_barrier_destroy"
+            | "pthread_cond_signal"
+            | "pthread_cond_broadcast"
+            | "cnd_signal"
+            | "cnd_broadcast" => Ok(Val::Bits(0)),
             "pthread_mutex_lock" | "mtx_lock" | "pthread_spin_lock" => {
                 zero(self.lock(local, &argument(0), 1, 1))
             }
-            "pthread_mutex_trylock" | "pthread_spin_trylock" => self.try_lock(local, &argument(0), EBUSY),
+            "pthread_mutex_trylock" | "pthread_spin_trylock" => {
+                self.try_lock(local, &argument(0), EBUSY)
+            }
             "mtx_trylock" => self.try_lock(local, &argument(0), THRD_BUSY),
             "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => {
                 zero(self.set_lock(local, &argument(0), Order::Release))
@@ -78,7 +96,9 @@ impl Machine {
             }
             "pthread_barrier_init" => zero(self.init_barrier(local, &argument(0), &argument(2))),
             "pthread_barrier_wait" => self.wait_at_barrier(local, &argument(0)),
-            "pthread_once" | "call_once" | "__pthread_once" => self.once(local, &argument(0), &argument(1)),
+            "pthread_once" | "call_once" | "__pthread_once" => {
+                self.once(local, &argument(0), &argument(1))
+            }
             _ => return None,
         })
     }
@@ -96,41 +116,66 @@ impl Machine {
             _ => None,
         };
         let Some(function) = function else {
-            return Err(Failure::memory("a thread is started with a pointer that points to no function"));
+            return Err(Failure::memory(
+                "a thread is started with a pointer that points to no function",
+            ));
         };
-        let thread = self.new_thread(Some((local.thread, local.started)));
-        if thread as usize >= MOST_THREADS {
-            return Stop::refuse(format!("more than {MOST_THREADS} threads"));
+        if self.alone {
+            // From here on there is somebody to notice what the thread does.
+            return Err(Stop::Company);
         }
-        let slot = &mut self.threads[thread as usize];
-        let (object, task) = (slot.object, Task { function, arguments });
-        let number = slot.tasks.iter().position(|known| *known == task).unwrap_or_else(|| {
-            slot.tasks.push(task.clone());
-            slot.tasks.len() - 1
-        });
+        // Threads are started after those that were started before were waited for.
+        if !local.joining.is_empty() {
+            self.settle(local)?;
+        }
+        let object = self.thread_object(local.thread, local.started);
         self.store_word(local, handle, 8, Machine::pointer(object).word(), Order::Plain)?;
-        let start = Action::Write {
-            cell: Cell::start(object),
-            value: Word::Bits(number as u128 + 1),
-            order: Order::Release,
-        };
-        self.visible(local, start)?;
-        for argument in &task.arguments {
+        for argument in &arguments {
             local.escape(argument.word(), &self.space);
         }
+        local.starting.push(Starting { handle: object, task: Task { function, arguments } });
         local.started += 1;
         Ok(())
     }
 
-    /// The cell that says whether the thread behind a handle has ended.
-    fn end_of(&self, handle: &Val) -> Result<Cell, Stop> {
+    /// The object that stands for the thread that is joined.
+    fn joined(&self, handle: &Val) -> Result<ObjectId, Stop> {
         if let Val::Bits(address) = handle
             && let Some((object, 0)) = self.space.locate(*address)
-            && matches!(self.space.object(object).name, Name::Thread(_))
+            && matches!(self.space.object(object).name, Name::Thread { .. })
         {
-            return Ok(Cell::end(object));
+            return Ok(object);
         }
         Err(Failure::memory("a join of a thread that was never started"))
+    }
+
+    /// Waits for the threads that were joined one after the other.
+    pub(crate) fn wait_for_all(&mut self, local: &mut Local) -> Result<(), Stop> {
+        let handles = local.joining.clone();
+        let mut teams: Vec<u32> =
+            handles.iter().filter_map(|handle| self.team_of(*handle)).collect();
+        teams.dedup();
+        for team in teams {
+            let known = &self.teams[team as usize];
+            let all = known
+                .threads
+                .iter()
+                .all(|thread| handles.contains(&self.threads[*thread as usize].handle));
+            if known.one_by_one {
+                let own = known.threads.iter().map(|thread| self.threads[*thread as usize].handle);
+                for handle in own.filter(|handle| handles.contains(handle)).collect::<Vec<_>>() {
+                    self.noticed(local, Action::Await { cell: Cell::end(handle), least: 1 })?;
+                }
+            } else if all {
+                let (cell, least) = (Cell::ended(known.object), known.threads.len() as u128);
+                self.noticed(local, Action::Await { cell, least })?;
+            } else {
+                self.teams[team as usize].one_by_one = true;
+                self.surprised = true;
+                return Err(Stop::Blocked);
+            }
+        }
+        Ok(())
     }
 
     /// Waits for a thread's end and stores what it returned.
@@ -141,30 +186,51 @@ impl Machine {
         result: &Val,
         size: u8,
     ) -> Result<(), Stop> {
-        let cell = self.end_of(handle)?;
-        let ended = self.visible(local, Action::Await { cell, least: 1 })?;
+        let object = self.joined(handle)?;
+        if local.starting.iter().any(|starting| starting.handle == object) {
+            self.settle(local)?;
+        }
+        if matches!(result, Val::Bits(0) | Val::Undef) {
+            local.joining.push(object);
+            return Ok(());
+        }
+        if let Some(team) = self.team_of(object)
+            && !self.teams[team as usize].one_by_one
+        {
+            self.teams[team as usize].one_by_one = true;
+            self.surprised = true;
+            return Err(Stop::Blocked);
+        }
+        let ended = self.visible(local, Action::Await { cell: Cell::end(object), least: 1 })?;
         let returned = match ended {
             Word::Bits(bits) => Word::Bits((bits - 1) & crate::value::mask(8 * u32::from(size))),
             Word::Undef => Word::Undef,
         };
-        match result {
-            Val::Bits(0) | Val::Undef => Ok(()),
-            _ => self.store_word(local, result, size, returned, Order::Plain),
-        }
+        self.store_word(local, result, size, returned, Order::Plain)
     }
 
     /// Ends the thread with a result.
     pub(crate) fn end_thread(&mut self, local: &mut Local, result: &Val) -> Result<(), Stop> {
-        if local.thread != 0 {
-            let cell = Cell::end(self.threads[local.thread as usize].object);
-            let value = match result {
-                Val::Bits(bits) => Word::Bits(bits + 1),
-                _ => Word::Bits(1),
+        let member = &self.threads[local.thread as usize];
+        if let Some(team) = member.team {
+            let team = &self.teams[team as usize];
+            let action = match (team.one_by_one, result) {
+                (false, _) => Action::Update {
+                    cell: Cell::ended(team.object),
+                    op: RmwOp::Add,
+                    operand: 1,
+                    width: 32,
+                    order: Order::Release,
+                },
+                (true, result) => {
+                    let value = match result {
+                        Val::Bits(bits) => Word::Bits(bits + 1),
+                        _ => Word::Bits(1),
+                    };
+                    Action::Write { cell: Cell::end(member.handle), value, order: Order::Release }
+                }
             };
-            self.visible(local, Action::Write { cell, value, order: Order::Release })?;
-            if let Val::Bits(bits) = result {
-                local.escape(Word::Bits(*bits), &self.space);
-            }
+            self.visible(local, action)?;
         }
         Err(Stop::Ended)
     }
@@ -185,7 +251,8 @@ impl Machine {
         let cell = self.sync_cell(local, lock, 0)?;
         let (success, failure) = (Order::Acquire, Order::Relaxed);
         let desired = Word::Bits(1);
-        let action = Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
+        let action =
+            Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
         let old = self.sync(local, action)?;
         Ok(Val::Bits(if old == Word::ZERO { 0 } else { busy }))
     }
@@ -207,7 +274,9 @@ impl Machine {
         let (offset, size) = Machine::held(cell);
         let held = self.peek(local, Cell { object: cell.object, offset, size });
         let Word::Bits(operand) = held else {
-            return Err(Failure::assertion("a readers-writer lock is unlocked that the thread does not hold"));
+            return Err(Failure::assertion(
+                "a readers-writer lock is unlocked that the thread does not hold",
+            ));
         };
         let (op, order) = (RmwOp::Sub, Order::Release);
         self.sync(local, Action::Update { cell, op, operand, width: 32, order })?;
@@ -229,7 +298,9 @@ impl Machine {
         };
         let cell = self.sync_cell(local, barrier, 0)?;
         let (op, width, order) = (RmwOp::Add, 32, Order::AcqRel);
-        let Word::Bits(old) = self.sync(local, Action::Update { cell, op, operand: 1, width, order })? else {
+        let Word::Bits(old) =
+            self.sync(local, Action::Update { cell, op, operand: 1, width, order })?
+        else {
             return Err(Failure::memory("a barrier that was never initialised"));
         };
         let least = (old / count + 1) * count;
@@ -250,7 +321,9 @@ impl Machine {
                     _ => None,
                 };
                 let Some(function) = function else {
-                    return Err(Failure::memory("`once` with a pointer that points to no function"));
+                    return Err(Failure::memory(
+                        "`once` with a pointer that points to no function",
+                    ));
                 };
                 self.enter(local, function, Vec::new(), Then::Once(cell))?;
                 Ok(Val::Undef)
@@ -262,7 +335,8 @@ impl Machine {
     pub(super) fn first(&mut self, local: &mut Local, cell: Cell) -> Result<bool, Stop> {
         let (success, failure) = (Order::Acquire, Order::Acquire);
         let desired = Word::Bits(1);
-        let action = Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
+        let action =
+            Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
         match self.sync(local, action)? {
             Word::ZERO => Ok(true),
             Word::Bits(1) => {
