@@ -362,3 +362,35 @@ fn depth_has_a_limit_and_length_has_none() {
     let metadata = format!("!0 = {}{}", "!{".repeat(100_000), "}".repeat(100_000));
     assert!(parse("t.ll", &metadata).is_err());
 }
+
+/// Spellings that compilers hardly print, and people write.
+#[test]
+fn spellings_of_people_are_read() {
+    let module = parse(
+        "t.ll",
+        "@a = global [2x i8] zeroinitializer
+         @b = global i8addrspace(1)* null
+         define i32 @f(i32 %n) {
+         \"2\":
+           %0 = add i32 %n, 1
+           %1 = call i32 @llvm.ctpop.i32(i32 %0)
+           call void @note(metadata i32 %0, metadata !{})
+           br label %\"3x\"
+         \"3x\":
+           call void @note(metadata !0, metadata !\"text\") nounwind readnone
+           ret i32 %1
+         }
+         declare void @note(metadata, metadata)
+         !0 = !{!\"x\", null, i32 1, !0}
+        ",
+    );
+    let module = module.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(module.types.show(module.globals[0].ty), "[2 x i8]");
+    assert_eq!(module.types.show(module.globals[1].ty), "ptr addrspace(1)");
+    let f = function(&module, "f");
+    assert_eq!(f.blocks.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["2", "3x"]);
+    // Intrinsics need no declaration: the call says what they are.
+    let ctpop = function(&module, "llvm.ctpop.i32");
+    assert!(ctpop.is_declaration() && ctpop.is_intrinsic());
+    assert_eq!(module.types.show(ctpop.ty), "i32 (i32)");
+}

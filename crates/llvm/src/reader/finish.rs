@@ -4,12 +4,14 @@ use super::{Fault, Parsed, Parser};
 use crate::constant::{ConstId, ConstantKind};
 use crate::instruction::{Callee, InstrKind, Operand};
 use crate::layout::{Layouts, Unmeasurable};
-use crate::module::{BlockId, FunctionId, Module, Symbol};
+use crate::module::{BlockId, Function, FunctionId, Module, Param, Symbol};
+use crate::types::{Ty, Type};
 use std::collections::HashMap;
 
 impl<'a> Parser<'a> {
     pub(super) fn finish(mut self) -> Parsed<Module> {
         self.check_types()?;
+        self.declare_intrinsics()?;
         self.resolve_references()?;
         self.resolve_block_addresses()?;
         for (function, group) in std::mem::take(&mut self.function_groups) {
@@ -50,6 +52,26 @@ impl<'a> Parser<'a> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Declares the intrinsics that are called without a declaration.
+    fn declare_intrinsics(&mut self) -> Parsed<()> {
+        let mut missing: Vec<(u32, Ty)> =
+            std::mem::take(&mut self.intrinsics).into_iter().collect();
+        missing.retain(|it| self.symbols[it.0 as usize].defined.is_none());
+        missing.sort();
+        for (symbol, ty) in missing {
+            let Type::Function { ret, params, varargs } = self.types.get(ty) else { continue };
+            let (ret, varargs) = (*ret, *varargs);
+            let param = |&ty| Param { ty, byval: None, sret: None };
+            let params = params.iter().map(param).collect();
+            let state = &self.symbols[symbol as usize];
+            let (name, at) = (state.name.as_ref().into(), state.at);
+            let id = FunctionId(self.functions.len() as u32);
+            self.define_symbol(symbol, at, Symbol::Function(id))?;
+            self.functions.push(Function::declared(name, ty, ret, params, varargs));
+        }
+        Ok(())
     }
 
     /// Replaces symbols in constants by what they stand for.

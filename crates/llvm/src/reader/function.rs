@@ -24,7 +24,9 @@ impl<'a> Key<'a> {
     fn of(name: Name<'a>) -> Key<'a> {
         let digits = name.text.bytes().all(|byte| byte.is_ascii_digit());
         match name.text.parse() {
-            Ok(number) if digits && (name.text == "0" || !name.text.starts_with('0')) => {
+            Ok(number)
+                if digits && !name.quoted && (name.text == "0" || !name.text.starts_with('0')) =>
+            {
                 Key::Number(number)
             }
             _ => Key::Text(name.text),
@@ -33,7 +35,7 @@ impl<'a> Key<'a> {
 
     fn show(self) -> Box<str> {
         match self {
-            Key::Text(text) => Name { text, escaped: text.contains('\\') }.decode().into(),
+            Key::Text(text) => Name { text, quoted: true }.decode().into(),
             Key::Number(number) => number.to_string().into(),
         }
     }
@@ -102,20 +104,8 @@ impl<'a> Parser<'a> {
         let (params, names, varargs) = self.parameters()?;
         let types = params.iter().map(|param| param.ty).collect();
         let ty = self.types.intern(Type::Function { ret, params: types, varargs });
-        let mut function = Function {
-            name: name.decode().into(),
-            ty,
-            ret,
-            params,
-            varargs,
-            linkage,
-            locals: Vec::new(),
-            blocks: Vec::new(),
-            subprogram: None,
-            variables: Vec::new(),
-            noreturn: false,
-            line,
-        };
+        let declared = Function::declared(name.decode().into(), ty, ret, params, varargs);
+        let mut function = Function { linkage, line, ..declared };
         self.function_properties(&mut function, id)?;
         Ok((function, names))
     }
