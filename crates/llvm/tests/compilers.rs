@@ -269,6 +269,23 @@ fn several_files_are_compiled_and_linked() {
 }
 
 #[test]
+fn rust_without_main_is_a_library() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lib.rs");
+    std::fs::write(&path, "#[unsafe(no_mangle)] pub fn f(x: u32) -> u32 { x.wrapping_add(1) }")
+        .expect("a file");
+    match compile::compile(&path, &Options::default()) {
+        Ok(compiled) => assert!(!function(&compiled.module, "f").is_declaration()),
+        Err(Failure::NoRustc { .. }) => return eprintln!("no rustc: skipped"),
+        Err(failure) => panic!("{failure}"),
+    }
+    std::fs::write(&path, "fn main() { let x: u32 = \"a\"; }").expect("a file");
+    let failure = compile::compile(&path, &Options::default()).expect_err("wrong types");
+    let said = failure.to_string();
+    assert!(said.contains("rustc does not compile it:\n") && said.contains("E0308"), "{said}");
+}
+
+#[test]
 fn files_that_cannot_be_read_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let failure = |name: &str, bytes: Option<&[u8]>| {
