@@ -143,6 +143,15 @@ const DEPTH: usize = 64;
 /// How many types are looked at for one path.
 const FUEL: usize = 10_000;
 
+/// A search for what is at an offset.
+struct Search {
+    path: String,
+    /// The type that the search is at.
+    found: DebugTy,
+    /// How many more types may be looked at.
+    fuel: usize,
+}
+
 impl Debug {
     /// The place with this index.
     pub fn place(&self, place: PlaceId) -> &Place {
@@ -211,27 +220,26 @@ impl Debug {
     /// Absent if the offset is in padding, in the middle of a number, or beyond the object's end. Fields inside the
     /// library's atomic types are left out: `head`, not `head._M_b._M_p`.
     pub fn describe(&self, ty: DebugTy, offset: u64) -> Option<String> {
-        let mut path = String::new();
+        self.part(ty, offset).map(|part| part.0)
+    }
+
+    /// The path of [`Debug::describe`], and the type of what is there.
+    pub fn part(&self, ty: DebugTy, offset: u64) -> Option<(String, DebugTy)> {
+        let mut search = Search { path: String::new(), found: ty, fuel: FUEL };
         let bits = offset.checked_mul(8)?;
-        self.describe_part(ty, bits, &mut path, 0, &mut { FUEL }).then_some(path)
+        self.describe_part(ty, bits, 0, &mut search).then_some((search.path, search.found))
     }
 
     /// Adds the path within a type, if there is one. Several members can be at the same place (those of a union, an
     /// empty base class and the first field): the first that leads to something is taken.
-    fn describe_part(
-        &self,
-        ty: DebugTy,
-        bits: u64,
-        path: &mut String,
-        depth: usize,
-        fuel: &mut usize,
-    ) -> bool {
-        let Some(ty) = self.strip(ty) else { return bits == 0 };
-        if depth > DEPTH || *fuel == 0 {
+    fn describe_part(&self, ty: DebugTy, bits: u64, depth: usize, search: &mut Search) -> bool {
+        search.found = ty;
+        let Some(stripped) = self.strip(ty) else { return bits == 0 };
+        if depth > DEPTH || search.fuel == 0 {
             return false;
         }
-        *fuel -= 1;
-        let it = self.ty(ty);
+        search.fuel -= 1;
+        let it = self.ty(stripped);
         match &it.kind {
             DebugKind::Aggregate(_) if bits == 0 && self.is_wrapper(it) => true,
             DebugKind::Aggregate(members) => members.iter().any(|member| {
@@ -240,21 +248,23 @@ impl Debug {
                 if within >= member.size_bits && !self.is_flexible(member) {
                     return false;
                 }
-                let length = path.len();
+                let length = search.path.len();
                 if !member.name.is_empty() {
-                    path.push('.');
-                    path.push_str(&member.name);
+                    search.path.push('.');
+                    search.path.push_str(&member.name);
                 }
-                let found = self.describe_part(ty, within, path, depth + 1, fuel);
+                let found = self.describe_part(ty, within, depth + 1, search);
                 if !found {
-                    path.truncate(length);
+                    search.path.truncate(length);
                 }
                 found
             }),
-            DebugKind::Array { of, counts } => match self.describe_index(*of, counts, bits, path) {
-                Some((of, within)) => self.describe_part(of, within, path, depth + 1, fuel),
-                None => false,
-            },
+            DebugKind::Array { of, counts } => {
+                match self.describe_index(*of, counts, bits, &mut search.path) {
+                    Some((of, within)) => self.describe_part(of, within, depth + 1, search),
+                    None => false,
+                }
+            }
             _ => bits == 0,
         }
     }

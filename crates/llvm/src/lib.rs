@@ -35,6 +35,7 @@ pub mod error;
 pub mod instruction;
 pub mod layout;
 mod link;
+pub mod lvalue;
 pub mod module;
 mod operation;
 mod reader;

@@ -158,6 +158,52 @@ fn c_is_read_with_its_places_and_names() {
     }
 }
 
+/// The names of addresses, and of what was allocated, are those of the source.
+#[test]
+fn addresses_are_written_as_in_the_source() {
+    for clang in clangs() {
+        let module = compile_with(&clang, &program("names.c"), "-O0");
+        let id = module.function_named("use").expect("a function");
+        let stored: Vec<_> = instrs(module.function(id))
+            .filter_map(|instr| match instr.kind {
+                InstrKind::Store { address, .. } => module.lvalue(id, address),
+                _ => None,
+            })
+            .map(|lvalue| lvalue.text)
+            .collect();
+        let wanted = [
+            "list",
+            "n",
+            "n->key",
+            "n->next",
+            "list->first",
+            "list->first->next",
+            "list->first->next->key",
+            "global.first",
+            "table[2].in.deep",
+            "*count",
+            "pair[1]",
+            "items",
+        ];
+        assert_eq!(stored, wanted, "{clang}");
+        let allocations: Vec<_> = instrs(module.function(id))
+            .filter(|instr| match &instr.kind {
+                InstrKind::Call(call) => match call.callee {
+                    Callee::Function(it) => &*module.function(it).name == "malloc",
+                    _ => false,
+                },
+                _ => false,
+            })
+            .filter_map(|instr| module.allocated(id, instr.result?))
+            .collect();
+        let pointee = |which: usize, offset| allocations[which].pointee(&module.debug, offset);
+        assert_eq!(pointee(0, 8).as_deref(), Some("n->next"), "{clang}");
+        assert_eq!(pointee(1, 0).as_deref(), Some("list->first->next->key"), "{clang}");
+        assert_eq!(pointee(2, 40).as_deref(), Some("items[2].next"), "{clang}");
+        assert_eq!(pointee(2, 44), None);
+    }
+}
+
 #[test]
 fn cxx_is_read_with_its_exceptions() {
     for clang in clangs() {
