@@ -164,7 +164,7 @@ fn walk(module: &Module) -> usize {
             _ => {}
         }
     }
-    for function in &module.functions {
+    for (id, function) in module.each_function() {
         for (index, block) in function.blocks.iter().enumerate() {
             let (last, before) = block.instrs.split_last().expect("a terminator");
             assert!(last.kind.is_terminator(), "block {index} of {}", function.name);
@@ -179,12 +179,18 @@ fn walk(module: &Module) -> usize {
                             Some("ptr")
                         );
                     }
+                    InstrKind::Store { address, .. } => {
+                        seen += module.lvalue(id, *address).map_or(0, |it| it.text.len());
+                    }
                     InstrKind::Jump { to } => seen += function.block(*to).instrs.len(),
                     InstrKind::Branch { yes, no, .. } => {
                         seen +=
                             function.block(*yes).instrs.len() + function.block(*no).instrs.len();
                     }
                     InstrKind::Call(call) => {
+                        let allocated = instr.result.and_then(|it| module.allocated(id, it));
+                        let named = allocated.and_then(|it| it.pointee(&module.debug, 8));
+                        seen += named.map_or(0, |it| it.len());
                         if let Callee::Function(callee) = call.callee {
                             seen += module.function(callee).params.len();
                         }

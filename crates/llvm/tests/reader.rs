@@ -305,6 +305,11 @@ fn wrong_files_are_refused_with_their_place() {
         ),
         (body("x:\n  ret i32 0\nx:\n  ret i32 0"), "t.ll:4:1: the block `x` exists twice"),
         (body("x:\n  br label %x"), "t.ll:3:12: a jump to the first block"),
+        (
+            body("  br label %x\nx:\n  %q = phi i32 [ 1, %x ]\n  br label %x"),
+            "t.ll:2:12: a phi of this block has no value for the block `%0`",
+        ),
+        (body("x:\n  %q = phi i32 [ 1, %x ]\n  ret i32 0"), "t.ll:2:1: a phi in the first block"),
         ("@x = global i8 256".into(), "t.ll:1:16: 256 does not fit in `i8`"),
         (
             "@x = global [2 x i8] c\"abc\"".into(),

@@ -74,6 +74,57 @@ pub(super) struct Body<'a> {
     pub(super) ret: Option<Ty>,
 }
 
+/// Each phi has a value for every block that control may come from, and the first block has no phi.
+fn check_phis(body: &Body) -> Parsed<()> {
+    let wrong = |block: BlockId, message: String| {
+        Err(Fault { at: body.block_states[block.index()].at, message })
+    };
+    let phis = |block: BlockId| {
+        let instrs = body.blocks[block.index()].instrs.iter();
+        instrs.map_while(|instr| match &instr.kind {
+            InstrKind::Phi { incoming, .. } => Some(incoming),
+            _ => None,
+        })
+    };
+    if phis(BlockId::ENTRY).next().is_some() {
+        return wrong(BlockId::ENTRY, "a phi in the first block".into());
+    }
+    let mut edges = Vec::new();
+    for (index, block) in body.blocks.iter().enumerate() {
+        let from = BlockId(index as u32);
+        let Some(last) = block.instrs.last() else { continue };
+        last.kind.successors(|to| {
+            if phis(to).next().is_some() {
+                edges.push((from, to));
+            }
+        });
+    }
+    edges.sort_by_key(|&(from, to)| (to, from));
+    edges.dedup();
+    let mut listed: Vec<BlockId> = Vec::new();
+    let mut last = None;
+    for (from, to) in edges {
+        if last != Some(to) {
+            last = Some(to);
+            // The blocks that all phis of the block list.
+            let mut all = phis(to).map(|incoming| {
+                let mut blocks: Vec<BlockId> = incoming.iter().map(|it| it.1).collect();
+                blocks.sort();
+                blocks
+            });
+            listed = all.next().unwrap_or_default();
+            for other in all {
+                listed.retain(|block| other.binary_search(block).is_ok());
+            }
+        }
+        if listed.binary_search(&from).is_err() {
+            let from = &body.blocks[from.index()].name;
+            return wrong(to, format!("a phi of this block has no value for the block `%{from}`"));
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Parser<'a> {
     /// Everything up to the body, and the names of the parameters.
     pub(super) fn function_header(&mut self) -> Parsed<(Function, Vec<Option<Name<'a>>>)> {
@@ -218,6 +269,7 @@ impl<'a> Parser<'a> {
                 return Err(Fault { at: state.at, message });
             }
         }
+        check_phis(&body)?;
         function.locals = body.locals;
         function.blocks = self.in_text_order(body.blocks, &body.order);
         Ok(function)
