@@ -33,10 +33,13 @@ fn clangs() -> Vec<String> {
     found
 }
 
-fn compile_with(clang: &str, file: &Path, optimisation: &str) -> Module {
+fn compile_with(clang: &str, file: &Path, flag: &str) -> Module {
+    compile_flags(clang, file, &[flag])
+}
+
+fn compile_flags(clang: &str, file: &Path, more: &[&str]) -> Module {
     let flags = ["-Xclang", "-disable-O0-optnone", "-g", "-S", "-emit-llvm", "-w", "-o", "-"];
-    let output =
-        Command::new(clang).arg(optimisation).args(flags).arg(file).output().expect("clang");
+    let output = Command::new(clang).args(more).args(flags).arg(file).output().expect("clang");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{clang} {}: {said}", file.display());
     let text = String::from_utf8(output.stdout).expect("text");
@@ -64,31 +67,62 @@ fn numbers(module: &Module, name: &str) -> Vec<u64> {
     elements.iter().map(|&element| value(element)).collect()
 }
 
+/// Fields and elements, as `layout.c` lists their offsets.
+const C_PATHS: &[(&str, &[&str])] = &[
+    ("plain", &[".a", ".b", ".c", ".d", ".e"]),
+    ("nested", &[".p.d", ".x", ".in.v", ".next"]),
+    ("packed", &[".a", ".b", ".c"]),
+    ("aligned", &[".a", ".b", ".c"]),
+    ("arrays", &[".s[2]", ".m[1][2]", ".q[1].d"]),
+    ("atomics", &[".c", ".l", ".p"]),
+    ("wide", &[".a", ".b", ".c", ".d"]),
+    ("flexible", &[".n", ".half", ".items[2].d"]),
+];
+
 /// Catches a layout that differs from the compiler's `sizeof` and `offsetof`, in types and in debug information.
 #[test]
 fn sizes_and_offsets_are_the_compilers() {
-    type Paths<'p> = &'p [(&'p str, &'p [&'p str])];
-    let c: Paths = &[
-        ("plain", &[".a", ".b", ".c", ".d", ".e"]),
-        ("nested", &[".p.d", ".x", ".in.v", ".next"]),
-        ("packed", &[".a", ".b", ".c"]),
-        ("aligned", &[".a", ".b", ".c"]),
-        ("arrays", &[".s[2]", ".m[1][2]", ".q[1].d"]),
-        ("atomics", &[".c", ".l", ".p"]),
-        ("wide", &[".a", ".b", ".c", ".d"]),
-        ("flexible", &[".n", ".half", ".items[2].d"]),
-    ];
-    let cxx: Paths = &[
+    let cxx: &[(&str, &[&str])] = &[
         ("Derived", &[".x", ".y", ".z"]),
         ("Table", &[".after"]),
         ("Ring", &[".slots[1].state", ".slots[3].value", ".next"]),
     ];
     for clang in clangs() {
-        for (file, types) in [("layout.c", c), ("layout.cpp", cxx)] {
+        for (file, types) in [("layout.c", C_PATHS), ("layout.cpp", cxx)] {
             let module = compile_with(&clang, &program(file), "-O0");
             for (name, paths) in types {
                 check_layout(&module, name, paths, &format!("{clang}: {name}"));
             }
+        }
+    }
+}
+
+/// Machines with other sizes, alignments and orders of bytes.
+#[test]
+fn sizes_and_offsets_are_those_of_the_machine() {
+    let Some(clang) = clangs().pop() else { return };
+    let machines = [
+        "i386-linux-gnu",
+        "aarch64-linux-gnu",
+        "arm-linux-gnueabihf",
+        "riscv32-unknown-elf",
+        "mips-linux-gnu",
+        "powerpc64-linux-gnu",
+        "s390x-linux-gnu",
+        "wasm32-unknown-unknown",
+        "x86_64-pc-windows-msvc",
+    ];
+    for machine in machines {
+        let target = format!("--target={machine}");
+        let known = Command::new(&clang).args([&target, "--print-supported-cpus"]).output();
+        if !known.is_ok_and(|it| it.status.success()) {
+            eprintln!("{clang} has no {machine}: skipped");
+            continue;
+        }
+        let flags = ["-O0", "-ffreestanding", "-gdwarf", &target];
+        let module = compile_flags(&clang, &program("layout.c"), &flags);
+        for (name, paths) in C_PATHS {
+            check_layout(&module, name, paths, &format!("{machine}: {name}"));
         }
     }
 }

@@ -9,7 +9,12 @@ struct aligned { char a; _Alignas(64) int b; char c; };
 struct arrays { short s[3]; int m[2][3]; struct plain q[2]; };
 struct atomics { _Atomic(char) c; atomic_long l; _Atomic(void *) p; };
 struct flexible { int n; union { short half; char bytes[2]; }; struct plain items[]; };
-struct wide { char a; long double b; char c; __int128 d; };
+#ifdef __SIZEOF_INT128__
+typedef __int128 widest;
+#else
+typedef long long widest;
+#endif
+struct wide { char a; long double b; char c; widest d; };
 
 #define FACTS(type, ...) \
     struct type type##_object; \
