@@ -140,6 +140,18 @@ pub struct Debug {
 /// How many types deep a path may go. Debug information of a broken file can be cyclic.
 const DEPTH: usize = 64;
 
+/// How many types are looked at for one path.
+const FUEL: usize = 10_000;
+
+/// A search for what is at an offset.
+struct Search {
+    path: String,
+    /// The type that the search is at.
+    found: DebugTy,
+    /// How many more types may be looked at.
+    fuel: usize,
+}
+
 impl Debug {
     /// The place with this index.
     pub fn place(&self, place: PlaceId) -> &Place {
@@ -208,49 +220,72 @@ impl Debug {
     /// Absent if the offset is in padding, in the middle of a number, or beyond the object's end. Fields inside the
     /// library's atomic types are left out: `head`, not `head._M_b._M_p`.
     pub fn describe(&self, ty: DebugTy, offset: u64) -> Option<String> {
-        let mut path = String::new();
-        let mut ty = self.strip(ty)?;
-        let mut bits = offset.checked_mul(8)?;
-        for _ in 0..DEPTH {
-            let it = self.ty(ty);
-            let next = match &it.kind {
-                DebugKind::Aggregate(_) if bits == 0 && self.is_wrapper(it) => return Some(path),
-                DebugKind::Aggregate(members) => {
-                    let member = members.iter().find(|member| {
-                        let end = member.offset_bits.saturating_add(member.size_bits);
-                        member.offset_bits <= bits && bits < end
-                    })?;
-                    if !member.name.is_empty() {
-                        path.push('.');
-                        path.push_str(&member.name);
-                    }
-                    bits -= member.offset_bits;
-                    member.ty
-                }
-                DebugKind::Array { of, counts } => {
-                    bits = self.describe_index(*of, counts, bits, &mut path)?;
-                    *of
-                }
-                _ => return (bits == 0).then_some(path),
-            };
-            match next.and_then(|next| self.strip(next)) {
-                Some(next) => ty = next,
-                None => return (bits == 0).then_some(path),
-            }
-        }
-        None
+        self.part(ty, offset).map(|part| part.0)
     }
 
-    /// Writes the indices of an array and returns the offset within the element.
+    /// The path of [`Debug::describe`], and the type of what is there.
+    pub fn part(&self, ty: DebugTy, offset: u64) -> Option<(String, DebugTy)> {
+        let mut search = Search { path: String::new(), found: ty, fuel: FUEL };
+        let bits = offset.checked_mul(8)?;
+        self.describe_part(ty, bits, 0, &mut search).then_some((search.path, search.found))
+    }
+
+    /// Adds the path within a type, if there is one. Several members can be at the same place (those of a union, an
+    /// empty base class and the first field): the first that leads to something is taken.
+    fn describe_part(&self, ty: DebugTy, bits: u64, depth: usize, search: &mut Search) -> bool {
+        search.found = ty;
+        let Some(stripped) = self.strip(ty) else { return bits == 0 };
+        if depth > DEPTH || search.fuel == 0 {
+            return false;
+        }
+        search.fuel -= 1;
+        let it = self.ty(stripped);
+        match &it.kind {
+            DebugKind::Aggregate(_) if bits == 0 && self.is_wrapper(it) => true,
+            DebugKind::Aggregate(members) => members.iter().any(|member| {
+                let Some(within) = bits.checked_sub(member.offset_bits) else { return false };
+                let Some(ty) = member.ty else { return false };
+                if within >= member.size_bits && !self.is_flexible(member) {
+                    return false;
+                }
+                let length = search.path.len();
+                if !member.name.is_empty() {
+                    search.path.push('.');
+                    search.path.push_str(&member.name);
+                }
+                let found = self.describe_part(ty, within, depth + 1, search);
+                if !found {
+                    search.path.truncate(length);
+                }
+                found
+            }),
+            DebugKind::Array { of, counts } => {
+                match self.describe_index(*of, counts, bits, &mut search.path) {
+                    Some((of, within)) => self.describe_part(of, within, depth + 1, search),
+                    None => false,
+                }
+            }
+            _ => bits == 0,
+        }
+    }
+
+    /// An array without a length at the end of a struct.
+    fn is_flexible(&self, member: &Member) -> bool {
+        let ty = member.ty.and_then(|ty| self.strip(ty)).map(|ty| &self.ty(ty).kind);
+        matches!(ty, Some(DebugKind::Array { counts, .. }) if counts.contains(&None))
+    }
+
+    /// Writes the indices of an array and returns the type of the element and the offset within it.
     fn describe_index(
         &self,
         of: Option<DebugTy>,
         counts: &[Option<u64>],
         bits: u64,
         path: &mut String,
-    ) -> Option<u64> {
+    ) -> Option<(DebugTy, u64)> {
         use std::fmt::Write;
-        let stride = self.size(of?).checked_mul(8).filter(|&stride| stride > 0)?;
+        let of = of?;
+        let stride = self.size(of).checked_mul(8).filter(|&stride| stride > 0)?;
         let mut index = bits / stride;
         let mut indices = Vec::with_capacity(counts.len());
         for count in counts.iter().rev() {
@@ -269,7 +304,7 @@ impl Debug {
         for index in indices.iter().rev() {
             let _ = write!(path, "[{index}]");
         }
-        Some(bits % stride)
+        Some((of, bits % stride))
     }
 
     /// An atomic or cell type of a standard library: one value, wrapped.

@@ -490,6 +490,23 @@ impl InstrKind {
         }
     }
 
+    /// Visits the blocks that control may go to; none for what does not end a block.
+    pub fn successors(&self, mut visit: impl FnMut(BlockId)) {
+        match self {
+            InstrKind::Jump { to } => visit(*to),
+            InstrKind::Branch { yes, no, .. } => [*yes, *no].into_iter().for_each(visit),
+            InstrKind::Switch { default, cases, .. } => {
+                visit(*default);
+                cases.iter().for_each(|case| visit(case.1));
+            }
+            InstrKind::IndirectBranch { targets, .. } => targets.iter().copied().for_each(visit),
+            InstrKind::Invoke { normal, unwind, .. } => {
+                [*normal, *unwind].into_iter().for_each(visit);
+            }
+            _ => {}
+        }
+    }
+
     /// Renames the blocks that it mentions.
     pub(crate) fn rename_blocks(&mut self, rename: impl Fn(BlockId) -> BlockId) {
         let set = |block: &mut BlockId| *block = rename(*block);

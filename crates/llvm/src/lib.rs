@@ -6,6 +6,25 @@
 //!
 //! In a module, names are resolved to dense indices, types are interned and measured, and debug information is at hand
 //! as places, variables and types of the source. Nothing a file contains makes this crate panic.
+//!
+//! ```
+//! let module = fencepost_llvm::parse(
+//!     "inc.ll",
+//!     "@n = global i32 7
+//!      define i32 @inc() {
+//!        %old = atomicrmw add ptr @n, i32 1 acq_rel
+//!        ret i32 %old
+//!      }",
+//! )
+//! .expect("good IR");
+//! let inc = module.function(module.function_named("inc").expect("a function"));
+//! assert_eq!(inc.blocks[0].instrs.len(), 2);
+//! assert_eq!(module.size_of(module.globals[0].ty), Some(4));
+//! ```
+//!
+//! Four stations, each a module: [`compile`] (calls clang or rustc), `reader` (text to [`Module`]), `link` (several
+//! modules to one, [`Module::link`]), and the module's own types: [`types`], [`layout`], [`constant`], [`instruction`],
+//! [`module`], [`debug`].
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
@@ -16,6 +35,7 @@ pub mod error;
 pub mod instruction;
 pub mod layout;
 mod link;
+pub mod lvalue;
 pub mod module;
 mod operation;
 mod reader;

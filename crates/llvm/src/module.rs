@@ -259,6 +259,30 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function without a body that nothing more is known of.
+    pub(crate) fn declared(
+        name: Box<str>,
+        ty: Ty,
+        ret: Ty,
+        params: Vec<Param>,
+        varargs: bool,
+    ) -> Function {
+        Function {
+            name,
+            ty,
+            ret,
+            params,
+            varargs,
+            linkage: Linkage::External,
+            locals: Vec::new(),
+            blocks: Vec::new(),
+            subprogram: None,
+            variables: Vec::new(),
+            noreturn: false,
+            line: 0,
+        }
+    }
+
     /// Declared only: its code is in another file or in a library.
     pub fn is_declaration(&self) -> bool {
         self.blocks.is_empty()

@@ -33,10 +33,13 @@ fn clangs() -> Vec<String> {
     found
 }
 
-fn compile_with(clang: &str, file: &Path, optimisation: &str) -> Module {
+fn compile_with(clang: &str, file: &Path, flag: &str) -> Module {
+    compile_flags(clang, file, &[flag])
+}
+
+fn compile_flags(clang: &str, file: &Path, more: &[&str]) -> Module {
     let flags = ["-Xclang", "-disable-O0-optnone", "-g", "-S", "-emit-llvm", "-w", "-o", "-"];
-    let output =
-        Command::new(clang).arg(optimisation).args(flags).arg(file).output().expect("clang");
+    let output = Command::new(clang).args(more).args(flags).arg(file).output().expect("clang");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{clang} {}: {said}", file.display());
     let text = String::from_utf8(output.stdout).expect("text");
@@ -64,40 +67,82 @@ fn numbers(module: &Module, name: &str) -> Vec<u64> {
     elements.iter().map(|&element| value(element)).collect()
 }
 
+/// Fields and elements, as `layout.c` lists their offsets.
+const C_PATHS: &[(&str, &[&str])] = &[
+    ("plain", &[".a", ".b", ".c", ".d", ".e"]),
+    ("nested", &[".p.d", ".x", ".in.v", ".next"]),
+    ("packed", &[".a", ".b", ".c"]),
+    ("aligned", &[".a", ".b", ".c"]),
+    ("arrays", &[".s[2]", ".m[1][2]", ".q[1].d"]),
+    ("atomics", &[".c", ".l", ".p"]),
+    ("wide", &[".a", ".b", ".c", ".d"]),
+    ("flexible", &[".n", ".half", ".items[2].d"]),
+];
+
 /// Catches a layout that differs from the compiler's `sizeof` and `offsetof`, in types and in debug information.
 #[test]
 fn sizes_and_offsets_are_the_compilers() {
-    let paths: [(&str, &[&str]); 7] = [
-        ("plain", &[".a", ".b", ".c", ".d", ".e"]),
-        ("nested", &[".p.d", ".x", ".in.v", ".next"]),
-        ("packed", &[".a", ".b", ".c"]),
-        ("aligned", &[".a", ".b", ".c"]),
-        ("arrays", &[".s[2]", ".m[1][2]", ".q[1].d"]),
-        ("atomics", &[".c", ".l", ".p"]),
-        ("wide", &[".a", ".b", ".c", ".d"]),
+    let cxx: &[(&str, &[&str])] = &[
+        ("Derived", &[".x", ".y", ".z"]),
+        ("Table", &[".after"]),
+        ("Ring", &[".slots[1].state", ".slots[3].value", ".next"]),
     ];
     for clang in clangs() {
-        let module = compile_with(&clang, &program("layout.c"), "-O0");
-        for (name, paths) in paths {
-            let facts = numbers(&module, &format!("{name}_facts"));
-            let object = module.global_named(&format!("{name}_object")).expect("a global");
-            let object = module.global(object);
-            assert_eq!(module.size_of(object.ty), Some(facts[0]), "{clang}: {name}");
-            let ty = object.debug.as_ref().and_then(|debug| debug.ty).expect("a type");
-            assert_eq!(module.debug.size(ty), facts[0], "{clang}: {name}");
-            let shown: Vec<_> =
-                facts[1..].iter().map(|&offset| module.debug.describe(ty, offset)).collect();
-            let shown: Vec<_> = shown.iter().map(|it| it.as_deref().unwrap_or("?")).collect();
-            assert_eq!(shown, paths, "{clang}: {name}");
-            // Clang adds fields for padding, so only the compiler's own offsets must be there.
-            let layout = module.type_layout(object.ty).expect("a size");
-            let first_level = paths
-                .iter()
-                .zip(&facts[1..])
-                .filter(|(path, _)| path.matches(['.', '[']).count() == 1);
-            for (path, offset) in first_level {
-                assert!(layout.offsets.contains(offset), "{clang}: {name}{path} at {offset}");
+        for (file, types) in [("layout.c", C_PATHS), ("layout.cpp", cxx)] {
+            let module = compile_with(&clang, &program(file), "-O0");
+            for (name, paths) in types {
+                check_layout(&module, name, paths, &format!("{clang}: {name}"));
             }
+        }
+    }
+}
+
+/// Machines with other sizes, alignments and orders of bytes.
+#[test]
+fn sizes_and_offsets_are_those_of_the_machine() {
+    let Some(clang) = clangs().pop() else { return };
+    let machines = [
+        "i386-linux-gnu",
+        "aarch64-linux-gnu",
+        "arm-linux-gnueabihf",
+        "riscv32-unknown-elf",
+        "mips-linux-gnu",
+        "powerpc64-linux-gnu",
+        "s390x-linux-gnu",
+        "wasm32-unknown-unknown",
+        "x86_64-pc-windows-msvc",
+    ];
+    for machine in machines {
+        let target = format!("--target={machine}");
+        let known = Command::new(&clang).args([&target, "--print-supported-cpus"]).output();
+        if !known.is_ok_and(|it| it.status.success()) {
+            eprintln!("{clang} has no {machine}: skipped");
+            continue;
+        }
+        let flags = ["-O0", "-ffreestanding", "-gdwarf", &target];
+        let module = compile_flags(&clang, &program("layout.c"), &flags);
+        for (name, paths) in C_PATHS {
+            check_layout(&module, name, paths, &format!("{machine}: {name}"));
+        }
+    }
+}
+
+fn check_layout(module: &Module, name: &str, paths: &[&str], what: &str) {
+    let facts = numbers(module, &format!("{name}_facts"));
+    let object = module.global_named(&format!("{name}_object")).expect("a global");
+    let object = module.global(object);
+    assert_eq!(module.size_of(object.ty), Some(facts[0]), "{what}");
+    let ty = object.debug.as_ref().and_then(|debug| debug.ty).expect("a type");
+    assert_eq!(module.debug.size(ty), facts[0], "{what}");
+    let shown: Vec<_> = facts[1..].iter().map(|&it| module.debug.describe(ty, it)).collect();
+    let shown: Vec<_> = shown.iter().map(|it| it.as_deref().unwrap_or("?")).collect();
+    assert_eq!(shown, paths, "{what}");
+    // Clang adds fields for padding and for base classes, so not all offsets are those of fields.
+    let layout = module.type_layout(object.ty).expect("a size");
+    if name.chars().all(char::is_lowercase) {
+        let fields = paths.iter().zip(&facts[1..]);
+        for (path, offset) in fields.filter(|it| it.0.matches(['.', '[']).count() == 1) {
+            assert!(layout.offsets.contains(offset), "{what}{path} at {offset}");
         }
     }
 }
@@ -144,6 +189,52 @@ fn c_is_read_with_its_places_and_names() {
         assert!(created, "{clang}");
         let optimised = compile_with(&clang, &program("stack.c"), "-O2");
         assert_eq!(optimised.optimised, Some(Optimised::CompileUnit), "{clang}");
+    }
+}
+
+/// The names of addresses, and of what was allocated, are those of the source.
+#[test]
+fn addresses_are_written_as_in_the_source() {
+    for clang in clangs() {
+        let module = compile_with(&clang, &program("names.c"), "-O0");
+        let id = module.function_named("use").expect("a function");
+        let stored: Vec<_> = instrs(module.function(id))
+            .filter_map(|instr| match instr.kind {
+                InstrKind::Store { address, .. } => module.lvalue(id, address),
+                _ => None,
+            })
+            .map(|lvalue| lvalue.text)
+            .collect();
+        let wanted = [
+            "list",
+            "n",
+            "n->key",
+            "n->next",
+            "list->first",
+            "list->first->next",
+            "list->first->next->key",
+            "global.first",
+            "table[2].in.deep",
+            "*count",
+            "pair[1]",
+            "items",
+        ];
+        assert_eq!(stored, wanted, "{clang}");
+        let allocations: Vec<_> = instrs(module.function(id))
+            .filter(|instr| match &instr.kind {
+                InstrKind::Call(call) => match call.callee {
+                    Callee::Function(it) => &*module.function(it).name == "malloc",
+                    _ => false,
+                },
+                _ => false,
+            })
+            .filter_map(|instr| module.allocated(id, instr.result?))
+            .collect();
+        let pointee = |which: usize, offset| allocations[which].pointee(&module.debug, offset);
+        assert_eq!(pointee(0, 8).as_deref(), Some("n->next"), "{clang}");
+        assert_eq!(pointee(1, 0).as_deref(), Some("list->first->next->key"), "{clang}");
+        assert_eq!(pointee(2, 40).as_deref(), Some("items[2].next"), "{clang}");
+        assert_eq!(pointee(2, 44), None);
     }
 }
 
@@ -255,6 +346,23 @@ fn several_files_are_compiled_and_linked() {
     let other = write("other.c", "int x;");
     let failure = compile::compile(&other, &options).expect_err("no entry");
     assert!(failure.to_string().contains("there is no entry for"), "{failure}");
+}
+
+#[test]
+fn rust_without_main_is_a_library() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lib.rs");
+    std::fs::write(&path, "#[unsafe(no_mangle)] pub fn f(x: u32) -> u32 { x.wrapping_add(1) }")
+        .expect("a file");
+    match compile::compile(&path, &Options::default()) {
+        Ok(compiled) => assert!(!function(&compiled.module, "f").is_declaration()),
+        Err(Failure::NoRustc { .. }) => return eprintln!("no rustc: skipped"),
+        Err(failure) => panic!("{failure}"),
+    }
+    std::fs::write(&path, "fn main() { let x: u32 = \"a\"; }").expect("a file");
+    let failure = compile::compile(&path, &Options::default()).expect_err("wrong types");
+    let said = failure.to_string();
+    assert!(said.contains("rustc does not compile it:\n") && said.contains("E0308"), "{said}");
 }
 
 #[test]

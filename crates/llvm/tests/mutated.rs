@@ -1,6 +1,7 @@
 //! Files of IR with mistakes in them: read or refused, never a panic, a hang or an overflow of the stack.
 //!
-//! `FENCEPOST_MUTATED_INPUTS` says how many; a failure prints its number, which is the seed. What is read is walked
+//! `FENCEPOST_MUTATED_INPUTS` says how many; a failure prints its number, which is the seed.
+//! `FENCEPOST_MUTATED_FOLDER` names a folder of more files to make mistakes in. What is read is walked
 //! through as a machine would: every index must be in range, and every type that is loaded must be known.
 
 use fencepost_llvm::constant::ConstantKind;
@@ -8,11 +9,22 @@ use fencepost_llvm::instruction::{Callee, InstrKind, Operand};
 use fencepost_llvm::{Module, parse};
 use std::time::{Duration, Instant};
 
-const SEEDS: [&str; 3] = [
-    include_str!("ir/typed_pointers.ll"),
-    include_str!("ir/debug.ll"),
-    include_str!("ir/newest.ll"),
-];
+fn originals() -> Vec<String> {
+    let own = [
+        include_str!("ir/typed_pointers.ll"),
+        include_str!("ir/debug.ll"),
+        include_str!("ir/newest.ll"),
+    ];
+    let mut all = own.map(str::to_string).to_vec();
+    if let Some(folder) = std::env::var_os("FENCEPOST_MUTATED_FOLDER") {
+        let entries = std::fs::read_dir(folder).expect("FENCEPOST_MUTATED_FOLDER is a folder");
+        let mut paths: Vec<_> = entries.filter_map(|it| it.ok().map(|it| it.path())).collect();
+        paths.sort();
+        let files = paths.into_iter().filter(|it| it.extension().is_some_and(|it| it == "ll"));
+        all.extend(files.filter_map(|path| std::fs::read_to_string(path).ok()));
+    }
+    all
+}
 
 /// Words that are put in: keywords where they do not belong, brackets, large numbers.
 const WORDS: [&str; 40] = [
@@ -152,7 +164,7 @@ fn walk(module: &Module) -> usize {
             _ => {}
         }
     }
-    for function in &module.functions {
+    for (id, function) in module.each_function() {
         for (index, block) in function.blocks.iter().enumerate() {
             let (last, before) = block.instrs.split_last().expect("a terminator");
             assert!(last.kind.is_terminator(), "block {index} of {}", function.name);
@@ -167,12 +179,18 @@ fn walk(module: &Module) -> usize {
                             Some("ptr")
                         );
                     }
+                    InstrKind::Store { address, .. } => {
+                        seen += module.lvalue(id, *address).map_or(0, |it| it.text.len());
+                    }
                     InstrKind::Jump { to } => seen += function.block(*to).instrs.len(),
                     InstrKind::Branch { yes, no, .. } => {
                         seen +=
                             function.block(*yes).instrs.len() + function.block(*no).instrs.len();
                     }
                     InstrKind::Call(call) => {
+                        let allocated = instr.result.and_then(|it| module.allocated(id, it));
+                        let named = allocated.and_then(|it| it.pointee(&module.debug, 8));
+                        seen += named.map_or(0, |it| it.len());
                         if let Callee::Function(callee) = call.callee {
                             seen += module.function(callee).params.len();
                         }
@@ -196,10 +214,11 @@ fn mutated_files_are_read_or_refused() {
         Ok(number) => number.parse().expect("FENCEPOST_MUTATED_INPUTS is a number"),
         Err(_) => 3000,
     };
+    let originals = originals();
     let mut read = 0;
     for seed in 0..inputs {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut text = SEEDS[random.below(SEEDS.len())].to_string();
+        let mut text = originals[random.below(originals.len())].clone();
         for _ in 0..=random.below(4) {
             mutate(&mut text, &mut random);
         }

@@ -305,6 +305,11 @@ fn wrong_files_are_refused_with_their_place() {
         ),
         (body("x:\n  ret i32 0\nx:\n  ret i32 0"), "t.ll:4:1: the block `x` exists twice"),
         (body("x:\n  br label %x"), "t.ll:3:12: a jump to the first block"),
+        (
+            body("  br label %x\nx:\n  %q = phi i32 [ 1, %x ]\n  br label %x"),
+            "t.ll:2:12: a phi of this block has no value for the block `%0`",
+        ),
+        (body("x:\n  %q = phi i32 [ 1, %x ]\n  ret i32 0"), "t.ll:2:1: a phi in the first block"),
         ("@x = global i8 256".into(), "t.ll:1:16: 256 does not fit in `i8`"),
         (
             "@x = global [2 x i8] c\"abc\"".into(),
@@ -361,4 +366,36 @@ fn depth_has_a_limit_and_length_has_none() {
     assert_eq!(module.size_of(last), Some(4));
     let metadata = format!("!0 = {}{}", "!{".repeat(100_000), "}".repeat(100_000));
     assert!(parse("t.ll", &metadata).is_err());
+}
+
+/// Spellings that compilers hardly print, and people write.
+#[test]
+fn spellings_of_people_are_read() {
+    let module = parse(
+        "t.ll",
+        "@a = global [2x i8] zeroinitializer
+         @b = global i8addrspace(1)* null
+         define i32 @f(i32 %n) {
+         \"2\":
+           %0 = add i32 %n, 1
+           %1 = call i32 @llvm.ctpop.i32(i32 %0)
+           call void @note(metadata i32 %0, metadata !{})
+           br label %\"3x\"
+         \"3x\":
+           call void @note(metadata !0, metadata !\"text\") nounwind readnone
+           ret i32 %1
+         }
+         declare void @note(metadata, metadata)
+         !0 = !{!\"x\", null, i32 1, !0}
+        ",
+    );
+    let module = module.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(module.types.show(module.globals[0].ty), "[2 x i8]");
+    assert_eq!(module.types.show(module.globals[1].ty), "ptr addrspace(1)");
+    let f = function(&module, "f");
+    assert_eq!(f.blocks.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["2", "3x"]);
+    // Intrinsics need no declaration: the call says what they are.
+    let ctpop = function(&module, "llvm.ctpop.i32");
+    assert!(ctpop.is_declaration() && ctpop.is_intrinsic());
+    assert_eq!(module.types.show(ctpop.ty), "i32 (i32)");
 }

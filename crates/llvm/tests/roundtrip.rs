@@ -100,6 +100,33 @@ fn threads_do_the_same() {
     check("stack.c");
 }
 
+/// Catches a linker that takes the wrong one of two definitions, or mixes up two that are local to their files.
+#[test]
+fn linked_files_do_the_same() {
+    let clangs = clangs();
+    let Some(newest) = clangs.last() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (direct, again) = (folder.path().join("direct"), folder.path().join("again"));
+    let ir = folder.path().join("printed.ll");
+    let files = ["main.c", "second.c", "third.cpp"].map(|it| program("linked").join(it));
+    for clang in [&clangs[0], newest] {
+        let mut modules = Vec::new();
+        for file in &files {
+            let mut command = Command::new(clang);
+            command.args(["-w", "-fcommon", "-fno-pic", "-S", "-emit-llvm", "-o", "-"]).arg(file);
+            let text = String::from_utf8(run(&mut command).stdout).expect("text");
+            modules.push(parse(clang, &text).unwrap_or_else(|error| panic!("{error}")));
+        }
+        let mut command = Command::new(clang);
+        run(command.args(["-w", "-fcommon", "-o"]).arg(&direct).args(&files).arg("-lstdc++"));
+        let linked = Module::link(modules).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::write(&ir, printed(&linked)).expect("a file");
+        let mut command = Command::new(newest);
+        run(command.args(["-w", "-no-pie", "-o"]).arg(&again).arg(&ir).arg("-lstdc++"));
+        assert_eq!(result_of(&direct), result_of(&again), "{clang}");
+    }
+}
+
 #[test]
 fn rust_passes_the_verifier() {
     let clangs = clangs();

@@ -320,3 +320,38 @@ fn rust(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String),
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     Ok((made(file, tool, &ir)?, messages))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_say_what_to_do() {
+        let none = Failure::NoClang { passed_over: None }.to_string();
+        assert!(none.starts_with(
+            "no clang found: install clang 14 or newer (Debian, Ubuntu: apt install clang;"
+        ));
+        let gcc = Failure::NoClang { passed_over: Some("CC=gcc".into()) }.to_string();
+        assert!(gcc.starts_with(
+            "no clang found: CC=gcc is another compiler, which makes no LLVM IR; install"
+        ));
+        let old = Failure::TooOld { program: "clang".into(), version: 11 };
+        assert_eq!(old.to_string(), "clang has LLVM 11: version 14 or newer is needed");
+        let rejected = Failure::Rejected {
+            path: "a.c".into(),
+            program: "clang".into(),
+            messages: "a.c:1:1: error: unknown type name 'x'\n".into(),
+        };
+        let said = "a.c: clang does not compile it:\na.c:1:1: error: unknown type name 'x'";
+        assert_eq!(rejected.to_string(), said);
+    }
+
+    #[test]
+    fn flags_that_clang_does_not_know_are_found() {
+        let messages = "clang: error: unknown argument: '-fmade-up'\n\
+                        clang: error: unsupported option '-mother' for target 'x86_64'\n\
+                        a.c:1:1: error: unknown argument: '-not-ours'";
+        let flags = ["-fmade-up", "-mother", "-DX"].map(String::from);
+        assert_eq!(unknown_flags(messages, &flags), ["-fmade-up", "-mother"]);
+    }
+}

@@ -24,7 +24,7 @@ use crate::module::{
 };
 use crate::types::{Ty, Type, Types};
 use remap::{Patch, Remap, Target};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How much a definition counts when several have the same name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,7 +70,7 @@ struct Linker {
     aliases: Vec<Alias>,
     debug: Debug,
     /// Arrays that all modules add to: the elements, in order.
-    appending: HashMap<GlobalId, Vec<ConstId>>,
+    appending: BTreeMap<GlobalId, Vec<ConstId>>,
     patches: Vec<Patch>,
 }
 

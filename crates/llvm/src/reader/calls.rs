@@ -1,5 +1,6 @@
 //! Calls, exceptions, and debug records in the form of calls.
 
+use super::attributes::ParamAttributes;
 use super::function::RawVariable;
 use super::instructions::{ParsedInstr, binary_op, cast_op};
 use super::lexer::{Token, unescape};
@@ -94,9 +95,13 @@ impl<'a> Parser<'a> {
             self.record(record, &args);
             return Ok(None);
         }
-        if let Token::Global(name) = self.token {
-            self.annotated |= name.text.starts_with("llvm.lifetime.");
-        }
+        let intrinsic = match self.token {
+            Token::Global(name) if name.text.starts_with("llvm.") => {
+                self.annotated |= name.text.starts_with("llvm.lifetime.");
+                Some(self.symbol(name, self.at))
+            }
+            _ => None,
+        };
         let callee = match self.token {
             Token::Word("asm") => Callee::Asm(self.inline_asm()?.into()),
             _ => {
@@ -106,6 +111,13 @@ impl<'a> Parser<'a> {
         };
         let args = self.arguments()?;
         self.call_attributes()?;
+        if let Some(intrinsic) = intrinsic
+            && self.symbols[intrinsic as usize].defined.is_none()
+        {
+            let params = args.iter().map(|arg| arg.ty).collect();
+            let ty = self.types.intern(Type::Function { ret, params, varargs });
+            self.intrinsics.entry(intrinsic).or_insert(ty);
+        }
         Ok(Some(Call { callee, ret, args, varargs }))
     }
 
@@ -133,7 +145,11 @@ impl<'a> Parser<'a> {
                 break;
             }
             let ty = self.ty()?;
-            let found = self.param_attributes()?;
+            // After `metadata` may come another type, which is no attribute.
+            let found = match self.types.get(ty) {
+                Type::Metadata => ParamAttributes::default(),
+                _ => self.param_attributes()?,
+            };
             let value = match self.types.get(ty) {
                 Type::Metadata => {
                     self.metadata_arg()?;

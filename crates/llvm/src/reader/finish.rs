@@ -4,12 +4,14 @@ use super::{Fault, Parsed, Parser};
 use crate::constant::{ConstId, ConstantKind};
 use crate::instruction::{Callee, InstrKind, Operand};
 use crate::layout::{Layouts, Unmeasurable};
-use crate::module::{BlockId, FunctionId, Module, Symbol};
+use crate::module::{BlockId, Function, FunctionId, Module, Param, Symbol};
+use crate::types::{Ty, Type};
 use std::collections::HashMap;
 
 impl<'a> Parser<'a> {
     pub(super) fn finish(mut self) -> Parsed<Module> {
         self.check_types()?;
+        self.declare_intrinsics()?;
         self.resolve_references()?;
         self.resolve_block_addresses()?;
         for (function, group) in std::mem::take(&mut self.function_groups) {
@@ -52,6 +54,26 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Declares the intrinsics that are called without a declaration.
+    fn declare_intrinsics(&mut self) -> Parsed<()> {
+        let mut missing: Vec<(u32, Ty)> =
+            std::mem::take(&mut self.intrinsics).into_iter().collect();
+        missing.retain(|it| self.symbols[it.0 as usize].defined.is_none());
+        missing.sort();
+        for (symbol, ty) in missing {
+            let Type::Function { ret, params, varargs } = self.types.get(ty) else { continue };
+            let (ret, varargs) = (*ret, *varargs);
+            let param = |&ty| Param { ty, byval: None, sret: None };
+            let params = params.iter().map(param).collect();
+            let state = &self.symbols[symbol as usize];
+            let (name, at) = (state.name.as_ref().into(), state.at);
+            let id = FunctionId(self.functions.len() as u32);
+            self.define_symbol(symbol, at, Symbol::Function(id))?;
+            self.functions.push(Function::declared(name, ty, ret, params, varargs));
+        }
+        Ok(())
+    }
+
     /// Replaces symbols in constants by what they stand for.
     fn resolve_references(&mut self) -> Parsed<()> {
         for state in &self.symbols {
@@ -63,29 +85,45 @@ impl<'a> Parser<'a> {
         let symbol_of: HashMap<ConstId, u32> =
             self.references.iter().map(|(&(symbol, _), &constant)| (constant, symbol)).collect();
         let mut aliased = false;
+        // What each symbol stands for in the end, found by following aliases once.
+        let mut ends: Vec<Option<u32>> = vec![None; self.symbols.len()];
         let mut resolved = Vec::with_capacity(symbol_of.len());
-        for (&constant, &first) in &symbol_of {
+        // In the order of their first mention, so that messages do not depend on a hash.
+        let mut references: Vec<_> = symbol_of.iter().map(|(&it, &symbol)| (symbol, it)).collect();
+        references.sort();
+        for (first, constant) in references {
             let mut symbol = first;
-            let mut steps = 0;
-            let kind = loop {
-                match self.symbols[symbol as usize].defined {
-                    Some(Symbol::Global(global)) => break ConstantKind::Global(global),
-                    Some(Symbol::Function(function)) => break ConstantKind::Function(function),
-                    Some(Symbol::IFunc(ifunc)) => break ConstantKind::IFunc(ifunc),
+            let mut passed = Vec::new();
+            let end = loop {
+                let next = match self.symbols[symbol as usize].defined {
                     Some(Symbol::Alias(alias)) => {
-                        let target = self.aliases[alias.index()].target;
-                        match symbol_of.get(&target) {
-                            Some(&next) if steps < self.symbols.len() => symbol = next,
-                            Some(_) => return self.endless(first),
-                            None => {
-                                aliased = true;
-                                break self.constants[target.index()].kind.clone();
-                            }
-                        }
+                        symbol_of.get(&self.aliases[alias.index()].target).copied()
                     }
-                    None => return self.endless(first),
+                    _ => None,
+                };
+                match (ends[symbol as usize], next) {
+                    (Some(end), _) => break end,
+                    (None, None) => break symbol,
+                    (None, Some(_)) if passed.len() > self.symbols.len() => {
+                        return self.endless(first);
+                    }
+                    (None, Some(next)) => {
+                        passed.push(symbol);
+                        symbol = next;
+                    }
                 }
-                steps += 1;
+            };
+            passed.into_iter().for_each(|it| ends[it as usize] = Some(end));
+            let kind = match self.symbols[end as usize].defined {
+                Some(Symbol::Global(global)) => ConstantKind::Global(global),
+                Some(Symbol::Function(function)) => ConstantKind::Function(function),
+                Some(Symbol::IFunc(ifunc)) => ConstantKind::IFunc(ifunc),
+                Some(Symbol::Alias(alias)) => {
+                    aliased = true;
+                    let target = self.aliases[alias.index()].target;
+                    self.constants[target.index()].kind.clone()
+                }
+                None => return self.endless(first),
             };
             resolved.push((constant, kind));
         }

@@ -24,7 +24,9 @@ impl<'a> Key<'a> {
     fn of(name: Name<'a>) -> Key<'a> {
         let digits = name.text.bytes().all(|byte| byte.is_ascii_digit());
         match name.text.parse() {
-            Ok(number) if digits && (name.text == "0" || !name.text.starts_with('0')) => {
+            Ok(number)
+                if digits && !name.quoted && (name.text == "0" || !name.text.starts_with('0')) =>
+            {
                 Key::Number(number)
             }
             _ => Key::Text(name.text),
@@ -33,7 +35,7 @@ impl<'a> Key<'a> {
 
     fn show(self) -> Box<str> {
         match self {
-            Key::Text(text) => Name { text, escaped: text.contains('\\') }.decode().into(),
+            Key::Text(text) => Name { text, quoted: true }.decode().into(),
             Key::Number(number) => number.to_string().into(),
         }
     }
@@ -72,6 +74,57 @@ pub(super) struct Body<'a> {
     pub(super) ret: Option<Ty>,
 }
 
+/// Each phi has a value for every block that control may come from, and the first block has no phi.
+fn check_phis(body: &Body) -> Parsed<()> {
+    let wrong = |block: BlockId, message: String| {
+        Err(Fault { at: body.block_states[block.index()].at, message })
+    };
+    let phis = |block: BlockId| {
+        let instrs = body.blocks[block.index()].instrs.iter();
+        instrs.map_while(|instr| match &instr.kind {
+            InstrKind::Phi { incoming, .. } => Some(incoming),
+            _ => None,
+        })
+    };
+    if phis(BlockId::ENTRY).next().is_some() {
+        return wrong(BlockId::ENTRY, "a phi in the first block".into());
+    }
+    let mut edges = Vec::new();
+    for (index, block) in body.blocks.iter().enumerate() {
+        let from = BlockId(index as u32);
+        let Some(last) = block.instrs.last() else { continue };
+        last.kind.successors(|to| {
+            if phis(to).next().is_some() {
+                edges.push((from, to));
+            }
+        });
+    }
+    edges.sort_by_key(|&(from, to)| (to, from));
+    edges.dedup();
+    let mut listed: Vec<BlockId> = Vec::new();
+    let mut last = None;
+    for (from, to) in edges {
+        if last != Some(to) {
+            last = Some(to);
+            // The blocks that all phis of the block list.
+            let mut all = phis(to).map(|incoming| {
+                let mut blocks: Vec<BlockId> = incoming.iter().map(|it| it.1).collect();
+                blocks.sort();
+                blocks
+            });
+            listed = all.next().unwrap_or_default();
+            for other in all {
+                listed.retain(|block| other.binary_search(block).is_ok());
+            }
+        }
+        if listed.binary_search(&from).is_err() {
+            let from = &body.blocks[from.index()].name;
+            return wrong(to, format!("a phi of this block has no value for the block `%{from}`"));
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Parser<'a> {
     /// Everything up to the body, and the names of the parameters.
     pub(super) fn function_header(&mut self) -> Parsed<(Function, Vec<Option<Name<'a>>>)> {
@@ -102,20 +155,8 @@ impl<'a> Parser<'a> {
         let (params, names, varargs) = self.parameters()?;
         let types = params.iter().map(|param| param.ty).collect();
         let ty = self.types.intern(Type::Function { ret, params: types, varargs });
-        let mut function = Function {
-            name: name.decode().into(),
-            ty,
-            ret,
-            params,
-            varargs,
-            linkage,
-            locals: Vec::new(),
-            blocks: Vec::new(),
-            subprogram: None,
-            variables: Vec::new(),
-            noreturn: false,
-            line,
-        };
+        let declared = Function::declared(name.decode().into(), ty, ret, params, varargs);
+        let mut function = Function { linkage, line, ..declared };
         self.function_properties(&mut function, id)?;
         Ok((function, names))
     }
@@ -228,6 +269,7 @@ impl<'a> Parser<'a> {
                 return Err(Fault { at: state.at, message });
             }
         }
+        check_phis(&body)?;
         function.locals = body.locals;
         function.blocks = self.in_text_order(body.blocks, &body.order);
         Ok(function)

@@ -46,8 +46,8 @@ pub(crate) enum Token<'a> {
 pub(crate) struct Name<'a> {
     /// The text, escapes as they are.
     pub(crate) text: &'a str,
-    /// It was in quotes, and has escapes.
-    pub(crate) escaped: bool,
+    /// It was in quotes: it may have escapes, and `"12"` is no number.
+    pub(crate) quoted: bool,
 }
 
 /// What is wrong with the text, where a token should be.
@@ -73,6 +73,13 @@ fn starts_name(byte: u8) -> bool {
 
 fn continues_name(byte: u8) -> bool {
     starts_name(byte) || byte.is_ascii_digit()
+}
+
+/// The length of `iN` if the word starts with that and goes on.
+fn integer_type_length(word: &str) -> Option<usize> {
+    let digits = word.strip_prefix('i')?;
+    let length = digits.find(|c: char| !c.is_ascii_digit())?;
+    (length > 0).then_some(1 + length)
 }
 
 impl<'a> Lexer<'a> {
@@ -136,10 +143,10 @@ impl<'a> Lexer<'a> {
         match self.peek(0) {
             b'"' => {
                 let text = self.quoted()?;
-                Ok(Name { text, escaped: text.contains('\\') })
+                Ok(Name { text, quoted: true })
             }
             byte if continues_name(byte) => {
-                Ok(Name { text: self.take_while(continues_name), escaped: false })
+                Ok(Name { text: self.take_while(continues_name), quoted: false })
             }
             _ => self.error(start, format!("`{sigil}` without a name")),
         }
@@ -152,10 +159,10 @@ impl<'a> Lexer<'a> {
     }
 
     /// A label if a colon follows, else the other token.
-    fn label_or(&mut self, text: &'a str, other: Token<'a>) -> Token<'a> {
+    fn label_or(&mut self, name: Name<'a>, other: Token<'a>) -> Token<'a> {
         if self.peek(0) == b':' {
             self.at += 1;
-            return Token::Label(Name { text, escaped: false });
+            return Token::Label(name);
         }
         other
     }
@@ -172,10 +179,7 @@ impl<'a> Lexer<'a> {
             b'@' => Token::Global(self.name("@")?),
             b'"' => {
                 let text = self.quoted()?;
-                match self.label_or(text, Token::Str(text)) {
-                    Token::Label(_) => Token::Label(Name { text, escaped: text.contains('\\') }),
-                    other => other,
-                }
+                self.label_or(Name { text, quoted: true }, Token::Str(text))
             }
             b'!' => {
                 self.at += 1;
@@ -240,7 +244,15 @@ impl<'a> Lexer<'a> {
         } else {
             Token::Word(text)
         };
-        Ok(self.label_or(text, other))
+        let name = Name { text, quoted: false };
+        Ok(match (self.label_or(name, other), integer_type_length(text)) {
+            // `i8addrspace(1)*`: a type ends where its digits end.
+            (Token::Word(_), Some(length)) => {
+                self.at = start + length;
+                Token::Word(&text[..length])
+            }
+            (token, _) => token,
+        })
     }
 
     fn numeric(&mut self, start: usize, first: u8) -> Result<Token<'a>, LexError> {
@@ -267,17 +279,17 @@ impl<'a> Lexer<'a> {
             self.exponent();
             return Ok(Token::Float(&self.text[start..self.at]));
         }
-        if continues_name(self.peek(0)) {
-            // A block may be called `3x`.
-            self.take_while(continues_name);
-            let text = &self.text[start..self.at];
-            return match self.label_or(text, Token::End) {
-                Token::End => self.error(start, format!("`{text}` is neither number nor name")),
-                label => Ok(label),
-            };
-        }
+        // A block may be called `3x`, but `[3x i8]` is three of something.
+        let end = self.at;
+        self.take_while(continues_name);
         let text = &self.text[start..self.at];
-        Ok(self.label_or(text, Token::Int(text)))
+        match self.label_or(Name { text, quoted: false }, Token::End) {
+            Token::End => {
+                self.at = end;
+                Ok(Token::Int(&self.text[start..end]))
+            }
+            label => Ok(label),
+        }
     }
 
     fn exponent(&mut self) {
@@ -320,7 +332,7 @@ pub(crate) fn unescape(text: &str) -> Vec<u8> {
 impl<'a> Name<'a> {
     /// The name itself. One that is no text keeps its escapes: it is still different from all others.
     pub(crate) fn decode(self) -> std::borrow::Cow<'a, str> {
-        if !self.escaped {
+        if !self.quoted || !self.text.contains('\\') {
             return self.text.into();
         }
         match String::from_utf8(unescape(self.text)) {

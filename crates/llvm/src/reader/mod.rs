@@ -141,6 +141,8 @@ struct Parser<'a> {
     /// Groups of attributes that functions may have, by number: never returns.
     noreturn_groups: HashMap<u32, bool>,
     function_groups: Vec<(u32, u32)>,
+    /// Intrinsics that are called, and their types: since LLVM 18 they need no declaration.
+    intrinsics: HashMap<u32, Ty>,
 }
 
 impl<'a> Parser<'a> {
@@ -179,6 +181,7 @@ impl<'a> Parser<'a> {
             variables: Vec::new(),
             noreturn_groups: HashMap::new(),
             function_groups: Vec::new(),
+            intrinsics: HashMap::new(),
         }
     }
 

@@ -363,7 +363,11 @@ impl<'n, 'a> Source<'n, 'a> {
             let size_bits = self.number(&node, "size").unwrap_or(0);
             match (node.kind, self.word(&node, "tag")) {
                 ("DIDerivedType", "DW_TAG_member" | "DW_TAG_inheritance") => {
-                    if self.word(&node, "flags").contains("DIFlagStaticMember") {
+                    // The offset of a virtual base class is in a table of the object.
+                    let flags = self.word(&node, "flags");
+                    let virtual_base = self.word(&node, "tag") == "DW_TAG_inheritance"
+                        && flags.contains("DIFlagVirtual");
+                    if flags.contains("DIFlagStaticMember") || virtual_base {
                         continue;
                     }
                     let ty = self.ty(self.nodes.field(&node, "baseType"));

@@ -1,6 +1,6 @@
 //! Instructions as text.
 
-use super::{Printer, align, flags, global_name, quoted};
+use super::{Printer, align, flags, quoted};
 use fencepost_llvm::instruction::{
     Access, BinaryOp, Callee, CastOp, Clause, FloatPredicate, InstrKind, IntPredicate, Operand,
     Ordering, RmwOp, SyncScope,
@@ -97,12 +97,11 @@ impl Printer<'_> {
         let args = args.collect::<Vec<_>>().join(", ");
         let (ty, callee) = match &call.callee {
             Callee::Function(function) => {
-                let function = self.module.function(*function);
                 let ty = match call.varargs {
-                    true => self.ty(function.ty),
+                    true => self.ty(self.module.function(*function).ty),
                     false => self.ty(call.ret),
                 };
-                (ty, global_name(&function.name))
+                (ty, self.function_name(*function))
             }
             Callee::Pointer(pointer) => {
                 let dots = if call.varargs { " (...)" } else { "" };

@@ -9,7 +9,7 @@ use fencepost_llvm::constant::{ConstId, ConstantKind};
 use fencepost_llvm::instruction::{BinaryFlags, Callee, InstrKind};
 use fencepost_llvm::module::{Linkage, Param};
 use fencepost_llvm::types::Float;
-use fencepost_llvm::{Function, Module, Ty, Type};
+use fencepost_llvm::{Function, FunctionId, GlobalId, Module, Ty, Type};
 use std::fmt::Write;
 
 /// A name or string with everything unusual escaped.
@@ -74,6 +74,23 @@ pub(crate) fn print(module: &Module) -> String {
 }
 
 impl Printer<'_> {
+    /// The name of a variable. Linked modules may have several local ones of the same name.
+    fn global_name(&self, id: GlobalId) -> String {
+        let global = self.module.global(id);
+        match global.linkage.is_local() {
+            true => format!("@local.g{}", id.index()),
+            false => global_name(&global.name),
+        }
+    }
+
+    fn function_name(&self, id: FunctionId) -> String {
+        let function = self.module.function(id);
+        match function.linkage.is_local() {
+            true => format!("@local.f{}", id.index()),
+            false => global_name(&function.name),
+        }
+    }
+
     fn module(&self) -> Result<String, std::fmt::Error> {
         let module = self.module;
         let mut out = String::new();
@@ -88,8 +105,8 @@ impl Printer<'_> {
                 writeln!(out, "%{} = type {}", quoted(name.as_bytes()), self.body(body))?;
             }
         }
-        for global in &module.globals {
-            let name = global_name(&global.name);
+        for (id, global) in module.each_global() {
+            let name = self.global_name(id);
             let linkage = linkage(global.linkage, global.init.is_none());
             let local = if global.thread_local { "thread_local " } else { "" };
             let kind = if global.constant { "constant" } else { "global" };
@@ -110,8 +127,8 @@ impl Printer<'_> {
             let (name, linkage) = (global_name(&ifunc.name), linkage(ifunc.linkage, false));
             writeln!(out, "{name} = {linkage}ifunc void (), {}", self.constant(ifunc.resolver))?;
         }
-        for function in &module.functions {
-            self.function(function, &mut out)?;
+        for (id, function) in module.each_function() {
+            self.function(id, function, &mut out)?;
         }
         Ok(out)
     }
@@ -195,11 +212,11 @@ impl Printer<'_> {
                 Type::Struct { packed: true, .. } => format!("<{{ {} }}>", self.constants(parts)),
                 _ => format!("{{ {} }}", self.constants(parts)),
             },
-            ConstantKind::Global(global) => global_name(&self.module.global(*global).name),
-            ConstantKind::Function(function) => global_name(&self.module.function(*function).name),
+            ConstantKind::Global(global) => self.global_name(*global),
+            ConstantKind::Function(function) => self.function_name(*function),
             ConstantKind::IFunc(ifunc) => global_name(&self.module.ifuncs[ifunc.index()].name),
             ConstantKind::BlockAddress(function, block) => {
-                let function = global_name(&self.module.function(*function).name);
+                let function = self.function_name(*function);
                 format!("blockaddress({function}, %b{})", block.index())
             }
             ConstantKind::GetElementPtr { inbounds, source, base, indices } => {
@@ -272,8 +289,8 @@ impl Printer<'_> {
         }
     }
 
-    fn function(&self, function: &Function, out: &mut String) -> std::fmt::Result {
-        let name = global_name(&function.name);
+    fn function(&self, id: FunctionId, function: &Function, out: &mut String) -> std::fmt::Result {
+        let name = self.function_name(id);
         let ret = self.ty(function.ret);
         let mut params: Vec<_> = function.params.iter().map(|it| self.param(it)).collect();
         if function.is_declaration() {

@@ -8,7 +8,13 @@ struct __attribute__((packed)) packed { char a; long b; short c; };
 struct aligned { char a; _Alignas(64) int b; char c; };
 struct arrays { short s[3]; int m[2][3]; struct plain q[2]; };
 struct atomics { _Atomic(char) c; atomic_long l; _Atomic(void *) p; };
-struct wide { char a; long double b; char c; __int128 d; };
+struct flexible { int n; union { short half; char bytes[2]; }; struct plain items[]; };
+#ifdef __SIZEOF_INT128__
+typedef __int128 widest;
+#else
+typedef long long widest;
+#endif
+struct wide { char a; long double b; char c; widest d; };
 
 #define FACTS(type, ...) \
     struct type type##_object; \
@@ -22,3 +28,4 @@ FACTS(aligned, AT(aligned, a), AT(aligned, b), AT(aligned, c))
 FACTS(arrays, AT(arrays, s[2]), AT(arrays, m[1][2]), AT(arrays, q[1].d))
 FACTS(atomics, AT(atomics, c), AT(atomics, l), AT(atomics, p))
 FACTS(wide, AT(wide, a), AT(wide, b), AT(wide, c), AT(wide, d))
+FACTS(flexible, AT(flexible, n), AT(flexible, half), AT(flexible, items[2].d))
