@@ -467,6 +467,8 @@ impl Memory for Rc20 {
             && self.reads_stale(state, tid, loc, sc)
         {
             state.taint[tid.index()] = taint.union(dst);
+            // Whatever it reads, it is an access to this location.
+            self.run_on(state, tid, loc);
             self.precede.step(&mut state.precede, tid, loc, Kind::Read);
         } else {
             self.move_on(state, Step { tid, loc, old, kind, acquire, release, sc });
