@@ -260,6 +260,11 @@ impl World {
         self.first[thread]
     }
 
+    /// Was the thread ever started?
+    pub(crate) fn is_started(&self, thread: u32) -> bool {
+        !self.automata.node(self.first[thread as usize]).next.is_empty()
+    }
+
     fn successors(&mut self, state: &State, thread: usize, mut each: impl FnMut(&State)) {
         let node = state.nodes[thread];
         let Some(action) = self.automata.action(node) else { return };

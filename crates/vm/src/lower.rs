@@ -104,15 +104,19 @@ struct Lowering<'w> {
 
 /// The program that the automata are.
 pub(crate) fn lower(world: &mut World) -> Result<Lowered, crate::discover::Undiscovered> {
+    // Threads that are never started are none: they are left from what was assumed about teams at first.
+    let live: Vec<u32> = (0..world.first.len() as u32)
+        .filter(|thread| *thread == 0 || world.is_started(*thread))
+        .collect();
     let mut uses: BTreeMap<Cell, Use> = BTreeMap::new();
-    for (_, node) in world.automata.nodes() {
+    for (_, node) in world.automata.nodes().filter(|(_, node)| live.contains(&node.local.thread)) {
         if let Pause::Rest(action) = &node.pause
             && let Some(cell) = action.cell()
         {
             uses.entry(cell).or_default().add(action, node.local.thread);
         }
     }
-    let (numbers, names, domain) = numbers(world, &uses);
+    let (numbers, names, domain) = numbers(world);
     let mut lowering = Lowering {
         world,
         placed: HashMap::new(),
@@ -124,15 +128,14 @@ pub(crate) fn lower(world: &mut World) -> Result<Lowered, crate::discover::Undis
         failures: Vec::new(),
     };
     lowering.place(&uses);
-    let count = lowering.world.first.len() as u32;
     let mut threads = Vec::new();
-    for thread in 0..count {
-        threads.push(lowering.thread(thread)?);
+    for thread in &live {
+        threads.push(lowering.thread(*thread)?);
     }
     number_replicas(&mut threads);
     let Lowering { world, locations, origins, failures, .. } = lowering;
     let mut program = Program::new(domain, locations, threads);
-    program.spawned = (1..count).map(Tid).collect();
+    program.spawned = (1..live.len()).map(Tid::from).collect();
     Ok(Lowered { program, origins, failures, values: names, notes: world.machine.notes.clone() })
 }
 
@@ -150,7 +153,7 @@ fn number_replicas(threads: &mut [Thread]) {
 type Numbers = (HashMap<(u8, Word), Value>, Vec<(Value, String)>, Domain);
 
 /// What stands for the values of cells: numbers for themselves, pointers and undefined values for numbers above all.
-fn numbers(world: &World, uses: &BTreeMap<Cell, Use>) -> Numbers {
+fn numbers(world: &World) -> Numbers {
     let mut words: BTreeSet<(u8, Word)> = BTreeSet::new();
     for (id, cell) in world.cells.iter().enumerate() {
         words.extend(world.values[id].iter().map(|word| (cell.size, *word)));
@@ -175,7 +178,6 @@ fn numbers(world: &World, uses: &BTreeMap<Cell, Use>) -> Numbers {
             _ => {}
         }
     }
-    let _ = uses;
     let (mut known, mut others) = (HashMap::new(), BTreeSet::new());
     let (mut least, mut most) = (0i128, 1i128);
     for (size, word) in words {

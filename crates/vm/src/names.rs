@@ -26,6 +26,9 @@ impl Machine {
 
     /// What the user calls a cell: `flag`, `q.tail`, `buf[3]`.
     pub(crate) fn cell_name(&self, cell: Cell) -> String {
+        if let Some(name) = self.part_of_block(cell) {
+            return name;
+        }
         let (base, ty) = self.object_name(cell.object);
         if cell.is_life() {
             return format!("{base} (allocated)");
@@ -54,6 +57,21 @@ impl Machine {
         }
     }
 
+    /// What the user calls a part of a block of the heap: by the variable that first pointed to the block.
+    fn part_of_block(&self, cell: Cell) -> Option<String> {
+        let Name::Heap { site, nth, .. } = &self.space.object(cell.object).name else {
+            return None;
+        };
+        if cell.is_life() || cell.is_sync() {
+            return None;
+        }
+        let function = self.module.function(site.function);
+        let instr = function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
+        let variable = self.module.allocated(site.function, instr.result?)?;
+        let name = variable.pointee(&self.module.debug, u64::from(cell.offset))?;
+        Some(if *nth == 0 { name } else { format!("{name} #{}", nth + 1) })
+    }
+
     fn object_name(&self, object: ObjectId) -> (String, Option<DebugTy>) {
         match &self.space.object(object).name {
             Name::Global(global) | Name::ThreadLocal { global, .. } => {
@@ -67,14 +85,10 @@ impl Machine {
             Name::Stack { site, .. } => self
                 .declared_at(*site)
                 .unwrap_or_else(|| (format!("variable of {}", self.function_name(*site)), None)),
-            Name::Heap { thread, site, nth, .. } => {
+            Name::Heap { site, nth, .. } => {
                 let line = self.line_of(*site).map_or(String::new(), |line| format!(":{line}"));
-                let thread = match self.threads.len() > 1 {
-                    true => format!(" by thread {thread}"),
-                    false => String::new(),
-                };
                 let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
-                (format!("block{line}{nth}{thread}"), None)
+                (format!("block{line}{nth}"), None)
             }
             Name::Thread { .. } => {
                 let thread = self.threads.iter().rposition(|member| member.handle == object);
@@ -107,8 +121,11 @@ impl Machine {
         match &self.threads[thread as usize].task {
             Some(task) => {
                 let function = self.module.function(task.function);
-                match function.subprogram {
-                    Some(subprogram) => self.module.debug.subprogram(subprogram).name.to_string(),
+                match function.subprogram.map(|subprogram| self.module.debug.subprogram(subprogram))
+                {
+                    // What `std::thread` runs is the library's; its name says nothing to the user.
+                    Some(subprogram) if &*subprogram.name == "_M_run" => "thread".to_string(),
+                    Some(subprogram) => subprogram.name.to_string(),
                     None => function.name.to_string(),
                 }
             }

@@ -250,8 +250,34 @@ impl Machine {
             "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
             "getenv" => Ok(Val::Bits(0)),
+            name if name.contains("4core9panicking") => {
+                Err(Failure::assertion("the thread panics"))
+            }
+            name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
+            name if name.contains("3std2rt19lang_start_internal") => {
+                self.start_rust(local, arguments)
+            }
+            name if name.starts_with("_R") && name.contains("_3std") => Stop::refuse(format!(
+                "Rust's standard library calls `{name}`, which is not known; threads can be given by `--entry f,g` as \
+                 functions with `#[no_mangle]`"
+            )),
             _ => return None,
         })
+    }
+
+    /// Rust's `main`, which its runtime gets as a `&dyn Fn() -> i32`.
+    fn start_rust(&mut self, local: &mut Local, arguments: &[Val]) -> Result<Val, Stop> {
+        let [data, table, ..] = arguments else { return Stop::refuse("a start of Rust's runtime") };
+        // The table has the destructor, size and alignment, `call_once`, `call_mut`, and then `call`.
+        let call: Val =
+            self.load_word(local, &crate::access::displaced(table, 40), 8, Order::Plain)?.into();
+        let function = match call {
+            Val::Bits(address) => self.function_at(address),
+            _ => None,
+        };
+        let Some(function) = function else { return Stop::refuse("a start of Rust's runtime") };
+        self.enter(local, function, vec![data.clone()], Then::GoOn)?;
+        Ok(Val::Undef)
     }
 
     pub(super) fn copy_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
