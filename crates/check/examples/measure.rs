@@ -13,6 +13,7 @@ fn main() {
     };
     let question = Question {
         model: match model.trim_end_matches("-o") {
+            "rc11" => Model::Rc11,
             "rc20" => Model::Rc20,
             "ra" => Model::Ra,
             _ => Model::Sc,

@@ -375,7 +375,7 @@ fn replay(program: &Program, run: &[RunStep], end: (Tid, Pc), stale: &[Stale]) -
         let later = run[position + 1..].iter().find(|later| later.tid == tid).map(|step| step.pc);
         let goal = later.or((tid == end.0).then_some(end.1));
         let phases = match program.step(tid, step.pc).instr {
-            Instr::Fence(FenceMode::Sc) => 3,
+            Instr::Fence(FenceMode::ScUpd) => 3,
             _ => 1,
         };
         for _ in 0..phases {

@@ -143,7 +143,7 @@ fn unknown(instr: &Instr, model: Model, by: Meaning) -> Option<(&'static str, &'
         Instr::LightFence(_) if weak => {
             Some(("lightweight fences", "use `fence(acq)`, `fence(rel)` or `fence(seq_cst)`"))
         }
-        _ if model == Model::Rc20 && instr.has_partial_modes() => {
+        _ if model != Model::Ra && weak && instr.has_partial_modes() => {
             Some(("`pacq` and `prel`", "they are for checking libraries; use `acq` and `rel`"))
         }
         _ => None,

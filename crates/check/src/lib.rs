@@ -54,7 +54,7 @@ use search::Progress;
 ///     thread left  { local r; x.store(1); r = y.load(); }
 ///     thread right { local r; y.store(1); r = x.load(); }";
 /// let program = lang::parse("sb.fp", text).unwrap().program;
-/// for model in [Model::Rc20, Model::Tso] {
+/// for model in [Model::Rc11, Model::Tso] {
 ///     let answer = check(&program, &Question::of(model), &|_, _| {}).unwrap();
 ///     assert_eq!(answer.verdict(Property::Robustness).unwrap().name(), "violated");
 /// }
@@ -85,7 +85,7 @@ pub fn check(
     Ok(answer)
 }
 
-/// Explores interleavings, with the monitors of RC20 and RA, and confirms the answer without
+/// Explores interleavings, with the monitors of RC11, RC20 and RA, and confirms the answer without
 /// reductions.
 pub(crate) fn interleavings(
     program: &Program,
@@ -113,8 +113,8 @@ fn unchecked(program: &Program, question: &Question) -> Vec<(Property, NotAsked)
     }
     let why = match question.model {
         Model::Sc => NotAsked::NeedsWeakMemory,
-        Model::Rc20 | Model::Ra if question.races => return Vec::new(),
-        Model::Rc20 | Model::Ra => NotAsked::LeftOut,
+        Model::Rc11 | Model::Rc20 | Model::Ra if question.races => return Vec::new(),
+        Model::Rc11 | Model::Rc20 | Model::Ra => NotAsked::LeftOut,
         Model::Tso | Model::Pso | Model::Pgas => NotAsked::NoSuchAccess,
     };
     let has_non_atomics =

@@ -66,8 +66,11 @@ impl fmt::Display for Property {
 /// The memory model to check against.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Model {
-    /// C11 with relaxed and release/acquire accesses and fences.
+    /// C11 as repaired by RC11: what C, C++ and Rust mean, `seq_cst` accesses and fences included.
     #[default]
+    Rc11,
+    /// RC11 without `seq_cst` accesses, and with SC fences that are updates of a hidden location: the
+    /// model of Margalit and Lahav, POPL 2021.
     Rc20,
     /// The release/acquire fragment: every access counts as acquire or release.
     Ra,
@@ -85,6 +88,7 @@ impl Model {
     /// The name used in options, reports and JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Model::Rc11 => "rc11",
             Model::Rc20 => "rc20",
             Model::Ra => "ra",
             Model::Sc => "sc",
@@ -95,7 +99,7 @@ impl Model {
     /// The machine with store buffers, if the model is one.
     pub fn machine(self) -> Option<Machine> {
         match self {
-            Model::Rc20 | Model::Ra | Model::Sc => None,
+            Model::Rc11 | Model::Rc20 | Model::Ra | Model::Sc => None,
             Model::Tso => Some(Machine::Tso),
             Model::Pso => Some(Machine::Pso),
             Model::Pgas => Some(Machine::Pgas),
@@ -104,12 +108,14 @@ impl Model {
 
     /// Do memory orders decide what can be read, and can reads be stale?
     pub fn has_stale_reads(self) -> bool {
-        matches!(self, Model::Rc20 | Model::Ra)
+        matches!(self, Model::Rc11 | Model::Rc20 | Model::Ra)
     }
 
-    /// The program as the model reads it: RA takes every access for an acquire or a release.
+    /// The program as the model reads it: RC20 takes SC fences for updates of a hidden location and has
+    /// no `sc` accesses; RA takes every access for an acquire or a release.
     pub fn reads(self, program: &Program) -> Cow<'_, Program> {
         match self {
+            Model::Rc20 if program.has_sc_events() => Cow::Owned(program.rc20()),
             Model::Ra => Cow::Owned(program.release_acquire()),
             _ => Cow::Borrowed(program),
         }
@@ -204,7 +210,7 @@ impl Default for Question {
     fn default() -> Self {
         Question {
             property: Property::Robustness,
-            model: Model::Rc20,
+            model: Model::default(),
             races: true,
             extent: Extent::First,
             method: Method::Auto,

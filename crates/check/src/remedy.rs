@@ -3,19 +3,19 @@
 //! Everything here judges execution graphs by the definitions. Only remedies that are known to help are
 //! named:
 //!
-//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: of two
-//!   such fences the earlier happens before the later, so every stretch of communication between
-//!   them must go forward in that order too, or it would contradict coherence ([`unfenced`]).
+//! * A `fence(seq_cst)` on every stretch of program order in the cycle rules the cycle out: the
+//!   stretches of communication between such fences order them (psc_F of RC11; happens-before of
+//!   RC20), and a cycle of them is forbidden ([`unfenced`]).
 //! * Release and acquire where the cycle passes a value on are named only if the judge rejects the
 //!   same execution with those stronger modes ([`synchronisation`]).
 //!
 //! Neither says that no other execution goes wrong.
 
 use crate::answer::Certificate;
-use graph::axioms::{self, is_rc20_consistent};
+use graph::axioms::{self, is_consistent};
 use graph::monitor::Awareness;
 use graph::{EdgeKind, EventId, ExecutionGraph, Label, Relation};
-use ir::{FenceMode, Instr, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
+use ir::{FenceMode, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
 
 /// How an access is made stronger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ pub fn synchronisation(
         .filter(is_weak)
         .collect();
     let stronger = strengthened(program, graph, &releasing, &acquiring)?;
-    (!changes.is_empty() && !is_rc20_consistent(&stronger)).then_some(changes)
+    (!changes.is_empty() && !is_consistent(&stronger)).then_some(changes)
 }
 
 /// The same execution with some writes releasing and some reads acquiring.
@@ -122,9 +122,11 @@ fn is_fenced(program: &Program, graph: &ExecutionGraph, from: EventId, to: Event
     let Some(tid) = graph.event(from).thread() else { return false };
     let (first, last) = (graph.event(from).index, graph.event(to).index);
     let events = graph.thread_events(tid).get(first..=last).unwrap_or_default();
-    // Fences write a location of their own, which comes after those of the program.
+    // RC20's fences write a location of their own, which comes after those of the program.
     let is_fence = |id: &EventId| {
-        graph.event(*id).label.loc().is_some_and(|loc| loc.index() >= program.locations.len())
+        let label = &graph.event(*id).label;
+        *label == Label::Fence(FenceMode::Sc)
+            || label.loc().is_some_and(|loc| loc.index() >= program.locations.len())
     };
     events.iter().any(is_fence)
 }
@@ -138,37 +140,6 @@ pub fn synchronises_with(graph: &ExecutionGraph) -> Relation {
 pub fn happens_before(graph: &ExecutionGraph) -> Relation {
     let all = axioms::hb(graph);
     all.minus(&all.compose(&all))
-}
-
-/// Is it a sequentially consistent access?
-pub fn is_sc_access(instr: &Instr) -> bool {
-    match instr {
-        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
-        Instr::Store { mode, .. } => *mode == WriteMode::Sc,
-        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc
-        }
-        Instr::Cas { read, write, fail, .. } => {
-            *read == ReadMode::Sc || *write == WriteMode::Sc || *fail == ReadMode::Sc
-        }
-        _ => false,
-    }
-}
-
-/// May C++ forbid this execution of `program`, as it was written?
-///
-/// RC20 and RA know sequentially consistent fences, but no such accesses. An `sc` access is checked as
-/// `acq` or `rel`, which allows more: an execution in which `sc` accesses take part in the order of all
-/// `sc` accesses and fences may be one that C++ forbids. An execution with one such event alone is not:
-/// an order of one element forbids nothing.
-pub fn cpp_may_forbid(program: &Program, graph: &ExecutionGraph) -> bool {
-    let instrs = || {
-        let steps = graph.events().iter().filter_map(|event| event.step);
-        steps.map(|(tid, pc)| &program.step(tid, pc).instr)
-    };
-    let accesses = instrs().filter(|instr| is_sc_access(instr)).count();
-    let fences = instrs().any(|instr| *instr == Instr::Fence(FenceMode::Sc));
-    accesses > 0 && accesses + usize::from(fences) > 1
 }
 
 /// Old values of a location that the memory model still lets a thread read.

@@ -8,6 +8,7 @@ mod aimed;
 mod said;
 
 use check::{DoubleCheck, Extent, Model, Property, Question, Reductions};
+use ir::random::{Strengthen, with_sc_orders};
 use memory::rc20::row_layout::Track;
 use said::said;
 use search::Limits;
@@ -43,7 +44,15 @@ fn aimed_programs() {
                         (Model::Sc, Property::Robustness),
                         (Model::Rc20, Property::ObservationalRobustness),
                         (Model::Ra, Property::Robustness),
-                    ][seed as usize % 4];
+                        (Model::Rc11, Property::Robustness),
+                        (Model::Rc11, Property::ObservationalRobustness),
+                    ][seed as usize % 6];
+                    let program = match seed / 6 % 3 {
+                        _ if model != Model::Rc11 => program,
+                        0 => with_sc_orders(program, Strengthen::Synchronising),
+                        1 => with_sc_orders(program, Strengthen::All),
+                        _ => program,
+                    };
                     let question = Question {
                         model,
                         property,

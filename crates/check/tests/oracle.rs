@@ -1,5 +1,6 @@
 //! The packed monitors (c) against the two oracles of `graph`: (a) the definitions on all
-//! RC20-consistent graphs and (b) the monitors on explicit graphs.
+//! consistent graphs and (b) the monitors on explicit graphs. Models other than RC11 are RC11 on a
+//! program with other words.
 //!
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs are tried; every program is a function of its
 //! seed and its family, and a failure prints both.
@@ -32,6 +33,10 @@ fn families() -> Vec<(&'static str, Config)> {
         ),
         ("waits", allow(Allow { wait: true, cas: true, fences: true, ..Allow::NOTHING })),
         ("fences", allow(Allow { fences: true, sc_fences: true, ..Allow::NOTHING })),
+        ("SC fences", {
+            let allow = Allow { sc_fences: true, ..Allow::NOTHING };
+            Config { threads: 3..=3, instructions: 2..=3, locations: 3, allow, ..small.clone() }
+        }),
         ("races", allow(Allow { na: true, wait: true, fences: true, ..Allow::NOTHING })),
         ("arrays", allow(Allow { arrays: true, asserts: true, ..Allow::NOTHING })),
     ]
@@ -114,9 +119,11 @@ fn packed_monitors_agree_with_graphs() {
                     }
                     let (family, config) = &families[seed as usize % families.len()];
                     let program = random::program(seed, config);
-                    for (model, program) in
-                        [("rc20", program.clone()), ("ra", program.release_acquire())]
-                    {
+                    for (model, program) in [
+                        ("rc11", random::with_sc_events(program.clone(), seed)),
+                        ("rc20", program.rc20()),
+                        ("ra", program.release_acquire()),
+                    ] {
                         if let Err(error) = compare(&program) {
                             panic!(
                                 "seed {seed}, family {family}, model {model}: {error}\n{}",

@@ -12,7 +12,7 @@ fn a_short_array_tells_threads_apart() {
     let text = "max_value 3; atomic a[1], x; \
                 thread t[2] { local r; r = FADD(x, 1, acq, rel); if (r == 1) { a[t].store(1); } }";
     let program = lang::parse("short", text).expect("a good program").program;
-    for model in [Model::Rc20, Model::Ra, Model::Sc] {
+    for model in [Model::Rc11, Model::Rc20, Model::Ra, Model::Sc] {
         let double_check = DoubleCheck::Never;
         let question = Question { model, double_check, ..Question::default() };
         let answer = check::check(&program, &question, &|_, _| {}).expect("a legal question");

@@ -24,8 +24,10 @@ fn asked(variable: &str, usual: u64) -> u64 {
 }
 
 /// What every variant is asked.
-const MODELS: [(Model, Property); 4] = [
+const MODELS: [(Model, Property); 6] = [
     (Model::Sc, Property::Robustness),
+    (Model::Rc11, Property::Robustness),
+    (Model::Rc11, Property::ObservationalRobustness),
     (Model::Rc20, Property::Robustness),
     (Model::Rc20, Property::ObservationalRobustness),
     (Model::Ra, Property::Robustness),
@@ -139,7 +141,7 @@ fn random_programs() {
         let mut compared = Compared::default();
         for seed in (part..count).step_by(2) {
             let config = Config { instructions: 2..=4, allow, ..Config::default() };
-            let program = random::program(seed, &config);
+            let program = random::with_sc_events(random::program(seed, &config), seed);
             compared.add(compare(&program, &format!("seed {seed}"), variants));
         }
         compared
@@ -161,7 +163,7 @@ fn symmetric_programs() {
     let mut compared = Compared::default();
     for seed in 0..100 {
         let config = Config { threads: 1..=1, instructions: 2..=4, allow, ..Config::default() };
-        let mut program = random::program(seed, &config);
+        let mut program = random::with_sc_events(random::program(seed, &config), seed);
         let Some(thread) = program.threads.pop() else { continue };
         for replica in 0..3 {
             program.threads.push(ir::Thread { replica: Some(replica), ..thread.clone() });

@@ -2,7 +2,8 @@
 
 use fencepost::{Model, Property, Question, check, parse};
 
-const MODELS: [Model; 6] = [Model::Rc20, Model::Ra, Model::Sc, Model::Tso, Model::Pso, Model::Pgas];
+const MODELS: [Model; 7] =
+    [Model::Rc11, Model::Rc20, Model::Ra, Model::Sc, Model::Tso, Model::Pso, Model::Pgas];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for path in std::env::args().skip(1) {

@@ -1,5 +1,6 @@
 //! The command line: what can be asked, and the help that teaches it.
 
+use crate::compiled::CodeArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::Machine;
@@ -7,7 +8,7 @@ use check::{DoubleCheck, Extent, Method, Model, Property, Question, Reductions};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Everything on the command line.
@@ -58,12 +59,13 @@ pub(crate) enum Command {
 /// Arguments of `check`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Check {
-    /// Programs, directories of programs, or patterns such as 'locks/*.fp'; - reads standard input
+    /// Programs in C, C++, Rust or .fp, directories of .fp programs, or patterns such as 'locks/*.c'; - reads
+    /// standard input
     #[arg(required = true, value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
-    /// The memory model to check against
-    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
-    pub model: ModelName,
+    /// The memory model to check against [default: rc11; rc20 for .tpl files]
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub model: Option<ModelName>,
     /// The theorem to rely on
     #[arg(long, value_enum, default_value_t = MethodName::Auto, value_name = "METHOD")]
     pub method: MethodName,
@@ -85,6 +87,8 @@ pub(crate) struct Check {
     /// Make it an error if a value wraps around at max_value
     #[arg(long)]
     pub strict_values: bool,
+    #[command(flatten)]
+    pub code: CodeArgs,
     #[command(flatten)]
     pub search: SearchArgs,
     #[command(flatten)]
@@ -246,9 +250,9 @@ pub(crate) struct Outcomes {
     /// The language of the program; without it, its content tells
     #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
     pub language: Option<InputName>,
-    /// The memory model
-    #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
-    pub model: ModelName,
+    /// The memory model [default: rc11; rc20 for .tpl files]
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub model: Option<ModelName>,
     /// How often a thread may come to one statement on weak memory; longer loops are cut off
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
@@ -386,7 +390,9 @@ fn entries(text: &str) -> Result<usize, String> {
 /// Memory models by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ModelName {
-    /// C11's relaxed and release/acquire accesses and fences
+    /// C, C++ and Rust: C11 as RC11 repaired it, seq_cst accesses and fences included
+    Rc11,
+    /// RC11 without seq_cst accesses; SC fences are read-modify-writes of one hidden location
     Rc20,
     /// Release/acquire: every read acquires, every write releases
     Ra,
@@ -400,15 +406,20 @@ pub(crate) enum ModelName {
     Pgas,
 }
 
-impl ModelName {
-    /// The machine with store buffers, if it is one.
-    pub(crate) fn machine(self) -> Option<Machine> {
-        self.language().machine()
+/// The model to take for a file: the one asked for, or that of its language. TPL is the language of the
+/// paper that RC20 is from; what is written in it keeps its meaning.
+pub(crate) fn model(asked: Option<ModelName>, file: &Path) -> Model {
+    match asked {
+        Some(name) => name.model(),
+        None if file.extension().is_some_and(|extension| extension == "tpl") => Model::Rc20,
+        None => Model::Rc11,
     }
+}
 
-    /// The model.
-    pub(crate) fn language(self) -> Model {
+impl ModelName {
+    fn model(self) -> Model {
         match self {
+            ModelName::Rc11 => Model::Rc11,
             ModelName::Rc20 => Model::Rc20,
             ModelName::Ra => Model::Ra,
             ModelName::Sc => Model::Sc,
@@ -495,15 +506,15 @@ pub(crate) enum SearchName {
 }
 
 impl Check {
-    /// The question that the arguments stand for, about work that begins now.
-    pub(crate) fn question(&self) -> Question {
+    /// The question about a file that the arguments stand for, for work that begins now.
+    pub(crate) fn question(&self, file: &Path) -> Question {
         Question {
             property: match (self.trf, self.observational) {
                 (true, _) => Property::TriangularRaces,
                 (_, true) => Property::ObservationalRobustness,
                 _ => Property::Robustness,
             },
-            model: self.model.language(),
+            model: model(self.model, file),
             races: !self.no_races,
             extent: if self.all { Extent::All } else { Extent::First },
             method: match self.method {

@@ -1,6 +1,7 @@
 //! `fencepost check`: every file in turn, a report for each, one exit code for all.
 
 use crate::args;
+use crate::compiled;
 use crate::exit::Exit;
 use crate::guard;
 use crate::inputs::{self, Unusable};
@@ -14,7 +15,7 @@ use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
 use report::{InputReport, Ruling, json};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the command.
@@ -26,7 +27,6 @@ pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     let faces = ReportFiles::new(&args.faces, &files, args.output.quiet);
     let mut job = Job {
         args,
-        question: args.question(),
         face: match (args.output.json, files.len() + unusable.len()) {
             (true, _) => Face::Json,
             (false, 1) => Face::Story,
@@ -45,8 +45,14 @@ pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     for argument in &unusable {
         job.refuse(argument)?;
     }
-    for file in &files {
+    let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.into_iter().partition(|file| args.input.is_none() && compiled::is_code(file));
+    for file in &texts {
         job.check(file)?;
+        job.board.done();
+    }
+    for program in compiled::programs(&code, &args.code) {
+        job.check_code(program)?;
         job.board.done();
     }
     job.finish(start)
@@ -68,7 +74,6 @@ enum Face {
 
 struct Job<'a> {
     args: &'a args::Check,
-    question: Question,
     face: Face,
     look: Look,
     errors: Look,
@@ -83,6 +88,18 @@ impl Job<'_> {
     fn check(&mut self, file: &Path) -> io::Result<()> {
         match self.load(file) {
             Ok(source) => self.check_source(&source),
+            Err(unusable) => self.refuse(&unusable),
+        }
+    }
+
+    fn check_code(&mut self, program: compiled::Program) -> io::Result<()> {
+        // What discovering the program takes is taken from what checking it may take.
+        let question = self.args.question(&program.file);
+        let found = guard::work(|| program.discover(&self.args.code, question.limits, &|_| {}));
+        match found.unwrap_or_else(|internal| {
+            Err(Unusable::new(Path::new(""), String::new(), vec![internal]))
+        }) {
+            Ok(source) => self.check_with(&source, &question),
             Err(unusable) => self.refuse(&unusable),
         }
     }
@@ -103,10 +120,15 @@ impl Job<'_> {
     }
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
+        let question = self.args.question(Path::new(&source.name));
+        self.check_with(source, &question)
+    }
+
+    fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let question = self.args.question();
         let worked = guard::work(|| {
-            let question = question.reporting_all(&source.program, |origin| source.span(origin));
+            let question =
+                question.clone().reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
             });
@@ -180,8 +202,9 @@ impl Job<'_> {
 
     fn warn(&self, report: &InputReport) {
         let mut warnings = report.warnings.clone();
-        if self.question.extent == Extent::First {
-            let help = match self.question.model.machine() {
+        let question = self.args.question(Path::new(&report.file));
+        if question.extent == Extent::First {
+            let help = match question.model.machine() {
                 None => "--all shows how it gets there",
                 Some(_) => "`--model sc --all` shows how it gets there",
             };
@@ -198,7 +221,8 @@ impl Job<'_> {
         self.exit = self.exit.and(unusable.exit());
         self.tally.errors += 1;
         let Unusable { name, text, why } = unusable;
-        let sheet = InputReport::refused(name, text, self.question.model.name(), why);
+        let model = args::model(self.args.model, Path::new(name));
+        let sheet = InputReport::refused(name, text, model.name(), why);
         for diagnostic in why {
             terminal::complain(&diagnostic.render(name, text, self.errors.color));
         }

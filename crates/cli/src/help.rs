@@ -40,7 +40,7 @@ pub(crate) const CHECK: &str = "\
 /// Examples for `check`.
 pub(crate) const CHECK_EXAMPLES: &str = "\
 Examples:
-    fencepost check peterson.fp                    against RC20: C11 without sc accesses
+    fencepost check peterson.fp                    against RC11: what C, C++ and Rust mean
     fencepost check --model ra peterson.fp         as if every access were acquire or release
     fencepost check --model sc peterson.fp         assertions in interleavings only
     fencepost check --observational seqlock.fp     stale reads are fine if nobody uses them
@@ -72,14 +72,14 @@ Exit codes: 0 everything asked holds, 1 something is violated, 2 bad input or us
 /// What `outcomes` does.
 pub(crate) const OUTCOMES: &str = "\
     Lists the final states of a small program: what its locals and locations hold when every \
-    thread is done or waits forever. States that no interleaving ends in are marked. Under rc20 and \
+    thread is done or waits forever. States that no interleaving ends in are marked. Under rc11, rc20 and \
     ra all execution graphs are enumerated, under tso, pso and pgas all states of the machine with \
     its store buffers, so this is for litmus tests; `check` is for programs.";
 
 /// Examples for `outcomes`.
 pub(crate) const OUTCOMES_EXAMPLES: &str = "\
 Examples:
-    fencepost outcomes sb.fp                  under RC20: C11 without sc accesses
+    fencepost outcomes sb.fp                  under RC11: what C, C++ and Rust mean
     fencepost outcomes --model sc sb.fp       interleavings only
     fencepost outcomes --model tso sb.fp      on x86, with a store buffer for each thread
     fencepost outcomes --model pso mp.fp      where stores to different addresses overtake each other

@@ -57,9 +57,11 @@ impl Unusable {
 
     /// The exit code for it.
     pub(crate) fn exit(&self) -> Exit {
-        match self.why.iter().any(|why| why.code == report::codes::INTERNAL) {
-            true => Exit::Internal,
-            false => Exit::BadInput,
+        let has = |code: &str| self.why.iter().any(|why| why.code == code);
+        match () {
+            () if has(report::codes::INTERNAL) => Exit::Internal,
+            () if has(lang::codes::UNFINISHED) => Exit::Undecided,
+            () => Exit::BadInput,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! let source = parse("sb.fp", "global x, y;
 //!     thread left  { local r; x.store(1, rlx); r = y.load(rlx); }
 //!     thread right { local r; y.store(1, rlx); r = x.load(rlx); }")?;
-//! let question = Question::of(Model::Rc20);
+//! let question = Question::of(Model::Rc11);
 //! let answer = check(&source, &question)?;
 //! assert!(!answer.verdict(Property::Robustness).unwrap().holds());
 //! assert!(report(&source, &question, &answer).contains("violated"));
@@ -23,6 +23,8 @@
 //!
 //! Below this crate, each has one job: `lang` reads text, `check` asks, `search` explores, `memory` and
 //! `graph` say what memory models mean. Their documentation starts where this one ends.
+
+pub mod code;
 
 use std::fmt;
 

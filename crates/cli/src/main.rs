@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod compiled;
 mod exit;
 mod explain;
 mod export;

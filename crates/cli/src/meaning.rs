@@ -45,11 +45,11 @@ const fn value(
     Meaning { option, value: Some(value), cases }
 }
 
-const MODELS: &[&str] = &["rc20", "ra", "sc", "tso", "pso", "pgas"];
+const MODELS: &[&str] = &["rc11", "rc20", "ra", "sc", "tso", "pso", "pgas"];
 /// Models by memory orders, where reads can be stale.
-const STALE: &[&str] = &["rc20", "ra"];
+const STALE: &[&str] = &["rc11", "rc20", "ra"];
 /// Models without buffers.
-const GRAPHS: &[&str] = &["rc20", "ra", "sc"];
+const GRAPHS: &[&str] = &["rc11", "rc20", "ra", "sc"];
 /// Machines with store buffers.
 const MACHINES: &[&str] = &["tso", "pso", "pgas"];
 const TSO: &[&str] = &["tso"];
@@ -172,10 +172,13 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// The models that the arguments name.
+/// The models that the arguments name. Without one, which of RC11 and RC20 it is depends on the file;
+/// they know the same options.
 fn models(matches: &ArgMatches) -> Vec<String> {
-    let raw = matches.get_raw("model").into_iter().flatten();
-    raw.map(|value| value.to_string_lossy().into_owned()).collect()
+    match matches.get_raw("model") {
+        Some(raw) => raw.map(|value| value.to_string_lossy().into_owned()).collect(),
+        None => vec!["rc11".to_string()],
+    }
 }
 
 /// The command line as clap knows it, its help texts with the cases that options are about.
@@ -257,7 +260,7 @@ fn flag(command: &str, option: &str) -> String {
     arg.and_then(|arg| arg.get_long()).unwrap_or(option).to_string()
 }
 
-/// `--model rc20 and ra`
+/// `--model rc11, rc20 and ra`
 fn list(table: &Table, cases: &[&str]) -> String {
     let names = match cases {
         [] => String::new(),

@@ -12,8 +12,7 @@ use graph::axioms::is_sc_consistent;
 use graph::{self, FinalState, enumerate};
 use ir::Program;
 use lang::{Diagnostic, Source};
-use report::outcomes::{Enumerated, Seen, warnings};
-use report::seq_cst::cpp_may_forbid;
+use report::outcomes::{Enumerated, Seen};
 use report::{By, OutcomeTable};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -22,9 +21,10 @@ use std::time::Instant;
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
-    match args.model.machine() {
+    let model = args::model(args.model, &args.input);
+    match model.machine() {
         Some(machine) => on_machine(args, machine),
-        None => by_graphs(args, args.model.language()),
+        None => by_graphs(args, model),
     }
 }
 
@@ -53,7 +53,7 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
         states: found
             .outcomes
             .into_iter()
-            .map(|o| Seen { state: o.state, under_sc: o.under_sc, cpp_may_forbid: false })
+            .map(|o| Seen { state: o.state, under_sc: o.under_sc })
             .collect(),
         unroll: None,
         limit: found.cut.map(Cut::name),
@@ -61,7 +61,7 @@ fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
         elapsed: start.elapsed(),
     };
     // On the machine, `sc` accesses are what they are compiled to.
-    print(args, &source, machine.name(), seen, &warnings(&source, None))
+    print(args, &source, machine.name(), seen, &source.warnings)
 }
 
 fn print(
@@ -106,27 +106,13 @@ fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
             return Ok(Exit::BadInput);
         }
     };
-    let strengthened;
-    let program = match model {
-        Model::Ra => {
-            strengthened = source.program.release_acquire();
-            &strengthened
-        }
-        _ => &source.program,
-    };
     drop(out);
-    let seen = final_states(&source.program, program, model, args);
-    print(args, &source, model.name(), seen, &warnings(&source, Some(model)))
+    let seen = final_states(&model.reads(&source.program), model, args);
+    print(args, &source, model.name(), seen, &source.warnings)
 }
 
-/// The final states of `program`, as far as the limits let them be found; `written` is the program
-/// with the memory orders that it was written with.
-fn final_states(
-    written: &Program,
-    program: &Program,
-    model: Model,
-    args: &args::Outcomes,
-) -> Enumerated {
+/// The final states of `program`, as `model` reads it, as far as the limits let them be found.
+fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enumerated {
     let start = Instant::now();
     let limits = limits(args);
     let sc = interleavings(program, &limits);
@@ -134,7 +120,7 @@ fn final_states(
         states: sc
             .states
             .iter()
-            .map(|state| Seen { state: state.clone(), under_sc: true, cpp_may_forbid: false })
+            .map(|state| Seen { state: state.clone(), under_sc: true })
             .collect(),
         unroll: None,
         limit: sc.cut.map(Cut::name),
@@ -149,17 +135,14 @@ fn final_states(
     let bounds = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
     let seen = enumerate(program, &bounds, &mut |graph, state| {
         if state.is_final() && !sc.states.contains(state) {
-            // One execution that C++ allows is enough for the state.
-            let cpp_may_forbid = cpp_may_forbid(written, graph);
             // If not all interleavings are known, the graph may still be one of them.
             let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
             if let Some(&known) = weak.get(state) {
-                enumerated.states[known].cpp_may_forbid &= cpp_may_forbid;
                 enumerated.states[known].under_sc |= under_sc;
             } else {
                 weak.insert(state.clone(), enumerated.states.len());
                 let state = state.clone();
-                enumerated.states.push(Seen { state, under_sc, cpp_may_forbid });
+                enumerated.states.push(Seen { state, under_sc });
             }
         }
         spent = limits.budget.spent();

@@ -70,6 +70,18 @@ pub(crate) fn spare_memory() -> Option<u64> {
     Some(kibibytes * 1024 / 5 * 4)
 }
 
+/// What a function does that no file defines: `NAME=ignore`, `NAME=7` or `NAME=stop`.
+pub(crate) fn stub(text: &str) -> Result<(String, vm::Stub), String> {
+    let wanted = "expected NAME=ignore, NAME=stop or NAME= and a number";
+    let (name, what) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(wanted)?;
+    let stub = match what {
+        "ignore" => vm::Stub::Ignore,
+        "stop" => vm::Stub::Stop,
+        number => vm::Stub::Return(number.parse().map_err(|_| wanted.to_string())?),
+    };
+    Ok((name.to_string(), stub))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,6 +94,7 @@ fn expectations_of(name: &str, text: &str) -> Vec<Expectation> {
             "tso" | "pso" | "pgas" => return None,
             _ if property == "serializability" => return None,
             "sc" => Model::Sc,
+            "rc11" => Model::Rc11,
             "rc20" => Model::Rc20,
             "ra" => Model::Ra,
             other => panic!("{name}: no model {other}"),

@@ -51,7 +51,7 @@ fn violated() {
     let objects = objects(&run);
     let [robustness, assertions] = objects.as_slice() else { panic!("{objects:?}") };
     assert_eq!(robustness["file"], "corpus/litmus/sb-rlx.fp");
-    assert_eq!(robustness["model"], "rc20");
+    assert_eq!(robustness["model"], "rc11");
     assert_eq!(robustness["property"], "robustness");
     assert_eq!(robustness["verdict"], "violated");
     assert_eq!(robustness["error"], Value::Null);

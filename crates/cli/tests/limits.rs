@@ -81,7 +81,7 @@ fn time_is_limited_whatever_takes_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str, text: &str| file(folder.path(), name, text);
     let endless = at("endless.fp", &endless());
-    for model in ["rc20", "ra", "sc", "tso", "pso"] {
+    for model in ["rc11", "rc20", "ra", "sc", "tso", "pso"] {
         let output = in_a_second(&["check", "--limit-time", "1s", "--model", model, &endless]);
         assert!(matches!(output.status.code(), Some(1 | 3)), "{model}: {output:?}");
     }

@@ -66,11 +66,11 @@ fn said(program: &str, arguments: &str) -> String {
 #[test]
 fn effects() {
     let cases: [(&str, &[&str]); 8] = [
-        ("--observational", &["rc20", "ra"]),
-        ("--no-races", &["rc20", "ra"]),
-        ("--all", &["rc20", "ra", "sc"]),
-        ("--track all", &["rc20", "ra"]),
-        ("--reduce none", &["rc20", "ra", "sc", "tso", "pso", "pgas"]),
+        ("--observational", &["rc11", "rc20", "ra"]),
+        ("--no-races", &["rc11", "rc20", "ra"]),
+        ("--all", &["rc11", "rc20", "ra", "sc"]),
+        ("--track all", &["rc11", "rc20", "ra"]),
+        ("--reduce none", &["rc11", "rc20", "ra", "sc", "tso", "pso", "pgas"]),
         ("--method singularity", &["tso"]),
         ("--method locality", &["pso", "pgas"]),
         ("--trf", &["tso"]),

@@ -257,7 +257,7 @@ fn all_interleavings_together_know_what_graphs_know() {
     let (mut compared, mut stale, mut racy, mut predicted) = (0, 0, 0, 0);
     for seed in 0..programs() {
         let (family, config) = &families[seed as usize % families.len()];
-        let program = random::program(seed, config);
+        let program = random::program(seed, config).rc20();
         match compare(&program) {
             Ok(None) => {}
             Ok(Some(union)) => {

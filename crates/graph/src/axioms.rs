@@ -3,24 +3,25 @@
 //! | here | definition (RC20 paper) |
 //! |---|---|
 //! | [`sw`], [`hb`], [`fr`] | section 3.1 |
-//! | [`rc20_violation`] | Def. 3.5 |
+//! | [`violation`] | Def. 3.5, and the order of `sc` events of RC11 ([`super::psc`](mod@super)) |
 //! | [`hb_sc`], [`sc_cycle`] | Def. 3.7 |
 //! | [`hb_sc_dp`], [`observational_cycle`] | Def. 4.9 |
 //! | [`rf_untainted`], [`hb_untainted`] | Def. 4.13 |
 //! | [`races`] | Def. 6.1 |
 //!
-//! Release sequences are those of C++20: only through read-modify-writes. Accesses in `sc` mode count
-//! as acquire or release. Non-atomic accesses count as relaxed, and initial writes happen before
-//! everything.
+//! Release sequences are those of C++20: only through read-modify-writes. Non-atomic accesses count as
+//! relaxed, and initial writes happen before everything.
 //!
-//! RA has no definition of its own: it is RC20 on [`ir::Program::release_acquire`], where every
-//! read acquires and every write releases.
+//! There is one set of axioms, those of RC11. Other models read a program in other words: RC20 is RC11
+//! on [`ir::Program::rc20`], which has no `sc` events, and RA is RC11 on
+//! [`ir::Program::release_acquire`], where every read acquires and every write releases.
 
 use super::event::{EventId, ExecutionGraph, Label};
+use super::psc::{self, Basis};
 use super::relation::{EventSet, Relation};
 use std::fmt;
 
-/// An axiom of RC20 (Def. 3.5).
+/// An axiom of RC11; without the last, they are those of RC20 (Def. 3.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Axiom {
     /// `mo ; rf? ; hb?` is irreflexive.
@@ -31,6 +32,8 @@ pub enum Axiom {
     Atomicity,
     /// `po ∪ rf` is acyclic: no value comes out of thin air.
     PoRf,
+    /// `psc_base ∪ psc_F` is acyclic: the `sc` events have a total order.
+    Sc,
 }
 
 impl fmt::Display for Axiom {
@@ -40,6 +43,7 @@ impl fmt::Display for Axiom {
             Axiom::ReadCoherence => "read coherence (fr; rf?; hb is irreflexive)",
             Axiom::Atomicity => "atomicity (fr; mo is irreflexive)",
             Axiom::PoRf => "no thin air (po ∪ rf is acyclic)",
+            Axiom::Sc => "order of sc events (psc_base ∪ psc_F is acyclic)",
         })
     }
 }
@@ -111,11 +115,12 @@ pub fn hb_sc_dp(graph: &ExecutionGraph) -> Relation {
     graph.po().union(&graph.rf()).union(&graph.mo()).union(&observed_fr(graph)).transitive()
 }
 
-/// The first axiom of RC20 that the graph violates, if it violates any.
-pub fn rc20_violation(graph: &ExecutionGraph) -> Option<Axiom> {
+/// The first axiom of RC11 that the graph violates, if it violates any.
+pub fn violation(graph: &ExecutionGraph) -> Option<Axiom> {
     let (po, rf, mo, fr) = (graph.po(), graph.rf(), graph.mo(), fr(graph));
     let hb = po.union(&synchronises(graph, &po, &rf)).transitive();
     let (maybe_rf, maybe_hb) = (rf.reflexive(), hb.reflexive());
+    let sc_events = graph.select(Label::is_sc);
     if !mo.compose(&maybe_rf).compose(&maybe_hb).is_irreflexive() {
         Some(Axiom::WriteCoherence)
     } else if !fr.compose(&maybe_rf).compose(&hb).is_irreflexive() {
@@ -124,14 +129,33 @@ pub fn rc20_violation(graph: &ExecutionGraph) -> Option<Axiom> {
         Some(Axiom::Atomicity)
     } else if !po.union(&rf).is_acyclic() {
         Some(Axiom::PoRf)
+    } else if !psc::is_acyclic(graph, &sc_events, || Basis { po, rf, mo, fr, hb }) {
+        Some(Axiom::Sc)
     } else {
         None
     }
 }
 
-/// Does RC20 allow the graph?
-pub fn is_rc20_consistent(graph: &ExecutionGraph) -> bool {
-    rc20_violation(graph).is_none()
+/// Does RC11 allow the graph?
+pub fn is_consistent(graph: &ExecutionGraph) -> bool {
+    violation(graph).is_none()
+}
+
+/// Do the `sc` events have a total order that RC11 allows, if tainted reads are none of them and read
+/// from nothing? They still are accesses in program order. The graph must meet the other axioms.
+pub fn has_sc_order(graph: &ExecutionGraph, tainted: &EventSet) -> bool {
+    let clean =
+        EventSet::from_members(graph.len(), graph.ids().filter(|&id| !tainted.contains(id)));
+    let sc = graph.select(Label::is_sc);
+    let events = EventSet::from_members(graph.len(), sc.iter().filter(|&id| clean.contains(id)));
+    let among = |relation: Relation| relation.restrict(&clean, &clean);
+    psc::is_acyclic(graph, &events, || Basis {
+        po: graph.po(),
+        rf: among(graph.rf()),
+        mo: graph.mo(),
+        fr: among(fr(graph)),
+        hb: hb_untainted(graph, tainted),
+    })
 }
 
 /// Does sequential consistency allow the graph?
@@ -289,11 +313,11 @@ mod tests {
     fn message_passing_stale() {
         let stale = [(0, 0), (0, 0), (1, 1), (1, 0)];
         let graph = run(&message_passing(true), &stale);
-        assert_eq!(rc20_violation(&graph), Some(Axiom::ReadCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::ReadCoherence));
 
         let program = message_passing(false);
         let graph = run(&program, &stale);
-        assert_eq!(rc20_violation(&graph), None);
+        assert_eq!(violation(&graph), None);
         assert!(sw(&graph).is_empty());
         let [w_x, w_y] = *graph.thread_events(Tid(0)) else { panic!() };
         let [r_y, r_x] = *graph.thread_events(Tid(1)) else { panic!() };
@@ -318,7 +342,7 @@ mod tests {
         let graph = run(&program, &[(0, 0), (0, 0), (0, 0), (1, 1), (1, 0), (1, 0)]);
         let (release, acquire) = (graph.thread_events(Tid(0))[1], graph.thread_events(Tid(1))[1]);
         assert!(sw(&graph).pairs().eq([(release, acquire)]));
-        assert_eq!(rc20_violation(&graph), Some(Axiom::ReadCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::ReadCoherence));
     }
 
     /// A release sequence goes on through an RMW of another thread, but not through a plain write
@@ -334,9 +358,9 @@ mod tests {
         };
         let stale = [(0, 0), (0, 0), (1, 1), (2, 2), (2, 0)];
         let through_update = run(&middle(fadd(A, Y, 1, RLX, WRLX)), &stale);
-        assert_eq!(rc20_violation(&through_update), Some(Axiom::ReadCoherence));
+        assert_eq!(violation(&through_update), Some(Axiom::ReadCoherence));
         let through_write = run(&middle(store(Y, 2, WRLX)), &stale);
-        assert_eq!(rc20_violation(&through_write), None);
+        assert_eq!(violation(&through_write), None);
     }
 
     /// Coherence without any synchronisation: a thread never sees a location go back.
@@ -344,41 +368,41 @@ mod tests {
     fn coherence_per_location() {
         let read_read = program([vec![store(X, 1, WRLX)], vec![load(A, X, RLX), load(B, X, RLX)]]);
         let graph = run(&read_read, &[(0, 0), (1, 1), (1, 0)]);
-        assert_eq!(rc20_violation(&graph), Some(Axiom::ReadCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::ReadCoherence));
 
         let write_write = program([vec![store(X, 1, WRLX), store(X, 2, WRLX)]]);
         let graph = run(&write_write, &[(0, 0), (0, 0)]);
-        assert_eq!(rc20_violation(&graph), Some(Axiom::WriteCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::WriteCoherence));
 
         let read_write =
             program([vec![store(X, 1, WRLX)], vec![load(A, X, RLX), store(X, 2, WRLX)]]);
         let graph = run(&read_write, &[(0, 0), (1, 1), (1, 0)]);
-        assert_eq!(rc20_violation(&graph), Some(Axiom::WriteCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::WriteCoherence));
     }
 
     /// Two updates cannot read from the same write, nor a write come between an update and its source.
     #[test]
     fn updates_are_atomic() {
         let two = program([vec![fadd(A, X, 1, RLX, WRLX)], vec![fadd(A, X, 1, RLX, WRLX)]]);
-        assert_eq!(rc20_violation(&run(&two, &[(0, 0), (1, 0)])), Some(Axiom::Atomicity));
-        assert_eq!(rc20_violation(&run(&two, &[(0, 0), (1, 1)])), None);
+        assert_eq!(violation(&run(&two, &[(0, 0), (1, 0)])), Some(Axiom::Atomicity));
+        assert_eq!(violation(&run(&two, &[(0, 0), (1, 1)])), None);
         let between = program([vec![fadd(A, X, 1, RLX, WRLX)], vec![store(X, 5, WRLX)]]);
-        assert_eq!(rc20_violation(&run(&between, &[(0, 0), (1, 0)])), Some(Axiom::Atomicity));
+        assert_eq!(violation(&run(&between, &[(0, 0), (1, 0)])), Some(Axiom::Atomicity));
     }
 
-    /// SC fences are three events on a hidden location, totally ordered by happens-before.
+    /// RC20's SC fences are three events on a hidden location, totally ordered by happens-before.
     #[test]
     fn sc_fences_are_ordered() {
         let sides =
             |mine, other| vec![store(mine, 1, WRLX), fence(FenceMode::Sc), load(A, other, RLX)];
-        let program = program([sides(X, Y), sides(Y, X)]);
+        let program = program([sides(X, Y), sides(Y, X)]).rc20();
         let both_stale =
             [&[(0, 0); 4][..], &[(1, 0), (1, 0), (1, 1), (1, 0)], &[(0, 0), (1, 0)]].concat();
         let graph = run(&program, &both_stale);
         assert_eq!(graph.location_count(), 5);
         let fences: Vec<_> = graph.writes_to(Loc(4)).to_vec();
         assert!(hb(&graph).contains(fences[1], fences[2]));
-        assert_eq!(rc20_violation(&graph), Some(Axiom::ReadCoherence));
+        assert_eq!(violation(&graph), Some(Axiom::ReadCoherence));
     }
 
     /// Store buffering is stale on both sides; either read alone is harmless.
@@ -389,7 +413,7 @@ mod tests {
             vec![store(Y, 1, REL), load(A, X, ACQ)],
         ]);
         let both = run(&program, &[(0, 0), (1, 0), (0, 0), (1, 0)]);
-        assert!(is_rc20_consistent(&both) && !is_sc_consistent(&both));
+        assert!(is_consistent(&both) && !is_sc_consistent(&both));
         assert_eq!(sc_cycle(&both).expect("a cycle").len(), 4);
         assert!(is_sc_consistent(&run(&program, &[(0, 0), (0, 0), (1, 0), (1, 1)])));
     }

@@ -1,7 +1,7 @@
-//! All RC20-consistent graphs of a program, by brute force.
+//! All RC11-consistent graphs of a program, by brute force; for RC20, pass [`Program::rc20`].
 //!
 //! A depth-first search from the empty graph adds one event at a time: any thread that can step does,
-//! a read takes any write to its location, a write any place in modification order. RC20-consistency
+//! a read takes any write to its location, a write any place in modification order. Consistency
 //! is closed under prefixes (Prop. A.5): taking away an event that nothing follows in po ∪ rf leaves a
 //! consistent graph. So every consistent graph is reached through consistent ones, and an
 //! inconsistent graph is dropped at once. Different interleavings build the same graph; each is
@@ -9,14 +9,15 @@
 //!
 //! One reduction: while some thread is at a step that involves no other thread (assignments, fences,
 //! control), only that step is taken. Its event has no effect on what others may read or write and
-//! can be added at any time, so what is left out are graphs that lack it; they are prefixes of
+//! can be added at any time (all edges of a thread's last event to other `sc` events lead into it, so
+//! it closes no cycle of them). So what is left out are graphs that lack it; they are prefixes of
 //! visited ones, and every cycle or race of theirs is in those too.
 //!
 //! Programs with loops have infinitely many graphs. [`Limits::unroll`] says how often a thread may
 //! come to one instruction; where that, or [`Limits::graphs`], cut something off, the result is marked
 //! `bounded`.
 
-use super::axioms::is_rc20_consistent;
+use super::axioms::is_consistent;
 use super::event::{EventId, ExecutionGraph};
 use super::outcome::FinalState;
 use super::run::{Execution, Next, Status};
@@ -49,14 +50,14 @@ pub struct Enumeration {
     pub bounded: bool,
 }
 
-/// Visits every RC20-consistent graph that the program generates (Def. 3.11), unfinished executions
+/// Visits every RC11-consistent graph that the program generates (Def. 3.11), unfinished executions
 /// included, with the state its threads are in, until the visitor breaks.
 pub fn enumerate(
     program: &Program,
     limits: &Limits,
     visit: &mut dyn FnMut(&ExecutionGraph, &FinalState) -> ControlFlow<()>,
 ) -> Enumeration {
-    enumerate_consistent(program, limits, &is_rc20_consistent, visit)
+    enumerate_consistent(program, limits, &is_consistent, visit)
 }
 
 /// The same for the graphs that `consistent` accepts. It must be closed under prefixes and must not

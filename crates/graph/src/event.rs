@@ -10,11 +10,13 @@
 //! initial write, dp goes forward in one thread. Whether a *program* can do this and a *model* allows
 //! it is for [`super::judge`](mod@super::judge) to say.
 //!
-//! **Hidden location.** `fence(sc)` is `fence(acq); FADD(f, 0, acqrel); fence(rel)`: three events of
-//! one step. The location `f` is no location of the program; its index is the number of those, and it
-//! exists only in graphs of programs that have such fences.
+//! **Hidden location.** RC20's SC fence ([`FenceMode::ScUpd`]) is `fence(acq); FADD(f, 0, acqrel);
+//! fence(rel)`: three events of one step. The location `f` is no location of the program; its index is
+//! the number of those, and it exists only in graphs of programs that have such fences. RC11's SC fence
+//! is one event and accesses nothing.
 
 use super::relation::{EventSet, Relation};
+use ir::mode::is_sc_update;
 use ir::{FenceMode, Loc, Pc, Program, ReadMode, Tid, Value, WriteMode};
 use std::fmt;
 
@@ -85,7 +87,7 @@ pub enum Label {
         /// How strongly.
         mode: ReadMode,
     },
-    /// `F`: a fence; only [`FenceMode::Acq`], [`FenceMode::Rel`] and [`FenceMode::AcqRel`] occur.
+    /// `F`: a fence that updates nothing.
     Fence(FenceMode),
     /// `CTRL`: registers decided where the thread goes.
     Ctrl,
@@ -151,6 +153,17 @@ impl Label {
         }
     }
 
+    /// Is it an `sc` access or an SC fence?
+    pub fn is_sc(&self) -> bool {
+        match self {
+            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => *mode == ReadMode::Sc,
+            Label::Write { mode, .. } => *mode == WriteMode::Sc,
+            Label::Rmw { read_mode, write_mode, .. } => is_sc_update(*read_mode, *write_mode),
+            Label::Fence(mode) => *mode == FenceMode::Sc,
+            Label::Ctrl => false,
+        }
+    }
+
     /// Is it a non-atomic access?
     pub fn is_non_atomic(&self) -> bool {
         matches!(
@@ -199,7 +212,7 @@ pub struct ExecutionGraph {
 impl ExecutionGraph {
     /// The graph of an execution in which nothing happened yet (Def. 3.4).
     pub fn initial(program: &Program) -> Self {
-        let hidden = program.has_sc_fences().then_some(0);
+        let hidden = program.has_updating_fences().then_some(0);
         let values = program.locations.iter().map(|location| location.initial).chain(hidden);
         let events: Vec<Event> = values
             .enumerate()
@@ -324,7 +337,7 @@ impl ExecutionGraph {
         self.threads.len()
     }
 
-    /// How many locations there are; one more than the program has if it has SC fences.
+    /// How many locations there are; one more than the program has if fences update it.
     pub fn location_count(&self) -> usize {
         self.writes.len()
     }

@@ -16,8 +16,8 @@ pub struct Judgement {
     /// Can the program's threads produce exactly these events and dependencies, given the values read
     /// (Def. 3.11)?
     pub generated: bool,
-    /// The axiom of RC20 that it violates; `None` if it is RC20-consistent.
-    pub rc20_violation: Option<Axiom>,
+    /// The axiom that it violates; `None` if it is consistent.
+    pub violation: Option<Axiom>,
     /// A shortest cycle that SC forbids; `None` if it is SC-consistent.
     pub sc_cycle: Option<Cycle>,
     /// A shortest cycle that observational robustness forbids; `None` if there is none.
@@ -27,9 +27,9 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Does RC20 allow the graph?
-    pub fn rc20_consistent(&self) -> bool {
-        self.rc20_violation.is_none()
+    /// Does the model allow the graph?
+    pub fn consistent(&self) -> bool {
+        self.violation.is_none()
     }
 
     /// Does SC allow the graph?
@@ -39,21 +39,21 @@ impl Judgement {
 
     /// Does the graph prove that the program is not robust?
     pub fn refutes_robustness(&self) -> bool {
-        self.generated && self.rc20_consistent() && !self.sc_consistent()
+        self.generated && self.consistent() && !self.sc_consistent()
     }
 
     /// Does the graph prove that the program is not observationally robust?
     pub fn refutes_observational_robustness(&self) -> bool {
-        self.generated && self.rc20_consistent() && self.observational_cycle.is_some()
+        self.generated && self.consistent() && self.observational_cycle.is_some()
     }
 
     /// Does the graph prove that the program has a data race?
     pub fn refutes_race_freedom(&self) -> bool {
-        self.generated && self.rc20_consistent() && !self.races.is_empty()
+        self.generated && self.consistent() && !self.races.is_empty()
     }
 }
 
-/// Judges a graph. For the RA model, pass [`Program::release_acquire`].
+/// Judges a graph by RC11. For RC20, pass [`Program::rc20`]; for RA, [`Program::release_acquire`].
 pub fn judge(program: &Program, graph: &ExecutionGraph) -> Judgement {
     judge_within(program, graph, Budget::UNLIMITED).expect("no budget was set")
 }
@@ -69,14 +69,14 @@ pub fn judge_within(
     let in_time = || budget.spent().map_or(Ok(()), Err);
     let generated = is_generated(program, graph);
     in_time()?;
-    let rc20_violation = axioms::rc20_violation(graph);
+    let violation = axioms::violation(graph);
     in_time()?;
     let sc_cycle = axioms::sc_cycle(graph);
     in_time()?;
     let observational_cycle = axioms::observational_cycle(graph);
     in_time()?;
     let races = axioms::races(graph);
-    Ok(Judgement { generated, rc20_violation, sc_cycle, observational_cycle, races })
+    Ok(Judgement { generated, violation, sc_cycle, observational_cycle, races })
 }
 
 /// Can the program's threads produce this graph?

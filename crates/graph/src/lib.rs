@@ -4,10 +4,10 @@
 //! whole execution graphs, computes every relation from its definition, and enumerates. It is slow,
 //! plain and (one hopes) obviously right.
 //!
-//! * [`relation`], [`event`], [`axioms`]: graphs and what RC20 and SC allow.
+//! * [`relation`], [`event`], [`axioms`]: graphs and what RC11, RC20 and SC allow.
 //! * [`drc11`]: the same for RC11 with spaces and partial modes, for libraries.
 //! * [`run`]: how a program generates graphs.
-//! * [`enumerate`](mod@enumerate): all RC20-consistent graphs of a program without loops, or up to a bound.
+//! * [`enumerate`](mod@enumerate): all RC11-consistent graphs of a program without loops, or up to a bound.
 //! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
 //! * [`monitor`]: the same properties decided on SC runs, as the paper does, but with whole graphs;
 //!   [`split_non_atomics()`] is its program transformation for races.
@@ -24,6 +24,7 @@ pub mod judge;
 mod litmus;
 pub mod monitor;
 pub mod outcome;
+mod psc;
 pub mod relation;
 pub mod run;
 pub mod split_non_atomics;

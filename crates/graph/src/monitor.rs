@@ -1,6 +1,6 @@
 //! The explicit-graph monitors: robustness decided on SC runs, with whole graphs in the states.
 //!
-//! [`super::verdict`] looks at all RC20-consistent graphs. The paper shows that it is enough to look at
+//! [`super::verdict`] looks at all consistent graphs. The paper shows that it is enough to look at
 //! SC runs: run the program under SC, keep the graph, and ask at every access whether RC20 would have
 //! allowed something else. This module does that literally: it is the memory system SC_T of Fig. 4,
 //! with the error conditions written as in
@@ -16,6 +16,12 @@
 //! * Section 6 (races): a non-atomic access by a thread that does not know of the last write, in the
 //!   program split by [`split_non_atomics`]. What differs from the print: the thread's own last write
 //!   and initial writes count as known.
+//!
+//! **RC11's `sc` events.** The same holds of RC11, which is RC20 with one more axiom
+//! (`psc_base ∪ psc_F` is acyclic): a shortest consistent graph that is not SC-consistent is an SC run and
+//! one more event, because consistency is closed under prefixes. So of the writes w that RC20 allows,
+//! those count with which the graph has an order of `sc` events. `memory` finds them without looking at
+//! graphs; here the axiom is tested.
 //!
 //! **Non-atomics and robustness.** A stale non-atomic access by τ (Def. 4.5) means that τ does not know
 //! of w_x^max, so w_x^max and the access race. Hence testing robustness at atomic accesses only
@@ -33,7 +39,7 @@ use super::event::{EventId, ExecutionGraph, Label};
 use super::relation::{EventSet, Relation};
 use super::run::{Access, Execution, Next};
 use super::split_non_atomics::split_non_atomics;
-use ir::{Loc, Pc, Program, Tid};
+use ir::{Loc, Pc, Program, ReadMode, Tid};
 
 /// What an SC run showed to be wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -159,15 +165,29 @@ impl<'a> Explorer<'a> {
                     continue;
                 };
                 let mut taint = state.tainted.clone();
-                if access.is_load()
-                    && tainted.must_follow(tid, latest)
-                    && !tainted.knows(tid, latest)
-                {
+                if access.is_load() && self.stale(&state.execution, tid, &tainted).is_some() {
                     taint.push(EventId::from(graph.len()));
                 }
                 self.admit(&mut open, next, taint);
             }
         }
+    }
+
+    /// A write that the next access of `tid` may take although SC forbids it, and the graph in which it
+    /// does.
+    fn stale(
+        &self,
+        execution: &Execution,
+        tid: Tid,
+        awareness: &Awareness,
+    ) -> Option<(EventId, ExecutionGraph)> {
+        let graph = &execution.graph;
+        let Next::Access(access) = execution.next(self.program, tid) else { return None };
+        awareness.stale_choices(graph, tid, &access).find_map(|write| {
+            let extended = execution.access(self.program, tid, write)?.graph;
+            axioms::has_sc_order(&extended, &awareness.tainted(extended.len()))
+                .then_some((write, extended))
+        })
     }
 
     fn admit(&mut self, open: &mut Vec<State>, execution: Execution, tainted: Vec<EventId>) {
@@ -199,20 +219,18 @@ impl<'a> Explorer<'a> {
 
             let Next::Access(access) = next else { continue };
             let stale = |awareness: &Awareness| {
-                let write = awareness.stale_choice(graph, tid, &access)?;
-                let extended = state.execution.access(self.program, tid, write)?.graph;
+                let (write, extended) = self.stale(&state.execution, tid, awareness)?;
                 Some(witness(Violation::Stale { write, extended: Box::new(extended) }))
             };
-            if self.stale.is_none() {
-                self.stale = stale(plain);
-            }
-            if self.stale_atomic.is_none() && !access.is_non_atomic() {
-                self.stale_atomic = stale(plain);
-            }
+            let plain_stale = self.stale.is_none().then(|| stale(plain)).flatten();
+            let at_atomic = self.stale_atomic.is_none() && !access.is_non_atomic();
+            let atomic_stale = at_atomic.then(|| stale(plain)).flatten();
             // ERR-SC
-            if self.observed.is_none() && !access.is_load() {
-                self.observed = stale(tainted);
-            }
+            let used = self.observed.is_none() && !access.is_load();
+            let observed = used.then(|| stale(tainted)).flatten();
+            self.stale = self.stale.take().or(plain_stale);
+            self.stale_atomic = self.stale_atomic.take().or(atomic_stale);
+            self.observed = self.observed.take().or(observed);
             if access.is_non_atomic() {
                 let latest = graph.latest(access.loc);
                 if self.unaware.is_none() && !plain.knows(tid, latest) {
@@ -228,6 +246,7 @@ impl<'a> Explorer<'a> {
 
 /// What the threads know in an SC-consistent graph, if tainted reads teach nothing.
 pub struct Awareness {
+    tainted: Vec<EventId>,
     threads: Vec<EventSet>,
     initial: EventSet,
     /// `hb_SC?`
@@ -243,13 +262,14 @@ pub struct Awareness {
 impl Awareness {
     /// What they know in `graph`.
     pub fn new(graph: &ExecutionGraph, tainted: &[EventId]) -> Self {
-        let tainted = EventSet::from_members(graph.len(), tainted.iter().copied());
-        let rf = axioms::rf_untainted(graph, &tainted).reflexive();
-        let hb = axioms::hb_untainted(graph, &tainted).reflexive();
+        let ignored = EventSet::from_members(graph.len(), tainted.iter().copied());
+        let rf = axioms::rf_untainted(graph, &ignored).reflexive();
+        let hb = axioms::hb_untainted(graph, &ignored).reflexive();
         let reaches = rf.compose(&hb);
         let updates = graph.select(|label| matches!(label, Label::Rmw { .. }));
         let initial = graph.ids().filter(|&id| graph.event(id).is_initial());
         Awareness {
+            tainted: tainted.to_vec(),
             threads: (0..graph.thread_count()).map(|t| graph.thread_set(Tid::from(t))).collect(),
             initial: EventSet::from_members(graph.len(), initial),
             precedes: axioms::hb_sc(graph).reflexive(),
@@ -259,32 +279,50 @@ impl Awareness {
         }
     }
 
+    /// The tainted reads, in a graph that has grown to so many events.
+    fn tainted(&self, events: usize) -> EventSet {
+        EventSet::from_members(events, self.tainted.iter().copied())
+    }
+
     /// `write ∈ dom(hb_SC? ; [E^τ])`: under SC, is the thread's next step after `write`?
     pub fn must_follow(&self, tid: Tid, write: EventId) -> bool {
         self.precedes.domain_into(&self.threads[tid.index()]).contains(write)
     }
 
-    /// The writes to a location that RC20 lets the thread read: those of which it does not know that
-    /// they were overwritten, in modification order. The latest is always one of them.
+    /// The writes to a location that a relaxed load of the thread may read: those of which it does not
+    /// know that they were overwritten, and with which the `sc` events have an order, in modification
+    /// order. The latest is always one of them.
     pub fn readable(&self, graph: &ExecutionGraph, tid: Tid, loc: Loc) -> Vec<EventId> {
         let known = self.overwritten.domain_into(&self.threads[tid.index()]);
-        graph.writes_to(loc).iter().copied().filter(|&write| !known.contains(write)).collect()
+        let has_sc_order = |write: EventId| {
+            let value = graph.event(write).label.value_written()?;
+            let load = Label::Read { loc, value, mode: ReadMode::Rlx };
+            let read = graph.extend(tid, Pc(0), load, &[], Some(write))?;
+            Some(axioms::has_sc_order(&read, &self.tainted(read.len())))
+        };
+        let readable =
+            |&write: &EventId| !known.contains(write) && has_sc_order(write) == Some(true);
+        graph.writes_to(loc).iter().copied().filter(readable).collect()
     }
 
-    /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does RC20 oblige the thread to know of `write`?
+    /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does happens-before oblige the thread to know of `write`?
     fn knows(&self, tid: Tid, write: EventId) -> bool {
         self.initial.contains(write)
             || self.reaches.domain_into(&self.threads[tid.index()]).contains(write)
     }
 
-    /// The conditions of Def. 4.5 on the write w.
-    fn stale_choice(&self, graph: &ExecutionGraph, tid: Tid, access: &Access) -> Option<EventId> {
+    /// The writes w that meet the conditions of Def. 4.5.
+    fn stale_choices(
+        &self,
+        graph: &ExecutionGraph,
+        tid: Tid,
+        access: &Access,
+    ) -> impl Iterator<Item = EventId> {
         let latest = graph.latest(access.loc);
-        if !self.must_follow(tid, latest) {
-            return None;
-        }
+        let follows = self.must_follow(tid, latest);
         let known = self.overwritten.domain_into(&self.threads[tid.index()]);
-        graph.writes_to(access.loc).iter().copied().find(|&write| {
+        let writes = if follows { graph.writes_to(access.loc) } else { &[] };
+        writes.iter().copied().filter(move |&write| {
             let value = graph.event(write).label.value_written();
             let label = value.and_then(|value| access.label(value));
             write != latest

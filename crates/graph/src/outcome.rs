@@ -78,7 +78,7 @@ impl FinalState {
     }
 }
 
-/// A final state that RC20 allows.
+/// A final state that RC11 allows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// The state.
@@ -96,7 +96,8 @@ pub struct Outcomes {
     pub bounded: bool,
 }
 
-/// The final states of the program under RC20, and which of them SC allows. For RA, pass
+/// The final states of the program under RC11, and which of them SC allows. For RC20, pass
+/// [`Program::rc20`]; for RA,
 /// [`Program::release_acquire`].
 pub fn outcomes(program: &Program, limits: &Limits) -> Outcomes {
     let mut found: HashMap<FinalState, bool> = HashMap::new();
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use ir::{FenceMode, Instr, Reg, Tid};
 
-    /// The final values of these registers under RC20, with a `!` where SC forbids them.
+    /// The final values of these registers under RC11, with a `!` where SC forbids them.
     fn registers(program: &Program, shown: &[(u32, Reg)]) -> Vec<String> {
         let outcomes = outcomes(program, &Limits::default());
         assert!(!outcomes.bounded);

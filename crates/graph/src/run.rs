@@ -6,7 +6,7 @@
 //! which choices a model allows.
 //!
 //! A step of a thread is one of three kinds ([`Next`]): *silent* (assignments), *local* (fences and
-//! control: an event, but no choice of a write) and an *access*. `fence(sc)` is three steps at one
+//! control: an event, but no choice of a write) and an *access*. RC20's `fence(sc)` is three steps at one
 //! program counter, counted by [`ThreadState::phase`].
 //!
 //! Beyond the paper:
@@ -49,7 +49,7 @@ pub enum Status {
 pub struct ThreadState {
     /// Where it is.
     pub pc: Pc,
-    /// How many events of the instruction at `pc` have happened; only SC fences have more than one.
+    /// How many events of the instruction at `pc` have happened; only RC20's SC fences have more than one.
     pub phase: u8,
     /// Its registers' values.
     pub registers: Vec<Value>,
@@ -382,7 +382,7 @@ impl Execution {
 
 /// How many events a fence is.
 fn phases(mode: FenceMode) -> u8 {
-    if mode == FenceMode::Sc { 3 } else { 1 }
+    if mode == FenceMode::ScUpd { 3 } else { 1 }
 }
 
 fn fence_event(mode: FenceMode, phase: u8, program: &Program) -> Next {
@@ -394,11 +394,11 @@ fn fence_event(mode: FenceMode, phase: u8, program: &Program) -> Next {
         write: WriteMode::Rel,
     };
     match (mode, phase) {
-        (FenceMode::Upd, _) | (FenceMode::Sc, 1) => {
+        (FenceMode::Upd, _) | (FenceMode::ScUpd, 1) => {
             Next::Access(Access { loc, action: update, domain: program.domain })
         }
-        (FenceMode::Sc, 0) => Next::Local(Label::Fence(FenceMode::Acq)),
-        (FenceMode::Sc, _) => Next::Local(Label::Fence(FenceMode::Rel)),
+        (FenceMode::ScUpd, 0) => Next::Local(Label::Fence(FenceMode::Acq)),
+        (FenceMode::ScUpd, _) => Next::Local(Label::Fence(FenceMode::Rel)),
         (mode, _) => Next::Local(Label::Fence(mode)),
     }
 }

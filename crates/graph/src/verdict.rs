@@ -1,4 +1,4 @@
-//! Verdicts by brute force: properties of a program judged on all its RC20-consistent graphs.
+//! Verdicts by brute force: properties of a program judged on all its RC11-consistent graphs.
 //!
 //! **Non-atomics.** Here a `na` access is a relaxed access that takes part in coherence and in SC cycles
 //! like any other, and a race is a property of its own. A stale `na` access is therefore a robustness
@@ -37,29 +37,29 @@ impl Answer {
     }
 }
 
-/// Is every RC20-consistent graph SC-consistent (Def. 4.1)?
+/// Is every consistent graph SC-consistent (Def. 4.1)?
 pub fn is_robust(program: &Program, limits: &Limits) -> Answer {
     in_all_graphs(program, limits, axioms::is_sc_consistent)
 }
 
-/// Is `hb_SC^dp` irreflexive in every RC20-consistent graph (Def. 4.9)?
+/// Is `hb_SC^dp` irreflexive in every consistent graph (Def. 4.9)?
 pub fn is_observationally_robust(program: &Program, limits: &Limits) -> Answer {
     in_all_graphs(program, limits, axioms::is_observationally_consistent)
 }
 
-/// Has no RC20-consistent graph a data race (Def. 6.2)?
+/// Has no consistent graph a data race (Def. 6.2)?
 pub fn is_race_free(program: &Program, limits: &Limits) -> Answer {
     in_all_graphs(program, limits, |graph| axioms::races(graph).is_empty())
 }
 
-/// Is every RC20-consistent graph SC-consistent and without data race?
+/// Is every consistent graph SC-consistent and without data race?
 pub fn is_robust_and_race_free(program: &Program, limits: &Limits) -> Answer {
     in_all_graphs(program, limits, |graph| {
         axioms::is_sc_consistent(graph) && axioms::races(graph).is_empty()
     })
 }
 
-/// Can no assertion fail under RC20 (Def. 3.12)?
+/// Can no assertion fail under RC11 (Def. 3.12)?
 pub fn is_safe(program: &Program, limits: &Limits) -> Answer {
     let mut verdict = Verdict::Holds;
     let enumeration = enumerate(program, limits, &mut |graph, state| {

@@ -53,7 +53,7 @@ fn complete_graphs_unpruned(program: &Program) -> HashSet<Canonical> {
                 open.extend(writes.filter_map(|&write| execution.access(program, tid, write)));
             }
         }
-        if open.len() == before && axioms::is_rc20_consistent(&execution.graph) {
+        if open.len() == before && axioms::is_consistent(&execution.graph) {
             found.insert(execution.graph.canonical());
         }
     }
@@ -69,7 +69,7 @@ fn pruning_loses_no_graph() {
         let program = random::program(seed, &config);
         let mut visited = HashSet::new();
         graph::enumerate(&program, &limits(), &mut |graph, _| {
-            assert!(axioms::is_rc20_consistent(graph), "seed {seed}: an inconsistent graph");
+            assert!(axioms::is_consistent(graph), "seed {seed}: an inconsistent graph");
             assert!(graph::judge::is_generated(&program, graph), "seed {seed}: a made-up graph");
             visited.insert(graph.canonical());
             ControlFlow::Continue(())

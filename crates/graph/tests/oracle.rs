@@ -1,5 +1,5 @@
 //! Two independent ways to decide the same properties, compared on random programs: (a) the
-//! definitions, on all RC20-consistent graphs; (b) the explicit-graph monitors, on SC runs.
+//! definitions, on all consistent graphs; (b) the explicit-graph monitors, on SC runs.
 //!
 //! Every program is a function of its seed and the family it is from; a failure prints both.
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs are tried.
@@ -63,7 +63,7 @@ impl AddAssign for Tally {
     }
 }
 
-/// What holds in all RC20-consistent graphs.
+/// What holds in all consistent graphs.
 struct Definitions {
     robust: bool,
     observational: bool,
@@ -161,7 +161,7 @@ fn compare(program: &Program) -> Result<Tally, String> {
 }
 
 /// Runs `compare` on `programs` programs of every family, on all cores.
-fn sweep(programs: u64, transform: impl Fn(Program) -> Program + Sync) {
+fn sweep(programs: u64, transform: impl Fn(Program, u64) -> Program + Sync) {
     for (family, config) in families() {
         let next = AtomicU64::new(0);
         let work = || {
@@ -171,7 +171,7 @@ fn sweep(programs: u64, transform: impl Fn(Program) -> Program + Sync) {
                 if seed >= programs {
                     return tally;
                 }
-                let program = transform(random::program(seed, &config));
+                let program = transform(random::program(seed, &config), seed);
                 match compare(&program) {
                     Ok(one) => tally += one,
                     Err(claim) => panic!("seed {seed} of `{family}`: {claim}\n{program:#?}"),
@@ -198,11 +198,17 @@ fn programs_per_family(default: u64) -> u64 {
 
 #[test]
 fn definitions_and_monitors_agree() {
-    sweep(programs_per_family(450), |program| program);
+    sweep(programs_per_family(450), |program, _| program.rc20());
+}
+
+/// The same with `sc` accesses and native SC fences.
+#[test]
+fn definitions_and_monitors_agree_on_sc_events() {
+    sweep(programs_per_family(450), random::with_sc_events);
 }
 
 /// The same in the release/acquire fragment.
 #[test]
 fn definitions_and_monitors_agree_on_release_acquire() {
-    sweep(programs_per_family(90), |program| program.release_acquire());
+    sweep(programs_per_family(90), |program, _| program.release_acquire());
 }

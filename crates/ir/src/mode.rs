@@ -11,7 +11,7 @@ pub enum ReadMode {
     Pacq,
     /// Acquire.
     Acq,
-    /// Sequentially consistent. RC20 has no such accesses; the monitors count it as acquire.
+    /// Sequentially consistent: acquire, and a member of the order that all `sc` events share.
     Sc,
 }
 
@@ -26,7 +26,7 @@ pub enum WriteMode {
     Prel,
     /// Release.
     Rel,
-    /// Sequentially consistent. RC20 has no such accesses; the monitors count it as release.
+    /// Sequentially consistent: release, and a member of the order that all `sc` events share.
     Sc,
 }
 
@@ -39,8 +39,11 @@ pub enum FenceMode {
     Rel,
     /// Acquire and release.
     AcqRel,
-    /// `fence(acq); FADD(f, 0, acq, rel); fence(rel)` on one hidden location `f`.
+    /// Acquire, release, and a member of the order that all `sc` events share (RC11, C++20).
     Sc,
+    /// What RC20 takes an SC fence for: `fence(acq); FADD(f, 0, acq, rel); fence(rel)` on one hidden
+    /// location `f`. No program is written with it; [`crate::Program::rc20`] makes it.
+    ScUpd,
     /// The `FADD` on the hidden location alone.
     Upd,
 }
@@ -83,20 +86,27 @@ impl WriteMode {
     }
 }
 
+/// Is a read-modify-write with these modes an `sc` event? C++ gives it one mode for both parts; of two
+/// that differ, the weaker counts, so that what is proved with it holds of the stronger.
+#[inline(always)]
+pub fn is_sc_update(read: ReadMode, write: WriteMode) -> bool {
+    read == ReadMode::Sc && write == WriteMode::Sc
+}
+
 impl FenceMode {
     /// Does it make earlier relaxed reads acquire?
     pub fn acquires(self) -> bool {
-        matches!(self, FenceMode::Acq | FenceMode::AcqRel | FenceMode::Sc)
+        matches!(self, FenceMode::Acq | FenceMode::AcqRel | FenceMode::Sc | FenceMode::ScUpd)
     }
 
     /// Does it make later relaxed writes release?
     pub fn releases(self) -> bool {
-        matches!(self, FenceMode::Rel | FenceMode::AcqRel | FenceMode::Sc)
+        matches!(self, FenceMode::Rel | FenceMode::AcqRel | FenceMode::Sc | FenceMode::ScUpd)
     }
 
-    /// Does it update the hidden location that orders SC fences?
+    /// Does it update the hidden location?
     pub fn updates(self) -> bool {
-        matches!(self, FenceMode::Sc | FenceMode::Upd)
+        matches!(self, FenceMode::ScUpd | FenceMode::Upd)
     }
 
     /// How the language writes it.
@@ -105,7 +115,7 @@ impl FenceMode {
             FenceMode::Acq => "acq",
             FenceMode::Rel => "rel",
             FenceMode::AcqRel => "acq_rel",
-            FenceMode::Sc => "seq_cst",
+            FenceMode::Sc | FenceMode::ScUpd => "seq_cst",
             FenceMode::Upd => "upd",
         }
     }

@@ -7,7 +7,7 @@
 
 use crate::expr::{Domain, Expr};
 use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
-use crate::mode::{FenceMode, ReadMode, WriteMode};
+use crate::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
 use crate::update::Update;
 
 /// A concurrent program.
@@ -352,6 +352,34 @@ impl Instr {
         }
     }
 
+    /// Is it an access of mode `sc`, in some outcome? A read-modify-write is if both its parts are.
+    pub fn is_sc_access(&self) -> bool {
+        match self {
+            Instr::Load { mode, .. } | Instr::Wait { mode, .. } => *mode == ReadMode::Sc,
+            Instr::Store { mode, .. } => *mode == WriteMode::Sc,
+            Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                is_sc_update(*read, *write)
+            }
+            Instr::Cas { read, write, fail, .. } => {
+                is_sc_update(*read, *write) || *fail == ReadMode::Sc
+            }
+            _ => false,
+        }
+    }
+
+    /// The modes in which it reads, a failing CAS last, and writes.
+    pub fn modes_mut(&mut self) -> ([Option<&mut ReadMode>; 2], Option<&mut WriteMode>) {
+        match self {
+            Instr::Load { mode, .. } | Instr::Wait { mode, .. } => ([Some(mode), None], None),
+            Instr::Store { mode, .. } => ([None, None], Some(mode)),
+            Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                ([Some(read), None], Some(write))
+            }
+            Instr::Cas { read, write, fail, .. } => ([Some(read), Some(fail)], Some(write)),
+            _ => ([None, None], None),
+        }
+    }
+
     /// The register it writes, if any: R_out of the paper, which is empty or a singleton.
     pub fn output(&self) -> Option<Reg> {
         match self {
@@ -446,40 +474,46 @@ impl Program {
         })
     }
 
-    /// Does any fence update the hidden location that orders SC fences?
-    pub fn has_sc_fences(&self) -> bool {
+    /// Does any fence update the hidden location?
+    pub fn has_updating_fences(&self) -> bool {
         self.steps().any(|(_, _, step)| matches!(step.instr, Instr::Fence(mode) if mode.updates()))
     }
 
-    /// The same program in the release/acquire fragment: every atomic read acquires, every atomic
-    /// write releases, whatever the source says.
+    /// Does it have `sc` accesses, or native SC fences: what RC20 has no notion of?
+    pub fn has_sc_events(&self) -> bool {
+        self.steps().any(|(_, _, step)| {
+            step.instr == Instr::Fence(FenceMode::Sc) || step.instr.is_sc_access()
+        })
+    }
+
+    /// The same program as RC20 reads it: an SC fence is an update of a hidden location between an
+    /// acquire and a release fence, and an `sc` access acquires or releases and no more.
+    pub fn rc20(&self) -> Program {
+        self.with_modes(|mode| mode.min(ReadMode::Acq), |mode| mode.min(WriteMode::Rel))
+    }
+
+    /// The same program in the release/acquire fragment of RC20: every atomic read acquires, every
+    /// atomic write releases, whatever the source says.
     pub fn release_acquire(&self) -> Program {
-        let up_read = |mode: &mut ReadMode| {
-            if *mode != ReadMode::Na {
-                *mode = ReadMode::Acq;
-            }
-        };
-        let up_write = |mode: &mut WriteMode| {
-            if *mode != WriteMode::Na {
-                *mode = WriteMode::Rel;
-            }
-        };
+        let read = |mode| if mode == ReadMode::Na { mode } else { ReadMode::Acq };
+        let write = |mode| if mode == WriteMode::Na { mode } else { WriteMode::Rel };
+        self.with_modes(read, write)
+    }
+
+    /// The same program with RC20's SC fences, and with other modes of its accesses.
+    fn with_modes(
+        &self,
+        read: impl Fn(ReadMode) -> ReadMode,
+        write: impl Fn(WriteMode) -> WriteMode,
+    ) -> Program {
         let mut program = self.clone();
         for step in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
-            match &mut step.instr {
-                Instr::Load { mode, .. } | Instr::Wait { mode, .. } => up_read(mode),
-                Instr::Store { mode, .. } => up_write(mode),
-                Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
-                    up_read(read);
-                    up_write(write);
-                }
-                Instr::Cas { read, write, fail, .. } => {
-                    up_read(read);
-                    up_write(write);
-                    up_read(fail);
-                }
-                _ => {}
+            if step.instr == Instr::Fence(FenceMode::Sc) {
+                step.instr = Instr::Fence(FenceMode::ScUpd);
             }
+            let (reads, writes) = step.instr.modes_mut();
+            reads.into_iter().flatten().for_each(|mode| *mode = read(*mode));
+            writes.into_iter().for_each(|mode| *mode = write(*mode));
         }
         program
     }

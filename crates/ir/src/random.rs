@@ -4,6 +4,10 @@
 //! back. Programs are in canonical form ([`crate::canonical`]), every thread can reach its halt, no
 //! array index is out of range and nothing divides by zero. Arithmetic may wrap.
 
+mod sc;
+
+pub use sc::{Strengthen, with_sc_events, with_sc_orders};
+
 use crate::canonical;
 use crate::expr::{Binary, Domain, Expr, Unary};
 use crate::ids::{Loc, Origin, Pc, Reg, Value};

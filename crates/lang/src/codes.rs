@@ -48,6 +48,10 @@ codes! {
     FOREIGN_SPACE = "FP1020";
     /// A call, a return or a method where there can be none, or none where there must be.
     METHOD = "FP1021";
+    /// Compiled code that cannot be checked: something in it has no meaning here.
+    CODE = "FP1030";
+    /// Compiled code whose threads could not be followed to the end within the limits.
+    UNFINISHED = "FP1031";
     /// A constant outside `0..=max_value`, which wraps around.
     WRAPS = "FP2001";
     /// Operators that C reads differently from what they look like.
@@ -56,6 +60,8 @@ codes! {
     UNREACHABLE = "FP2003";
     /// A division that fails whenever it is reached.
     DIVIDES_BY_ZERO = "FP2004";
+    /// Something about compiled code that the verdict depends on.
+    CODE_NOTE = "FP2030";
     /// A register that is read but never written.
     NEVER_WRITTEN = "FP2005";
     /// Something said twice, of which one counts.

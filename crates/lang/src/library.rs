@@ -27,6 +27,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::lexer;
 use crate::lower;
 use crate::parser;
+pub use crate::source::File;
 use crate::source::Span;
 use ir::Domain;
 use memory::rc11_views::{Space, System};
@@ -49,15 +50,6 @@ pub struct Project {
     pub domain: Domain,
     /// What may not be as meant.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// A file and where it is in the text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct File {
-    /// What messages call it.
-    pub name: String,
-    /// Its place in the text.
-    pub span: Span,
 }
 
 /// A library with its specification under the same client.

@@ -41,7 +41,20 @@ pub struct Source {
     pub warnings: Vec<Diagnostic>,
     /// The `track` hints; no analysis needs them.
     pub tracks: Vec<Track>,
+    /// The files that the text consists of, if it is more than one, in the order of the text.
+    pub files: Vec<File>,
+    /// What goes wrong at assertions that are no statements of the source, such as an access to memory that was freed.
+    pub failures: Vec<(Origin, String)>,
     line_starts: Vec<usize>,
+}
+
+/// A file and where it is in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// What messages call it.
+    pub name: String,
+    /// Its place in the text.
+    pub span: Span,
 }
 
 /// A hint from the text that these values of a location matter.
@@ -55,16 +68,38 @@ pub struct Track {
 
 impl Source {
     pub(crate) fn new(name: &str, text: &str, lowered: Lowered, warnings: Vec<Diagnostic>) -> Self {
+        let mut source = Source::of_program(name, text, lowered.program, lowered.spans);
+        source.warnings = warnings;
+        source.tracks = lowered.tracks;
+        source
+    }
+
+    /// A program that was made from a text by other means than this crate's. `spans` says where each instruction
+    /// came from, by [`Origin`].
+    pub fn of_program(name: &str, text: &str, program: Program, spans: Vec<Span>) -> Self {
         let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
         Source {
             name: name.to_string(),
             text: text.into(),
-            program: lowered.program,
-            spans: lowered.spans,
-            warnings,
-            tracks: lowered.tracks,
+            program,
+            spans,
+            warnings: Vec::new(),
+            tracks: Vec::new(),
+            files: Vec::new(),
+            failures: Vec::new(),
             line_starts: std::iter::once(0).chain(newlines).collect(),
         }
+    }
+
+    /// The file that a byte of the text is in, and the file's first line in the text; none if there is only one file.
+    pub fn file_at(&self, offset: usize) -> Option<(&str, usize)> {
+        let file = self.files.iter().rev().find(|file| file.span.start <= offset)?;
+        Some((&file.name, self.line_column(file.span.start).0))
+    }
+
+    /// What goes wrong at an instruction, if it is no assertion of the source.
+    pub fn failure(&self, origin: Origin) -> Option<&str> {
+        self.failures.iter().find(|(at, _)| *at == origin).map(|(_, what)| &**what)
     }
 
     /// Where an instruction came from; the start of the text if `origin` is not of this program.

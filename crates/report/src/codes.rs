@@ -25,8 +25,6 @@ codes! {
     STUCK = "FP0006";
     /// A result did not fit and wrapped around during the check.
     WRAPPED = "FP0007";
-    /// An `sc` access, which the model does not have.
-    SC_ACCESS = "FP0008";
     /// A file cannot be read, or an argument stands for no file.
     UNREADABLE = "FP0009";
     /// On a machine with store buffers, a store is delayed past a later access, and others can tell.

@@ -214,7 +214,6 @@ fn proof(source: &Source, witness: &Computation) -> Proof {
         propagation: Vec::new(),
         timeline: false,
         conclusive: true,
-        cpp_may_forbid: false,
         cycle: witness.cycle.iter().map(hop).collect(),
         events,
     }

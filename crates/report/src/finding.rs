@@ -121,7 +121,13 @@ impl Finding {
                 Problem::Fault(fault) => format!("{fault}, in `{thread}`"),
                 _ => format!("a run-time error in `{thread}`"),
             },
-            (Kind::Assertion, _) => format!("an assertion of `{thread}` fails"),
+            (Kind::Assertion, _) => {
+                let origin = program.step(witness.tid, witness.pc).origin;
+                match source.failure(origin) {
+                    Some(what) => format!("{what}, in `{thread}`"),
+                    None => format!("an assertion of `{thread}` fails"),
+                }
+            }
             (Kind::Stuck, _) => format!("`{thread}` can wait here forever"),
             (_, Some(proof)) => refuted(kind, &thread, proof),
             (_, None) => format!("`{thread}` goes wrong"),

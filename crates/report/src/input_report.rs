@@ -1,12 +1,11 @@
 //! What is known of one input, whatever analysis looked at it.
 //!
-//! A check against RC20, a search for attacks on a machine with store buffers and a judgement of a
+//! A check against RC11, a search for attacks on a machine with store buffers and a judgement of a
 //! recording have little in common, but their answers do: an input, questions, an answer to each, and
 //! findings. [`InputReport`] is that. Text, JSON, pages, SARIF and JUnit are drawn from it alone.
 
 use crate::finding::Finding;
 use crate::ruling::{self, Ruling};
-use crate::seq_cst;
 use check::{
     Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Why, Witness,
 };
@@ -179,7 +178,6 @@ impl InputReport {
         };
         let mut warnings = source.warnings.clone();
         warnings.extend(ruling::wrapped(source, answer));
-        warnings.extend(seq_cst::warning(source, question.model));
         let mut report = InputReport {
             replies: answer.decisions.iter().map(reply).collect(),
             faults: answer.faults.iter().map(|witness| finding(None, witness)).collect(),
@@ -278,9 +276,9 @@ pub(crate) fn unchecked(answer: &Answer) -> Vec<Unchecked> {
         property: property.name(),
         why: match why {
             NotAsked::LeftOut => "as --no-races asks",
-            NotAsked::NeedsWeakMemory => "interleavings alone do not show them; --model rc20 does",
+            NotAsked::NeedsWeakMemory => "interleavings alone do not show them; --model rc11 does",
             NotAsked::NoSuchAccess => {
-                "non-atomic accesses are loads and stores of the machine; --model rc20 looks for them"
+                "non-atomic accesses are loads and stores of the machine; --model rc11 looks for them"
             }
             NotAsked::AnotherQuestion => {
                 "a thread stops where one fails; `fencepost check --model tso` decides them"

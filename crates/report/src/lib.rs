@@ -41,7 +41,6 @@ pub mod refusal;
 pub mod ruling;
 pub mod run;
 pub mod sarif;
-pub mod seq_cst;
 pub mod serializability;
 pub mod text;
 pub mod timeline;

@@ -3,7 +3,6 @@
 use crate::escape::{columns, pad, visible};
 use crate::input_report::Notice;
 use crate::run::{Assigned, Held};
-use crate::seq_cst;
 use crate::text::{Ink, Look, amount};
 use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};
@@ -42,9 +41,6 @@ pub struct OutcomeTable {
 pub struct Row {
     /// Does an interleaving end like this?
     pub under_sc: bool,
-    /// May C++ forbid every execution that ends like this, because the model makes `sc` accesses
-    /// weaker?
-    pub cpp_may_forbid: bool,
     /// How the threads ended.
     pub threads: Vec<End>,
     /// What memory holds.
@@ -86,14 +82,6 @@ pub struct Seen {
     pub state: FinalState,
     /// Does SC allow it?
     pub under_sc: bool,
-    /// May C++ forbid every execution with it? See [`crate::seq_cst`].
-    pub cpp_may_forbid: bool,
-}
-
-/// The warnings about `source` where `model` allows what C++ may forbid, and those of the language.
-pub fn warnings(source: &Source, model: Option<Model>) -> Vec<Diagnostic> {
-    let sc_accesses = model.and_then(|model| seq_cst::warning(source, model));
-    source.warnings.iter().cloned().chain(sc_accesses).collect()
 }
 
 impl OutcomeTable {
@@ -110,10 +98,7 @@ impl OutcomeTable {
         for one in seen.states.into_iter().filter(|one| !sc || one.under_sc) {
             let row = row(source, program, &one);
             match outcomes.iter_mut().find(|known| known.is_like(&row)) {
-                Some(known) => {
-                    known.under_sc |= row.under_sc;
-                    known.cpp_may_forbid &= row.cpp_may_forbid;
-                }
+                Some(known) => known.under_sc |= row.under_sc,
                 None => outcomes.push(row),
             }
         }
@@ -152,11 +137,6 @@ impl OutcomeTable {
             out.push_str("  every execution goes on forever\n");
         }
         out.push_str(&self.rows(look));
-        if self.outcomes.iter().any(|row| row.cpp_may_forbid) {
-            let warning =
-                "C++ may forbid states marked so: `sc` accesses count as `acq` and `rel` (FP0008)";
-            out.push_str(&format!("{}\n", look.paint(Ink::Warning, warning)));
-        }
         if let Some(unroll) = self.unroll {
             let warning = format!(
                 "states that SC forbids are complete only up to {unroll} visits of each statement; \
@@ -224,9 +204,6 @@ impl OutcomeTable {
             if !row.under_sc {
                 line = format!("{line}  {}", look.paint(Ink::Bad, "forbidden by SC"));
             }
-            if row.cpp_may_forbid {
-                line.push_str(&look.paint(Ink::Warning, ", perhaps by C++ too"));
-            }
             out.push_str(&format!("  {}\n", line.trim_end()));
         }
         out
@@ -274,7 +251,7 @@ impl Row {
 }
 
 fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
-    let Seen { state, under_sc, cpp_may_forbid } = seen;
+    let Seen { state, under_sc } = seen;
     let held = |(location, value): (&ir::Location, &Value)| Held {
         location: location.display_name(),
         value: *value,
@@ -282,7 +259,6 @@ fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
     let ends = program.tids().zip(&state.threads);
     Row {
         under_sc: *under_sc,
-        cpp_may_forbid: *cpp_may_forbid && !under_sc,
         threads: ends.map(|(tid, end)| end_of(source, program, tid, end)).collect(),
         memory: program.locations.iter().zip(&state.memory).map(held).collect(),
     }

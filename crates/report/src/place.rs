@@ -30,7 +30,13 @@ impl Place {
         let (line, column) = source.line_column(span.start);
         let words: Vec<&str> = source.snippet(span).split_whitespace().collect();
         let text = words.join(" ").trim_end_matches(';').to_string();
-        Place::at(line, column, text, span)
+        let place = Place::at(line, column, text, span);
+        match source.file_at(span.start) {
+            None => place,
+            Some((file, first)) => {
+                Place { line: line + 1 - first, file: Some(file.to_string()), ..place }
+            }
+        }
     }
 
     /// A place in a text of one file.

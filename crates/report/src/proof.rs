@@ -52,8 +52,6 @@ pub struct Proof {
     /// stale value matters is what the monitors say: their check of observational robustness is sound,
     /// but may be too strict.
     pub conclusive: bool,
-    /// May C++ forbid it, because it has `sc` accesses that the model makes weaker?
-    pub cpp_may_forbid: bool,
     /// Why no interleaving explains the execution: each event must come before the next, and the
     /// last before the first.
     pub cycle: Vec<Hop>,
@@ -244,7 +242,6 @@ impl Proof {
             propagation: Vec::new(),
             timeline: false,
             conclusive: certificate.conclusive,
-            cpp_may_forbid: remedy::cpp_may_forbid(&source.program, graph),
             cycle: certificate
                 .cycle
                 .iter()

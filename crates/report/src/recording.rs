@@ -133,7 +133,6 @@ pub fn finding(
             propagation: Vec::new(),
             timeline: false,
             conclusive: true,
-            cpp_may_forbid: false,
             cycle: cycle.collect(),
             events,
         }),

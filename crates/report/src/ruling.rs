@@ -1,7 +1,6 @@
 //! Verdicts without their evidence, and what is said about a check as a whole.
 
 use crate::codes;
-use crate::seq_cst::SHOWN_PLACES;
 use crate::text::Ink;
 use check::{Answer, Verdict};
 use ir::{Pc, Tid};
@@ -66,6 +65,9 @@ pub(crate) fn wrapped(source: &Source, answer: &Answer) -> Option<Diagnostic> {
     let help = format!("values are {domain}; --strict-values shows a run that does this");
     wrapped_at(spans, help)
 }
+
+/// How many places of one kind are pointed out one by one.
+const SHOWN_PLACES: usize = 4;
 
 /// A warning about results that wrapped around at these places.
 pub(crate) fn wrapped_at(mut spans: Vec<Span>, help: String) -> Option<Diagnostic> {

@@ -108,9 +108,6 @@ fn result(sheet: &InputReport, finding: &Finding) -> Value {
         "partialFingerprints": { "finding/v1": fingerprint(sheet, finding) },
         "properties": { "model": sheet.model, "problem": finding.problem },
     });
-    if let Some(proof) = &finding.certificate {
-        result["properties"]["cpp_may_forbid"] = json!(proof.cpp_may_forbid);
-    }
     let related = related(sheet, finding);
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);

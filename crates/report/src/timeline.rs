@@ -287,7 +287,6 @@ impl Refinement<'_> {
             propagation,
             timeline: true,
             conclusive: true,
-            cpp_may_forbid: false,
             cycle: Vec::new(),
         };
         (proof, steps)

@@ -106,7 +106,7 @@ fn question(random: &mut Generator) -> Question {
             0 => Property::ObservationalRobustness,
             _ => Property::Robustness,
         },
-        model: [Model::Rc20, Model::Ra, Model::Sc][random.below(3)],
+        model: [Model::Rc11, Model::Rc20, Model::Ra, Model::Sc][random.below(4)],
         races: random.below(4) > 0,
         extent: [Extent::First, Extent::All][random.below(2)],
         reductions: match random.below(3) {

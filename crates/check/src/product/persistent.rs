@@ -14,7 +14,7 @@
 //!    collects the locations of every instruction that control can reach, computed indices standing
 //!    for the whole array.
 //! 2. Accesses of different threads that do not conflict commute in the memory, monitors included, and
-//!    neither changes whether the memory objects to the other. For SC this is plain. For RC20's monitors
+//!    neither changes whether the memory objects to the other. For SC this is plain. For the monitors
 //!    see [`memory::rc20`]: the state is a function of the execution graph, which does not
 //!    know the order of such accesses. Fences that update access the memory's fence location.
 //! 3. No thread can keep others from moving: programs with blocks that others may not interrupt

@@ -1,4 +1,4 @@
-//! Robustness against RC20 and RA, races, and assertions, by exploring SC runs with monitors.
+//! Robustness against RC11, RC20 and RA, races, and assertions, by exploring SC runs with monitors.
 //!
 //! The monitors of different locations are independent (see [`Rc20::new`]), so plain robustness and
 //! races are decided one location at a time, each in a search whose states carry the monitors of
@@ -24,8 +24,8 @@ use search::Limit;
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;
 
-/// Checks the plan's program, which must be [`Program::release_acquire`] for [`Model::Ra`]; no answer
-/// if what happens is unclear.
+/// Checks the plan's program, which must be the one that the model [reads](Model::reads); no answer if
+/// what happens is unclear.
 pub(crate) fn check(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) -> Option<Answer> {
     debug_assert!(question.model != Model::Sc);
     let mut check = Check {

@@ -1,10 +1,12 @@
-//! RC20's robustness monitors: SC memory that remembers what a weaker memory could still do.
+//! Robustness monitors of RC11 and RC20: SC memory that remembers what a weaker memory could still do.
 //!
 //! The program runs under SC. Beside the values, the memory keeps
 //!
 //! * [`precede`]: which locations' last writes must come before each thread's next step (V_SC);
 //! * [`views`]: which stale values each thread could nevertheless still read or overwrite under RC20
 //!   (V and VR);
+//! * [`psc`], for programs with `sc` accesses or RC11's SC fences: what the order of `sc` events takes
+//!   out of these values. RC20 reads a program in words that have none ([`Program::rc20`]);
 //! * for observational robustness, *taint*: which registers hold a value whose read could have gone
 //!   wrong.
 //!
@@ -24,20 +26,23 @@
 //! locations, or both reads) carries over and partial-order reduction stays sound.
 
 pub mod precede;
+pub mod psc;
+mod reduced;
 pub mod row_layout;
+#[cfg(test)]
+mod stale_sets;
 pub mod views;
 
-use super::sc::{Store, StoreRenaming};
-use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
+pub use reduced::Renaming;
+
+use super::sc::Store;
+use super::{Effect, Memory, Never};
 use analysis::access::Future;
-use analysis::counters::{Counters, Lowering};
-use analysis::opaque_values::Types;
-use analysis::symmetry::{Automorphism, ValueRenaming};
 use analysis::values::PossibleValues;
-use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
+use ir::bits::{width_for, width_of};
 use ir::expr::{Expr, Fault, Notes};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
-use ir::mode::FenceMode;
+use ir::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
 use ir::program::{Instr, LocationKind, Program};
 use ir::thread::{self, Action};
 use precede::Precede;
@@ -47,7 +52,7 @@ use views::{Compared, Kind, Step, Views};
 /// Which question the monitors answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Robustness {
-    /// Every RC20-consistent execution graph is SC-consistent (Def. 4.1).
+    /// Every consistent execution graph is SC-consistent (Def. 4.1).
     Plain,
     /// Stale values may be read as long as nothing depends on them (Def. 4.9).
     Observational,
@@ -64,6 +69,9 @@ pub enum Violation {
     Race,
 }
 
+/// No location: a thread that has not accessed any since its last fence.
+const NO_RUN: Loc = Loc(u32::MAX);
+
 /// The monitors of one program.
 #[derive(Clone, Debug)]
 pub struct Rc20 {
@@ -72,6 +80,9 @@ pub struct Rc20 {
     precede: Precede,
     reading: Views,
     overwriting: Views,
+    /// How many bits it takes to say which location a thread accessed last; none if that is of no
+    /// importance.
+    run_bits: u32,
     /// Where a thread compares with what it loaded.
     tags: Vec<Tag>,
     /// What a tag holds when it holds nothing, and how many bits a tag takes.
@@ -85,24 +96,15 @@ pub struct Rc20 {
     registers: Vec<u32>,
 }
 
-/// An automorphism in the form the monitors need.
-#[derive(Clone, Debug)]
-pub struct Renaming {
-    alpha: Automorphism,
-    store: StoreRenaming,
-    /// The image of each tag, and of each of its values if they are renamed.
-    tags: Vec<(usize, ValueRenaming)>,
-    precede: Option<Box<[u32]>>,
-    reading: Option<Box<[u32]>>,
-    overwriting: Option<Box<[u32]>>,
-}
-
 /// What the monitors remember.
 #[derive(Debug)]
 pub struct State {
     values: Vec<Value>,
     /// The values in the tags.
     tags: Vec<Value>,
+    /// The location of each thread's current run of accesses; [`NO_RUN`] after a fence, and at first.
+    /// Empty if it is of no importance.
+    runs: Vec<Loc>,
     /// T, W and M.
     precede: Vec<u64>,
     /// V.
@@ -118,6 +120,7 @@ impl Clone for State {
         State {
             values: self.values.clone(),
             tags: self.tags.clone(),
+            runs: self.runs.clone(),
             precede: self.precede.clone(),
             reading: self.reading.clone(),
             overwriting: self.overwriting.clone(),
@@ -128,6 +131,7 @@ impl Clone for State {
     fn clone_from(&mut self, other: &Self) {
         self.values.clone_from(&other.values);
         self.tags.clone_from(&other.tags);
+        self.runs.clone_from(&other.runs);
         self.precede.clone_from(&other.precede);
         self.reading.clone_from(&other.reading);
         self.overwriting.clone_from(&other.overwriting);
@@ -159,7 +163,7 @@ impl Rc20 {
         let reading = Views::new(program, columns(Purpose::Reading)?, true);
         let overwriting = Views::new(program, columns(Purpose::Overwriting)?, false);
         let fence = Loc::from(program.locations.len());
-        let has_sc_fences = program.has_sc_fences();
+        let has_sc_fences = program.has_updating_fences();
         let mut atomic: Vec<bool> =
             program.locations.iter().map(|loc| loc.kind == LocationKind::Atomic).collect();
         atomic.push(has_sc_fences);
@@ -180,8 +184,13 @@ impl Rc20 {
         }
         accessed.push(has_sc_fences);
         let rows = atomic.iter().zip(&accessed).map(|(a, b)| *a && *b).collect();
+        let run_bits = match reading.follows_runs() || overwriting.follows_runs() {
+            true => width_for(program.locations.len() as u64 + 2),
+            false => 0,
+        };
         Some(Rc20 {
             robustness,
+            run_bits,
             store: Store::new(program, possible),
             precede: Precede::new(program.threads.len(), &needs_column, rows),
             reading,
@@ -203,9 +212,22 @@ impl Rc20 {
     }
 
     fn move_on(&self, state: &mut State, step: Step) {
+        self.run_on(state, step.tid, step.loc);
         self.precede.step(&mut state.precede, step.tid, step.loc, step.kind);
         self.reading.step(&mut state.reading, step, &state.tags);
         self.overwriting.step(&mut state.overwriting, step, &state.tags);
+    }
+
+    /// The thread goes on to access `loc`.
+    #[inline(always)]
+    fn run_on(&self, state: &mut State, tid: Tid, loc: Loc) {
+        if let Some(run) = state.runs.get_mut(tid.index())
+            && *run != loc
+        {
+            *run = loc;
+            self.reading.leave_location(&mut state.reading, tid);
+            self.overwriting.leave_location(&mut state.overwriting, tid);
+        }
     }
 
     /// Puts `value` into the tag number `k`.
@@ -252,13 +274,21 @@ impl Rc20 {
     }
 
     fn fence(&self, state: &mut State, tid: Tid, mode: FenceMode) {
+        if mode != FenceMode::Upd {
+            self.run_on(state, tid, NO_RUN);
+        }
         if mode.acquires() {
             self.reading.acquire_fence(&mut state.reading, tid);
             self.overwriting.acquire_fence(&mut state.overwriting, tid);
         }
         if mode.updates() {
             let (kind, loc) = (Kind::Update, self.fence);
-            self.move_on(state, Step { tid, loc, old: 0, kind, acquire: true, release: true });
+            let step = Step { tid, loc, old: 0, kind, acquire: true, release: true, sc: false };
+            self.move_on(state, step);
+        }
+        if mode == FenceMode::Sc {
+            self.reading.sc_fence(&mut state.reading, tid);
+            self.overwriting.sc_fence(&mut state.overwriting, tid);
         }
         if mode.releases() {
             self.reading.release_fence(&mut state.reading, tid);
@@ -284,9 +314,9 @@ impl Rc20 {
     }
 
     /// Is x's last write before τ's next step under SC, and could τ read a stale value from x?
-    fn reads_stale(&self, state: &State, tid: Tid, loc: Loc) -> bool {
+    fn reads_stale(&self, state: &State, tid: Tid, loc: Loc, sc: bool) -> bool {
         self.precede.must_follow(&state.precede, tid, loc)
-            && self.reading.may_miss(&state.reading, tid, loc)
+            && self.reading.may_miss(&state.reading, tid, loc, sc)
     }
 }
 
@@ -304,6 +334,7 @@ impl Memory for Rc20 {
         State {
             values: self.store.initial().to_vec(),
             tags: vec![self.no_tag; self.tags.len()],
+            runs: vec![NO_RUN; if self.run_bits > 0 { self.registers.len() } else { 0 }],
             precede,
             reading: vec![0; self.reading.words()],
             overwriting: vec![0; self.overwriting.words()],
@@ -326,25 +357,32 @@ impl Memory for Rc20 {
         let (reading, overwriting) = (&state.reading, &state.overwriting);
         let compared = |e: &Expr, value| self.compared(state, tid, loc, e, value);
         let stale = match action {
-            Action::Read { .. } => {
-                self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc)
+            Action::Read { mode, .. } => {
+                let sc = *mode == ReadMode::Sc;
+                self.robustness == Robustness::Plain && self.reading.may_miss(reading, tid, loc, sc)
             }
-            Action::Write { .. } | Action::Update { .. } => {
-                self.overwriting.may_miss(overwriting, tid, loc)
+            Action::Write { mode, .. } => {
+                self.overwriting.may_miss(overwriting, tid, loc, *mode == WriteMode::Sc)
             }
-            Action::BlockingCas { expected, .. } => {
+            Action::Update { read, write, .. } => {
+                self.overwriting.may_miss(overwriting, tid, loc, is_sc_update(*read, *write))
+            }
+            Action::BlockingCas { expected, read, write, .. } => {
                 let expected = compared(&instr.compared()[0], *expected);
-                self.overwriting.may_take(overwriting, tid, loc, expected)
+                let sc = is_sc_update(*read, *write);
+                self.overwriting.may_take(overwriting, tid, loc, expected, sc)
             }
-            Action::Wait { values, .. } => instr
-                .compared()
-                .iter()
-                .zip(values)
-                .any(|(e, value)| self.reading.may_take(reading, tid, loc, compared(e, *value))),
-            Action::Cas { expected, .. } => {
+            Action::Wait { values, mode, .. } => {
+                let sc = *mode == ReadMode::Sc;
+                instr.compared().iter().zip(values).any(|(e, value)| {
+                    self.reading.may_take(reading, tid, loc, compared(e, *value), sc)
+                })
+            }
+            Action::Cas { expected, read, write, fail, .. } => {
                 let expected = compared(&instr.compared()[0], *expected);
-                self.overwriting.may_take(overwriting, tid, loc, expected)
-                    || self.reading.may_take_other(reading, tid, loc, expected)
+                let (success, failure) = (is_sc_update(*read, *write), *fail == ReadMode::Sc);
+                self.overwriting.may_take(overwriting, tid, loc, expected, success)
+                    || self.reading.may_take_other(reading, tid, loc, expected, failure)
             }
             _ => false,
         };
@@ -402,32 +440,38 @@ impl Memory for Rc20 {
         let taint = state.taint[tid.index()];
         state.taint[tid.index()] = taint.minus(dst);
         if !self.atomic[loc.index()] {
+            self.run_on(state, tid, loc);
             return Ok(match self.non_atomic(state, tid, loc, access.wrote) {
                 true => Effect::Wrong(Violation::Race, Some(old), ()),
                 false => Effect::Done(Some(old), ()),
             });
         }
-        let (kind, acquire, release) = match action {
-            Action::Read { mode, .. } => (Kind::Read, mode.acquires(), false),
-            Action::Wait { mode, .. } => (Kind::Read, mode.acquires(), false),
-            Action::Write { mode, .. } => (Kind::Write, false, mode.releases()),
-            Action::Cas { fail, .. } if !access.wrote => (Kind::Read, fail.acquires(), false),
+        let reading = |mode: &ReadMode| (mode.acquires(), false, *mode == ReadMode::Sc);
+        let (kind, (acquire, release, sc)) = match action {
+            Action::Read { mode, .. } | Action::Wait { mode, .. } => (Kind::Read, reading(mode)),
+            Action::Write { mode, .. } => {
+                (Kind::Write, (false, mode.releases(), *mode == WriteMode::Sc))
+            }
+            Action::Cas { fail, .. } if !access.wrote => (Kind::Read, reading(fail)),
             Action::Cas { read, write, .. }
             | Action::Update { read, write, .. }
             | Action::BlockingCas { read, write, .. } => {
-                (Kind::Update, read.acquires(), write.releases())
+                let sc = is_sc_update(*read, *write);
+                (Kind::Update, (read.acquires(), write.releases(), sc))
             }
             _ => unreachable!("an access with a location"),
         };
         let is_load = matches!(action, Action::Read { .. });
         if is_load
             && self.robustness == Robustness::Observational
-            && self.reads_stale(state, tid, loc)
+            && self.reads_stale(state, tid, loc, sc)
         {
             state.taint[tid.index()] = taint.union(dst);
+            // Whatever it reads, it is an access to this location.
+            self.run_on(state, tid, loc);
             self.precede.step(&mut state.precede, tid, loc, Kind::Read);
         } else {
-            self.move_on(state, Step { tid, loc, old, kind, acquire, release });
+            self.move_on(state, Step { tid, loc, old, kind, acquire, release, sc });
             if is_load
                 && let Some(dst) = thread::destination(instr)
                 && let Some(k) = self.tag(loc, tid, dst)
@@ -444,158 +488,5 @@ impl Memory for Rc20 {
 
     fn own_step(&self, _: &mut State, own: Never) -> Option<()> {
         match own {}
-    }
-}
-
-impl Packed for Rc20 {
-    fn fits(&self, state: &State) -> bool {
-        let tag = |tag: &Value| fits(*tag, self.no_tag, self.tag_bits);
-        self.store.fits(&state.values) && state.tags.iter().all(tag)
-    }
-
-    fn bits(&self) -> u32 {
-        self.store.bits() + self.tags.len() as u32 * self.tag_bits
-    }
-
-    fn pack(&self, state: &State, out: &mut BitWriter<'_>) {
-        self.store.pack(&state.values, out);
-        for tag in &state.tags {
-            out.push(above(*tag, self.no_tag), self.tag_bits);
-        }
-    }
-
-    fn unpack(&self, state: &mut State, from: &mut BitReader<'_>) {
-        self.store.unpack(&mut state.values, from);
-        for tag in &mut state.tags {
-            *tag = raised(self.no_tag, from.take(self.tag_bits));
-        }
-    }
-
-    /// All sets grow with the sets they are computed from, every violation is that some set has a
-    /// member, and no set decides what a thread may do: the monitors are monotone. (A load that is
-    /// tainted with more bits and not with fewer leaves V and VR as they are, which is more than
-    /// the full step leaves, and taints a register.)
-    fn monitor_bits(&self) -> u32 {
-        let taint = match self.robustness {
-            Robustness::Plain => 0,
-            Robustness::Observational => self.registers.iter().sum(),
-        };
-        taint + self.precede.bits() + self.reading.bits() + self.overwriting.bits()
-    }
-
-    fn pack_monitors(&self, state: &State, out: &mut BitWriter<'_>) {
-        if self.robustness == Robustness::Observational {
-            for (taint, width) in state.taint.iter().zip(&self.registers) {
-                out.push(taint.0, *width);
-            }
-        }
-        self.precede.pack(&state.precede, out);
-        self.reading.pack(&state.reading, out);
-        self.overwriting.pack(&state.overwriting, out);
-    }
-
-    fn unpack_monitors(&self, state: &mut State, from: &mut BitReader<'_>) {
-        if self.robustness == Robustness::Observational {
-            for (taint, width) in state.taint.iter_mut().zip(&self.registers) {
-                *taint = RegSet(from.take(*width));
-            }
-        }
-        self.precede.unpack(&mut state.precede, from);
-        self.reading.unpack(&mut state.reading, from);
-        self.overwriting.unpack(&mut state.overwriting, from);
-    }
-}
-
-impl Renamed for Rc20 {
-    type Renaming = Renaming;
-
-    fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
-        Renaming {
-            store: self.store.renaming(alpha, types),
-            tags: self
-                .tags
-                .iter()
-                .map(|tag| {
-                    let image = self.tags.binary_search(&tag.renamed(alpha));
-                    (image.expect("tags are symmetric"), alpha.values(types.location(tag.loc)))
-                })
-                .collect(),
-            precede: self.precede.renaming(alpha),
-            reading: self.reading.columns.renaming(alpha, types),
-            overwriting: self.overwriting.columns.renaming(alpha, types),
-            alpha: alpha.clone(),
-        }
-    }
-
-    fn rename(&self, renaming: &Renaming, state: &State, image: &mut State) {
-        let Renaming { alpha, store, tags, precede, reading, overwriting } = renaming;
-        self.store.rename(store, &state.values, &mut image.values);
-        for (tag, (to, values)) in state.tags.iter().zip(tags) {
-            image.tags[*to] = values.image(*tag);
-        }
-        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
-        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
-        let bits = overwriting.as_deref();
-        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
-        for (t, taint) in state.taint.iter().enumerate() {
-            image.taint[alpha.threads[t].index()] =
-                taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
-        }
-    }
-
-    fn forget_dead(&self, state: &mut State, tid: Tid, live: RegSet) {
-        let taint = &mut state.taint[tid.index()];
-        *taint = taint.intersect(live);
-        for (k, tag) in self.tags.iter().enumerate() {
-            if tag.tid == tid && !live.contains(tag.reg) && state.tags[k] != self.no_tag {
-                self.retag(state, k, self.no_tag);
-            }
-        }
-    }
-
-    /// What it could still read, or pass on by writing, no longer matters.
-    fn retire(&self, state: &mut State, tid: Tid) {
-        self.forget_dead(state, tid, RegSet::EMPTY);
-        self.precede.retire(&mut state.precede, tid);
-        self.reading.retire(&mut state.reading, tid);
-        self.overwriting.retire(&mut state.overwriting, tid);
-    }
-}
-
-impl Lowered for Rc20 {
-    fn values<'s>(&self, state: &'s State) -> &'s [Value] {
-        &state.values
-    }
-
-    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
-        let first = self.tags.partition_point(|tag| tag.loc < loc);
-        let end = self.tags.partition_point(|tag| tag.loc <= loc);
-        &state.tags[first..end]
-    }
-
-    /// Counters move from bit to bit, so either each has one of its own or none has.
-    fn can_lower(&self, counters: &Counters) -> bool {
-        let columns = [&self.reading.columns, &self.overwriting.columns];
-        let told_apart = |columns: &Columns, loc| {
-            let critical = columns.critical(loc).map(|(value, _)| value);
-            let count = critical.filter(|value| !counters.is_constant(*value)).count();
-            count == 0 || counters.range().is_some_and(|range| range.count() == count)
-        };
-        counters.locations.iter().all(|loc| columns.iter().all(|c| told_apart(c, *loc)))
-    }
-
-    fn lower(&self, state: &mut State, counters: &Counters, lowering: Lowering) {
-        for loc in &counters.locations {
-            let value = &mut state.values[loc.index()];
-            *value = counters.lowered(*value, lowering);
-            let lowered = |value| counters.lowered(value, lowering);
-            self.reading.lower(&mut state.reading, *loc, lowered);
-            self.overwriting.lower(&mut state.overwriting, *loc, lowered);
-        }
-        for (tag, value) in self.tags.iter().zip(&mut state.tags) {
-            if *value != self.no_tag && counters.locations.contains(&tag.loc) {
-                *value = counters.lowered(*value, lowering);
-            }
-        }
     }
 }

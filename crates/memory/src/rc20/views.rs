@@ -11,6 +11,7 @@
 //! of a thread whose reads all acquire or that has no acquire fence, the release view of a thread
 //! whose writes all release, the view carried by a location from which nobody acquires.
 
+use super::psc::Psc;
 use super::row_layout::Columns;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
@@ -52,6 +53,58 @@ pub struct Step {
     pub acquire: bool,
     /// Does it release?
     pub release: bool,
+    /// Is it an `sc` access?
+    pub sc: bool,
+}
+
+/// Who carries views: threads their current, acquire and release views, and each location, the fences'
+/// hidden one last, the view of its last write. They are numbered in this order.
+#[derive(Clone, Copy, Debug)]
+pub struct Carriers {
+    threads: usize,
+    locations: usize,
+}
+
+impl Carriers {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        3 * self.threads + self.locations
+    }
+
+    /// The thread's current view.
+    #[inline(always)]
+    pub fn current(self, tid: Tid) -> usize {
+        tid.index()
+    }
+
+    /// The thread's acquire view.
+    #[inline(always)]
+    pub fn acquire(self, tid: Tid) -> usize {
+        self.threads + tid.index()
+    }
+
+    /// The thread's release view.
+    #[inline(always)]
+    pub fn release(self, tid: Tid) -> usize {
+        2 * self.threads + tid.index()
+    }
+
+    /// The view that the location's last write carries.
+    #[inline(always)]
+    pub fn carried(self, loc: Loc) -> usize {
+        3 * self.threads + loc.index()
+    }
+
+    /// A carrier's image under an automorphism.
+    pub fn image(self, carrier: usize, alpha: &Automorphism) -> usize {
+        match carrier.checked_sub(3 * self.threads) {
+            Some(x) => self.carried(alpha.locations[x]),
+            None => {
+                let (view, t) = (carrier / self.threads, carrier % self.threads);
+                view * self.threads + alpha.threads[t].index()
+            }
+        }
+    }
 }
 
 /// The layout of one set of views, V or VR.
@@ -61,8 +114,9 @@ pub struct Views {
     pub columns: Columns,
     /// Does an RMW leave behind a stale write (V), or not (VR)?
     updates_count: bool,
-    threads: usize,
-    locations: usize,
+    carriers: Carriers,
+    /// The rows that `sc` events need, if there are any.
+    psc: Option<Psc>,
     /// Which rows are kept.
     kept: Vec<bool>,
 }
@@ -70,13 +124,12 @@ pub struct Views {
 impl Views {
     /// The views of `program` with these columns.
     pub fn new(program: &Program, columns: Columns, updates_count: bool) -> Self {
-        let (threads, locations) = (program.threads.len(), program.locations.len() + 1);
+        let carriers =
+            Carriers { threads: program.threads.len(), locations: program.locations.len() + 1 };
         let fence = Loc::from(program.locations.len());
-        let mut kept = vec![false; 3 * threads + locations];
-        let mut views = Views { columns, updates_count, threads, locations, kept: Vec::new() };
-        if views.columns.bits() == 0 {
-            views.kept = kept;
-            return views;
+        let mut kept = vec![false; carriers.count()];
+        if columns.bits() == 0 {
+            return Views { columns, updates_count, carriers, psc: None, kept };
         }
         for (t, thread) in program.threads.iter().enumerate() {
             let tid = Tid::from(t);
@@ -113,18 +166,19 @@ impl Views {
                 }
                 weak_writes |= writes.iter().any(|mode| !mode.releases());
             }
-            kept[views.current(tid)] = true;
-            kept[views.acquire(tid)] = acquire_fence && weak_reads;
-            kept[views.release(tid)] = weak_writes;
+            kept[carriers.current(tid)] = true;
+            kept[carriers.acquire(tid)] = acquire_fence && weak_reads;
+            kept[carriers.release(tid)] = weak_writes;
             if acquire_fence {
                 acquired.append(&mut read);
             }
             for loc in acquired {
-                kept[views.carried(loc)] = true;
+                kept[carriers.carried(loc)] = true;
             }
         }
-        views.kept = kept;
-        views
+        let psc = Psc::new(program, &columns, carriers, &kept);
+        let kept = psc.as_ref().map_or(kept, |psc| psc.kept().to_vec());
+        Views { columns, updates_count, carriers, psc, kept }
     }
 
     /// How many words all rows take.
@@ -137,20 +191,9 @@ impl Views {
         self.kept.iter().filter(|kept| **kept).count() as u32 * self.columns.bits()
     }
 
-    fn current(&self, tid: Tid) -> usize {
-        tid.index()
-    }
-
-    fn acquire(&self, tid: Tid) -> usize {
-        self.threads + tid.index()
-    }
-
-    fn release(&self, tid: Tid) -> usize {
-        2 * self.threads + tid.index()
-    }
-
-    fn carried(&self, loc: Loc) -> usize {
-        3 * self.threads + loc.index()
+    /// Does it matter which location a thread accessed last?
+    pub fn follows_runs(&self) -> bool {
+        self.psc.as_ref().is_some_and(Psc::follows_runs)
     }
 
     /// c(τ,·) of `tid`.
@@ -160,37 +203,58 @@ impl Views {
         &rows[tid.index() * words..][..words]
     }
 
+    /// What an access of `tid` could take instead of the newest values: c(τ,·), and for an `sc` access
+    /// less.
+    #[inline(always)]
+    fn within_reach<'r>(&'r self, rows: &'r [u64], tid: Tid, sc: bool) -> Reach<'r> {
+        let current = self.current_row(rows, tid);
+        let asked = match &self.psc {
+            Some(psc) if sc => psc.asked(tid),
+            _ => [None, None],
+        };
+        let words = self.columns.words();
+        Reach { current, asked: asked.map(|row| row.map(|row| &rows[row * words..][..words])) }
+    }
+
     /// Is c(τ,x) not empty?
     #[inline(always)]
-    pub fn may_miss(&self, rows: &[u64], tid: Tid, loc: Loc) -> bool {
-        let row = self.current_row(rows, tid);
-        row.iter().zip(self.columns.mask(loc)).any(|(bits, mask)| bits & mask != 0)
+    pub fn may_miss(&self, rows: &[u64], tid: Tid, loc: Loc, sc: bool) -> bool {
+        let reach = self.within_reach(rows, tid, sc);
+        let mut masks = self.columns.mask(loc).iter().enumerate();
+        masks.any(|(k, mask)| reach.word(k) & mask != 0)
     }
 
     /// Is the value, which something compares with, in c(τ,x)?
     #[inline(always)]
-    pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
-        let row = self.current_row(rows, tid);
+    pub fn may_take(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared, sc: bool) -> bool {
+        let reach = self.within_reach(rows, tid, sc);
         let bit = match value {
             Compared::Value(value) => self.columns.critical_bit(loc, value),
             Compared::Tag(k) => self.columns.tag_bit(k),
         };
-        bit.is_some_and(|bit| has(row, bit))
+        bit.is_some_and(|bit| reach.has(bit))
     }
 
     /// Is some other value in c(τ,x)?
     #[inline(always)]
-    pub fn may_take_other(&self, rows: &[u64], tid: Tid, loc: Loc, value: Compared) -> bool {
-        let row = self.current_row(rows, tid);
+    pub fn may_take_other(
+        &self,
+        rows: &[u64],
+        tid: Tid,
+        loc: Loc,
+        value: Compared,
+        sc: bool,
+    ) -> bool {
+        let reach = self.within_reach(rows, tid, sc);
         match value {
-            Compared::Tag(k) => self.columns.tag_bit(k).is_some_and(|bit| has(row, bit + 1)),
+            Compared::Tag(k) => self.columns.tag_bit(k).is_some_and(|bit| reach.has(bit + 1)),
             // Without bits for values, every tag's two bits together tell if there is anything.
             Compared::Value(_) if self.columns.value_bits(loc).is_empty() => {
-                self.may_miss(rows, tid, loc)
+                self.may_miss(rows, tid, loc, sc)
             }
             Compared::Value(value) => {
                 let own = self.columns.critical_bit(loc, value);
-                self.columns.value_bits(loc).any(|bit| Some(bit) != own && has(row, bit))
+                self.columns.value_bits(loc).any(|bit| Some(bit) != own && reach.has(bit))
             }
         }
     }
@@ -215,11 +279,13 @@ impl Views {
     fn mark_stale(&self, rows: &mut [u64], tid: Tid, except: Option<Loc>, bit: u32) {
         let words = self.columns.words();
         let (word, bit) = (bit as usize / 64, 1u64 << (bit % 64));
-        for (holder, row) in rows.chunks_exact_mut(words).enumerate() {
-            let skip = if holder < 2 * self.threads {
-                holder % self.threads == tid.index()
+        let (carriers, threads) = (self.carriers, self.carriers.threads);
+        let rows = rows.chunks_exact_mut(words).take(carriers.count());
+        for (holder, row) in rows.enumerate() {
+            let skip = if holder < 2 * threads {
+                holder % threads == tid.index()
             } else {
-                except.is_some_and(|loc| holder == self.carried(loc))
+                except.is_some_and(|loc| holder == carriers.carried(loc))
             };
             if !skip && self.kept[holder] {
                 row[word] |= bit;
@@ -234,11 +300,11 @@ impl Views {
         if words == 0 {
             return;
         }
-        let Step { tid, loc, old, kind, acquire, release } = step;
+        let Step { tid, loc, old, kind, acquire, release, sc: _ } = step;
         let at = |row: usize| row * words..(row + 1) * words;
-        let (current, acquiring) = (self.current(tid), self.acquire(tid));
-        let releasing = self.release(tid);
-        let carried = self.carried(loc);
+        let (current, acquiring) = (self.carriers.current(tid), self.carriers.acquire(tid));
+        let releasing = self.carriers.release(tid);
+        let carried = self.carriers.carried(loc);
         let mask = self.columns.mask(loc);
         for (k, mask) in mask.iter().enumerate() {
             rows[current * words + k] &= !mask;
@@ -277,6 +343,20 @@ impl Views {
                 }
             }
         }
+        if let Some(psc) = &self.psc {
+            if counts {
+                self.columns.bits_for(loc, old, tags, |bit| psc.mark_stale(rows, words, bit));
+            }
+            psc.step(rows, mask, step);
+        }
+    }
+
+    /// The thread goes on to access another location than before, or to a fence.
+    #[inline]
+    pub fn leave_location(&self, rows: &mut [u64], tid: Tid) {
+        if let Some(psc) = &self.psc {
+            psc.leave_location(rows, self.columns.words(), tid);
+        }
     }
 
     /// The step of a non-atomic access: the columns `bits` become known to `tid` and stale to all
@@ -284,7 +364,7 @@ impl Views {
     pub fn non_atomic(&self, rows: &mut [u64], tid: Tid, bits: impl Iterator<Item = u32>) {
         let words = self.columns.words();
         for bit in bits {
-            for row in [self.current(tid), self.acquire(tid)] {
+            for row in [self.carriers.current(tid), self.carriers.acquire(tid)] {
                 rows[row * words + bit as usize / 64] &= !(1 << (bit % 64));
             }
             self.mark_stale(rows, tid, None, bit);
@@ -294,28 +374,46 @@ impl Views {
     /// An acquire fence: what relaxed reads brought becomes known.
     #[inline(always)]
     pub fn acquire_fence(&self, rows: &mut [u64], tid: Tid) {
-        let (current, acquire) = (self.current(tid), self.acquire(tid));
+        let (current, acquire) = (self.carriers.current(tid), self.carriers.acquire(tid));
         let words = self.columns.words();
         if self.kept[acquire] {
             rows.copy_within(acquire * words..(acquire + 1) * words, current * words);
+        }
+        if let Some(psc) = &self.psc {
+            psc.acquire_fence(rows, words, tid);
+        }
+    }
+
+    /// What makes a fence an SC fence: it comes between acquire and release.
+    #[inline(always)]
+    pub fn sc_fence(&self, rows: &mut [u64], tid: Tid) {
+        if let Some(psc) = &self.psc {
+            psc.sc_fence(rows, self.columns.words(), tid);
         }
     }
 
     /// A release fence: what is known now goes out with later relaxed writes.
     #[inline(always)]
     pub fn release_fence(&self, rows: &mut [u64], tid: Tid) {
-        let (current, release) = (self.current(tid), self.release(tid));
+        let (current, release) = (self.carriers.current(tid), self.carriers.release(tid));
         let words = self.columns.words();
         if self.kept[release] {
             rows.copy_within(current * words..(current + 1) * words, release * words);
+        }
+        if let Some(psc) = &self.psc {
+            psc.release_fence(rows, words, tid);
         }
     }
 
     /// Forgets the views that `tid` holds.
     pub fn retire(&self, rows: &mut [u64], tid: Tid) {
         let words = self.columns.words();
-        for row in [self.current(tid), self.acquire(tid), self.release(tid)] {
+        let carriers = self.carriers;
+        for row in [carriers.current(tid), carriers.acquire(tid), carriers.release(tid)] {
             rows[row * words..(row + 1) * words].fill(0);
+        }
+        if let Some(psc) = &self.psc {
+            psc.retire(rows, words, tid);
         }
     }
 
@@ -346,12 +444,9 @@ impl Views {
     ) {
         let words = self.columns.words();
         for holder in (0..self.kept.len()).filter(|holder| self.kept[*holder]) {
-            let to = match holder.checked_sub(3 * self.threads) {
-                Some(x) => self.carried(alpha.locations[x]),
-                None => {
-                    let (view, t) = (holder / self.threads, holder % self.threads);
-                    view * self.threads + alpha.threads[t].index()
-                }
+            let to = match &self.psc {
+                Some(psc) if holder >= self.carriers.count() => psc.image(holder, alpha),
+                _ => self.carriers.image(holder, alpha),
             };
             let row = &rows[holder * words..(holder + 1) * words];
             rename_row(bits, row, &mut image[to * words..(to + 1) * words]);
@@ -387,11 +482,6 @@ impl Views {
             }
         }
     }
-
-    /// How many locations there are, the fences' hidden one included.
-    pub fn locations(&self) -> usize {
-        self.locations
-    }
 }
 
 /// Writes `row` to `image` with every bit moved to where `bits` says.
@@ -408,6 +498,25 @@ pub fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
             image[to as usize / 64] |= 1 << (to % 64);
             rest &= rest - 1;
         }
+    }
+}
+
+/// Stale values within reach of an access.
+struct Reach<'r> {
+    current: &'r [u64],
+    /// Further sets that a value must be in.
+    asked: [Option<&'r [u64]>; 2],
+}
+
+impl Reach<'_> {
+    #[inline(always)]
+    fn word(&self, k: usize) -> u64 {
+        self.asked.iter().flatten().fold(self.current[k], |bits, row| bits & row[k])
+    }
+
+    #[inline(always)]
+    fn has(&self, bit: u32) -> bool {
+        self.word(bit as usize / 64) >> (bit % 64) & 1 == 1
     }
 }
 

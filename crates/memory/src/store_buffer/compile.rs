@@ -97,7 +97,7 @@ fn instructions(instr: &Instr, machine: Machine) -> Vec<Instr> {
             let after = (*mode == WriteMode::Sc).then_some(FULL);
             before.into_iter().chain([store]).chain(after).collect()
         }
-        Instr::Fence(FenceMode::Sc | FenceMode::Upd) => vec![FULL],
+        Instr::Fence(FenceMode::Sc | FenceMode::ScUpd | FenceMode::Upd) => vec![FULL],
         Instr::Fence(FenceMode::Rel | FenceMode::AcqRel) if !in_order => vec![LIGHT],
         Instr::Fence(_) => vec![Instr::Skip],
         Instr::LightFence(_) if in_order => vec![Instr::Skip],

@@ -196,7 +196,6 @@ fn of_run(finding: &Finding) -> Proof {
         propagation: Vec::new(),
         timeline: false,
         conclusive: true,
-        cpp_may_forbid: false,
         cycle: Vec::new(),
     }
 }

@@ -18,16 +18,10 @@ const INCONCLUSIVE: &str = "\
     tell is what the monitors conclude, and their check of observational robustness is sound but not \
     complete: it never misses a violation, but it may be too strict here.";
 
-/// What an execution shows that C++ may not have, because the model makes `sc` accesses weaker.
-const PERHAPS_FORBIDDEN: &str = "\
-    Note: C++ may forbid this execution. It has `sc` accesses, which the model takes for `acq` and `rel` \
-    (FP0008); `fence(seq_cst);` instead of them settles it.";
-
 /// What is to be said of an execution beside what it shows.
 pub(crate) fn reservations(finding: &Finding) -> Vec<&'static str> {
-    let Some(proof) = &finding.certificate else { return Vec::new() };
-    let notes = [(!proof.conclusive, INCONCLUSIVE), (proof.cpp_may_forbid, PERHAPS_FORBIDDEN)];
-    notes.into_iter().filter_map(|(said, note)| said.then_some(note)).collect()
+    let inconclusive = finding.certificate.iter().filter(|proof| !proof.conclusive);
+    inconclusive.map(|_| INCONCLUSIVE).collect()
 }
 
 /// The whole story of a finding, without its diagnostic.

@@ -1,0 +1,155 @@
+//! Real code: from a module of LLVM IR to a program, its text being the user's own files.
+
+use ir::Origin;
+use lang::source::File;
+use lang::{Diagnostic, Source, Span, codes};
+use llvm::{Module, PlaceId};
+use search::{Limits, Progress};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use vm::{Entry, Undiscovered};
+
+/// Files below these folders are the compiler's and the system's, not the user's.
+const SYSTEM: [&str; 5] = ["/usr/", "/lib/", "/opt/", "/rustc/", "/nix/"];
+
+/// Discovers the program that a module is. `name` is what messages call it.
+///
+/// # Errors
+///
+/// What the program does that has no meaning here, with its place in the source, or the limit that was reached.
+pub fn discover(
+    name: &str,
+    module: Module,
+    entry: &Entry,
+    limits: Limits,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Result<Source, super::Error> {
+    let module = Arc::new(module);
+    let mut texts = Texts::new(&module, name);
+    let (lowered, _) = vm::program(module.clone(), entry, limits, observe)
+        .map_err(|why| texts.error(name, why))?;
+    let spans: Vec<Span> = lowered.origins.iter().map(|places| texts.span(places)).collect();
+    let mut source = Source::of_program(name, &texts.text, lowered.program, spans);
+    if texts.files.len() > 1 {
+        source.files = texts.files;
+    }
+    source.failures = lowered
+        .failures
+        .into_iter()
+        .map(|(origin, failure)| (origin, failure.message))
+        .collect::<Vec<(Origin, String)>>();
+    source.warnings =
+        lowered.notes.into_iter().map(|note| Diagnostic::warning(codes::CODE_NOTE, note)).collect();
+    if module.optimised.is_some() {
+        source.warnings.push(
+            Diagnostic::warning(codes::CODE_NOTE, "this file of IR looks optimised, so the verdict is about what is left of the program")
+                .with_help("compile with `clang -O0 -Xclang -disable-O0-optnone -g -S -emit-llvm`"),
+        );
+    }
+    Ok(source)
+}
+
+/// The user's files that places point into, read as they are needed.
+struct Texts<'m> {
+    module: &'m Module,
+    text: String,
+    files: Vec<File>,
+    known: HashMap<PathBuf, Option<usize>>,
+}
+
+impl<'m> Texts<'m> {
+    fn new(module: &'m Module, name: &str) -> Self {
+        let mut texts =
+            Texts { module, text: String::new(), files: Vec::new(), known: HashMap::new() };
+        if !name.ends_with(".ll") {
+            texts.file(Path::new(name));
+        }
+        texts
+    }
+
+    /// The number of a file, if it is the user's.
+    fn file(&mut self, path: &Path) -> Option<usize> {
+        let key = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let is_system = SYSTEM.iter().any(|folder| key.starts_with(folder));
+        let text = if is_system { None } else { std::fs::read_to_string(&key).ok() };
+        let number = text.map(|text| {
+            let start = self.text.len();
+            self.text.push_str(&text);
+            if !text.ends_with('\n') {
+                self.text.push('\n');
+            }
+            let name = match std::env::current_dir().ok().and_then(|here| {
+                key.strip_prefix(std::fs::canonicalize(here).ok()?).map(Path::to_path_buf).ok()
+            }) {
+                Some(inside) => inside.display().to_string(),
+                None => path.display().to_string(),
+            };
+            self.files.push(File { name, span: Span::new(start, self.text.len()) });
+            self.files.len() - 1
+        });
+        self.known.insert(key, number);
+        number
+    }
+
+    /// The innermost place that is in a file of the user's.
+    fn span(&mut self, places: &[PlaceId]) -> Span {
+        let module = self.module;
+        for place in places.iter().flat_map(|place| module.debug.chain(*place)) {
+            let Some(file) = place.file else { continue };
+            let path = module.debug.file(file).path();
+            if let Some(number) = self.file(&path) {
+                return self.statement(number, place.line as usize, place.column as usize);
+            }
+        }
+        Span::new(0, 0)
+    }
+
+    /// What is written at a line and column, to the end of its statement.
+    fn statement(&self, file: usize, line: usize, column: usize) -> Span {
+        let File { span, .. } = self.files[file];
+        let text = &self.text[span.start..span.end];
+        let start_of_line = match line {
+            0 | 1 => 0,
+            line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
+        };
+        let rest = &text[start_of_line..];
+        let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        let indent = rest.len() - rest.trim_start().len();
+        // Where a line is one statement, all of it is shown: `r = x` says more than `x`.
+        let whole = rest.trim();
+        let start = match whole.matches(';').count() {
+            0 | 1 => indent,
+            _ => (column.max(1) - 1).min(rest.len()),
+        };
+        let start = (0..=start).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+        let end = rest[start..].find(';').map_or(rest.trim_end().len(), |at| start + at);
+        let base = span.start + start_of_line;
+        Span::new(base + start, base + end.max(start))
+    }
+
+    fn error(&mut self, name: &str, why: Undiscovered) -> super::Error {
+        let diagnostic = match why {
+            Undiscovered::NoEntry(why) => Diagnostic::error(codes::CODE, why),
+            Undiscovered::Limit(limit, progress) => Diagnostic::error(
+                codes::UNFINISHED,
+                format!(
+                    "undecided: {} after {} states, before all that the threads do was seen",
+                    limit.reached(),
+                    progress.states
+                ),
+            ),
+            Undiscovered::Refused { at, why } => {
+                let span = self.span(&at);
+                let error = Diagnostic::error(codes::CODE, why);
+                if span == Span::new(0, 0) { error } else { error.with_label(span, "here") }
+            }
+        };
+        let name =
+            if self.files.len() == 1 { self.files[0].name.clone() } else { name.to_string() };
+        super::Error { name, text: self.text.clone(), diagnostics: vec![diagnostic] }
+    }
+}

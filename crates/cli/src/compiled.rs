@@ -1,0 +1,113 @@
+//! C, C++, Rust and LLVM IR on the command line: which files make up a program, and how they are compiled.
+//!
+//! A file that defines `main` is a program. Files without `main` that are named along with it are part of it, and if
+//! several programs are named, of each of them. If no file has a `main`, all of them are one program, and `--entry`
+//! says what its threads run.
+
+use crate::inputs::{self, Unusable};
+use crate::quantity;
+use clap::Args;
+use fencepost::code;
+use lang::{Diagnostic, Source, codes};
+use llvm::Module;
+use llvm::compile::{Compiled, Failure, Language, Options, compile};
+use search::{Limits, Progress};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use vm::{Entry, Stub};
+
+/// Options for programs in C, C++, Rust and LLVM IR.
+#[derive(Args, Debug)]
+pub(crate) struct CodeArgs {
+    /// C, C++, Rust: functions that run as threads, in place of `main`
+    #[arg(long, value_name = "FUNCTIONS", value_delimiter = ',')]
+    pub entry: Vec<String>,
+    /// C, C++, Rust: what a function does that no file defines: NAME=ignore (returns 0), NAME=7 (returns 7), NAME=stop
+    /// (never returns)
+    #[arg(long, value_name = "NAME=WHAT", value_parser = quantity::stub)]
+    pub stub: Vec<(String, Stub)>,
+    /// C, C++: take compiler flags from compile_commands.json in this directory
+    #[arg(short = 'p', long = "compile-commands", value_name = "DIR")]
+    pub compile_commands: Option<PathBuf>,
+    /// C, C++, Rust: more flags for the compiler
+    #[arg(last = true, value_name = "FLAGS")]
+    pub flags: Vec<OsString>,
+}
+
+/// A program in C, C++, Rust or LLVM IR.
+pub(crate) struct Program {
+    /// The file that messages name: the one with `main`.
+    pub file: PathBuf,
+    module: Result<Module, Unusable>,
+    warnings: Vec<String>,
+}
+
+/// Is the file compiled rather than read?
+pub(crate) fn is_code(file: &Path) -> bool {
+    Language::of(file).is_some()
+}
+
+/// The programs that files make up.
+pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
+    let options = Options { flags: args.flags.clone(), database: args.compile_commands.clone() };
+    let (mut mains, mut parts, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for file in files {
+        match compile(file, &options) {
+            Ok(compiled) if defines_main(&compiled.module) => mains.push((file.clone(), compiled)),
+            Ok(compiled) => parts.push((file.clone(), compiled)),
+            Err(why) => refused.push(Program {
+                file: file.clone(),
+                module: Err(unusable(file, &why)),
+                warnings: Vec::new(),
+            }),
+        }
+    }
+    if mains.is_empty() && !parts.is_empty() {
+        mains.push(parts.remove(0));
+    }
+    let linked = mains.into_iter().map(|(file, main)| {
+        let all = std::iter::once(&main).chain(parts.iter().map(|(_, part)| part));
+        let warnings = all.flat_map(|one: &Compiled| one.warnings.clone()).collect();
+        let mut modules = vec![main.module];
+        modules.extend(parts.iter().map(|(_, part)| part.module.clone()));
+        let module = match modules.len() {
+            1 => Ok(modules.remove(0)),
+            _ => Module::link(modules).map_err(|error| unusable(&file, &Failure::Ir(error))),
+        };
+        Program { file, module, warnings }
+    });
+    linked.chain(refused).collect()
+}
+
+fn defines_main(module: &Module) -> bool {
+    module.function_named("main").is_some_and(|main| !module.function(main).is_declaration())
+}
+
+fn unusable(file: &Path, why: &Failure) -> Unusable {
+    let name = inputs::name(file);
+    let text = why.to_string();
+    // What is wrong is said once: messages start with the file's name anyway.
+    let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text).to_string();
+    Unusable { name, text: String::new(), why: vec![Diagnostic::error(codes::CODE, text)] }
+}
+
+impl Program {
+    /// All that the program's threads can do.
+    pub(crate) fn discover(
+        self,
+        args: &CodeArgs,
+        limits: Limits,
+        observe: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Source, Unusable> {
+        let entry = Entry { functions: args.entry.clone(), stubs: args.stub.clone() };
+        let name = inputs::name(&self.file);
+        let mut source =
+            code::discover(&name, self.module?, &entry, limits, observe).map_err(|error| {
+                Unusable { name: error.name, text: error.text, why: error.diagnostics }
+            })?;
+        let warnings =
+            self.warnings.iter().map(|text| Diagnostic::warning(codes::CODE_NOTE, text.clone()));
+        source.warnings.extend(warnings);
+        Ok(source)
+    }
+}

@@ -1,0 +1,187 @@
+//! What a thread does that others can notice, and why it goes no further.
+
+use crate::space::ObjectId;
+use crate::value::Word;
+use llvm::Ordering;
+use llvm::instruction::RmwOp;
+
+/// A piece of memory that threads share: bytes of an object that are accessed as one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Cell {
+    pub(crate) object: ObjectId,
+    pub(crate) offset: u32,
+    pub(crate) size: u8,
+}
+
+/// Where the cell is that says whether a block is still there: behind every object.
+const LIFE: u32 = u32::MAX - 64;
+/// Where the cells of the thread library are: behind every object as well.
+const SYNC: u32 = 1 << 30;
+
+impl Cell {
+    /// Is the block of the heap still there? 0 means yes.
+    pub(crate) fn life(object: ObjectId) -> Cell {
+        Cell { object, offset: LIFE, size: 1 }
+    }
+
+    /// What a lock, a barrier or another object of the thread library keeps; it starts at 0.
+    pub(crate) fn sync(object: ObjectId, offset: u32) -> Cell {
+        Cell { object, offset: SYNC + offset, size: 0 }
+    }
+
+    /// Has the team been started? 0 means no, 1 yes.
+    pub(crate) fn start(team: ObjectId) -> Cell {
+        Cell { object: team, offset: SYNC, size: 0 }
+    }
+
+    /// How many threads of the team have ended.
+    pub(crate) fn ended(team: ObjectId) -> Cell {
+        Cell { object: team, offset: SYNC + 1, size: 0 }
+    }
+
+    /// Has the thread ended? 0 means no; otherwise one more than what it returned.
+    pub(crate) fn end(thread: ObjectId) -> Cell {
+        Cell { object: thread, offset: SYNC + 2, size: 0 }
+    }
+
+    /// Is it a cell of the thread library, which no instruction accesses directly?
+    pub(crate) fn is_sync(self) -> bool {
+        self.size == 0
+    }
+
+    pub(crate) fn is_life(self) -> bool {
+        self.offset == LIFE
+    }
+}
+
+/// The order of an access or fence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Order {
+    /// Not atomic.
+    Plain,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+impl From<Ordering> for Order {
+    fn from(ordering: Ordering) -> Order {
+        match ordering {
+            Ordering::Unordered | Ordering::Monotonic => Order::Relaxed,
+            Ordering::Acquire => Order::Acquire,
+            Ordering::Release => Order::Release,
+            Ordering::AcqRel => Order::AcqRel,
+            Ordering::SeqCst => Order::SeqCst,
+        }
+    }
+}
+
+/// What a thread does next that others can notice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Action {
+    /// Its input is the value read.
+    Read { cell: Cell, order: Order },
+    /// Its input is 0.
+    Write { cell: Cell, value: Word, order: Order },
+    /// Its input is the value read.
+    Update { cell: Cell, op: RmwOp, operand: u128, width: u32, order: Order },
+    /// Its input is the value read; a weak one that fails on the expected value has the input [`SPURIOUS`].
+    CompareExchange {
+        cell: Cell,
+        expected: u128,
+        desired: Word,
+        success: Order,
+        failure: Order,
+        weak: bool,
+    },
+    /// Waits until the cell is less than `below`, and adds to it. Its input is 0.
+    Lock { cell: Cell, below: u32, add: u32 },
+    /// Waits until the cell is at least this. Its input is the value read.
+    Await { cell: Cell, least: u128 },
+    /// Its input is 0.
+    Fence { order: Order },
+    /// Its input is a number below this.
+    Choose { alternatives: u32 },
+}
+
+/// The input of a weak compare-and-exchange that fails for no reason.
+pub(crate) const SPURIOUS: Word = Word::Undef;
+
+impl Action {
+    /// The cell it accesses.
+    pub(crate) fn cell(&self) -> Option<Cell> {
+        match self {
+            Action::Read { cell, .. }
+            | Action::Write { cell, .. }
+            | Action::Update { cell, .. }
+            | Action::CompareExchange { cell, .. }
+            | Action::Lock { cell, .. }
+            | Action::Await { cell, .. } => Some(*cell),
+            Action::Fence { .. } | Action::Choose { .. } => None,
+        }
+    }
+
+    /// May it change its cell?
+    pub(crate) fn writes(&self) -> bool {
+        !matches!(self, Action::Read { .. } | Action::Await { .. })
+    }
+}
+
+/// What the program does wrong.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Failure {
+    /// What kind of mistake it is.
+    pub kind: FailureKind,
+    /// What happens, in one line.
+    pub message: String,
+}
+
+/// A kind of mistake.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FailureKind {
+    /// The program says itself that something is wrong: `assert`, `abort`.
+    Assertion,
+    /// An access to memory that is not there, or no longer, or was never written.
+    Memory,
+    /// An operation without a result: a division by zero, an overflow that C leaves undefined.
+    Arithmetic,
+}
+
+impl Failure {
+    pub(crate) fn memory(message: impl Into<String>) -> Stop {
+        Stop::Fail(Failure { kind: FailureKind::Memory, message: message.into() })
+    }
+
+    pub(crate) fn assertion(message: impl Into<String>) -> Stop {
+        Stop::Fail(Failure { kind: FailureKind::Assertion, message: message.into() })
+    }
+
+    pub(crate) fn arithmetic(message: impl Into<String>) -> Stop {
+        Stop::Fail(Failure { kind: FailureKind::Arithmetic, message: message.into() })
+    }
+}
+
+/// Why an instruction was not carried out to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// It does something that others notice, and does not know the result yet.
+    Rest(Action),
+    /// The program goes wrong.
+    Fail(Failure),
+    /// The thread goes no further: it assumed what does not hold, or runs in circles without touching anything.
+    Blocked,
+    /// The thread is done.
+    Ended,
+    /// The first thread is about to start others.
+    Company,
+    /// There is no meaning for what the program does here.
+    Refuse(String),
+}
+
+impl Stop {
+    pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Stop> {
+        Err(Stop::Refuse(why.into()))
+    }
+}

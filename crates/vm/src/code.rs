@@ -1,0 +1,280 @@
+//! What is known of a function before it runs: which of its variables need no memory, and which registers matter where.
+//!
+//! Unoptimised code keeps every variable in memory (`alloca`). A variable whose address is only ever loaded from and
+//! stored to is a register in disguise: its register then holds the variable's value in place of its address. Two
+//! states of a thread that differ only in registers that nobody will read again are the same state, so registers that
+//! are *dead* are forgotten wherever a thread rests.
+
+use llvm::{Callee, Function, Instr, InstrKind, Local, Operand};
+
+/// A set of registers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Registers(Box<[u64]>);
+
+impl Registers {
+    fn none(count: usize) -> Self {
+        Registers(vec![0; count.div_ceil(64)].into())
+    }
+
+    pub(crate) fn contains(&self, local: usize) -> bool {
+        self.0[local / 64] >> (local % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, local: Local) {
+        self.0[local.index() / 64] |= 1 << (local.index() % 64);
+    }
+
+    fn remove(&mut self, local: Local) {
+        self.0[local.index() / 64] &= !(1 << (local.index() % 64));
+    }
+
+    /// Adds members; was any of them new?
+    fn add(&mut self, others: &Registers) -> bool {
+        let mut grown = false;
+        for (word, other) in self.0.iter_mut().zip(&others.0) {
+            grown |= *other & !*word != 0;
+            *word |= other;
+        }
+        grown
+    }
+}
+
+/// What is known of a function.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// Which registers hold a variable's value in place of its address.
+    promoted: Box<[bool]>,
+    /// Registers that matter before each instruction, by block.
+    before: Box<[Box<[Registers]>]>,
+    /// Registers that matter at the end of each block, on whichever way.
+    after: Box<[Registers]>,
+}
+
+impl Code {
+    pub(crate) fn of(function: &Function) -> Self {
+        let promoted = promoted(function);
+        let (before, after) = liveness(function, &promoted);
+        Code { promoted, before, after }
+    }
+
+    /// Does the register hold a variable's value in place of its address?
+    pub(crate) fn is_promoted(&self, local: Local) -> bool {
+        self.promoted[local.index()]
+    }
+
+    /// The registers that matter before an instruction.
+    pub(crate) fn live_before(&self, block: u32, instr: u32) -> &Registers {
+        &self.before[block as usize][instr as usize]
+    }
+
+    /// The registers that matter after an instruction, its own result aside.
+    pub(crate) fn live_after(&self, block: u32, instr: u32) -> &Registers {
+        self.before[block as usize].get(instr as usize + 1).unwrap_or(&self.after[block as usize])
+    }
+}
+
+fn promoted(function: &Function) -> Box<[bool]> {
+    let mut promoted = vec![false; function.locals.len()];
+    let mut types = vec![None; function.locals.len()];
+    for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
+        if let (Some(result), InstrKind::Alloca { ty, count: None, .. }) =
+            (instr.result, &instr.kind)
+        {
+            promoted[result.index()] = true;
+            types[result.index()] = Some(*ty);
+        }
+    }
+    let entry = function.blocks.first();
+    // A variable declared in a loop is a new one each time round; only one at the start of the function is the same.
+    for block in function.blocks.iter().skip(1) {
+        for instr in &block.instrs {
+            if let (Some(result), InstrKind::Alloca { .. }) = (instr.result, &instr.kind) {
+                promoted[result.index()] = false;
+            }
+        }
+    }
+    debug_assert!(entry.is_some() || function.blocks.is_empty());
+    for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
+        let mut spoil = |operand: &Operand| {
+            if let Operand::Local(local) = operand {
+                promoted[local.index()] = false;
+            }
+        };
+        match &instr.kind {
+            InstrKind::Load { ty, address: Operand::Local(local), access }
+                if types[local.index()] == Some(*ty) && access.ordering.is_none() => {}
+            InstrKind::Store { ty, value, address: Operand::Local(local), access }
+                if types[local.index()] == Some(*ty) && access.ordering.is_none() =>
+            {
+                spoil(value);
+            }
+            kind => for_each_operand(kind, &mut spoil),
+        }
+    }
+    promoted.into()
+}
+
+type Liveness = (Box<[Box<[Registers]>]>, Box<[Registers]>);
+
+fn liveness(function: &Function, promoted: &[bool]) -> Liveness {
+    let count = function.locals.len();
+    let mut after = vec![Registers::none(count); function.blocks.len()];
+    let mut before: Vec<Box<[Registers]>> = function
+        .blocks
+        .iter()
+        .map(|block| vec![Registers::none(count); block.instrs.len()].into())
+        .collect();
+    let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); function.blocks.len()];
+    for (index, block) in function.blocks.iter().enumerate() {
+        if let Some(last) = block.instrs.last() {
+            for_each_successor(&last.kind, |next| predecessors[next].push(index));
+        }
+    }
+    let mut queue: Vec<usize> = (0..function.blocks.len()).collect();
+    let mut queued = vec![true; function.blocks.len()];
+    while let Some(index) = queue.pop() {
+        queued[index] = false;
+        let mut live = after[index].clone();
+        for (at, instr) in function.blocks[index].instrs.iter().enumerate().rev() {
+            transfer(instr, promoted, &mut live);
+            before[index][at].clone_from(&live);
+        }
+        for &from in &predecessors[index] {
+            let mut on_edge = live.clone();
+            for instr in &function.blocks[index].instrs {
+                let InstrKind::Phi { incoming, .. } = &instr.kind else { break };
+                for (operand, source) in incoming {
+                    if source.index() == from
+                        && let Operand::Local(local) = operand
+                    {
+                        on_edge.insert(*local);
+                    }
+                }
+            }
+            if after[from].add(&on_edge) && !queued[from] {
+                queued[from] = true;
+                queue.push(from);
+            }
+        }
+    }
+    (before.into(), after.into())
+}
+
+/// From what matters after an instruction to what matters before it. What a phi takes matters at the end of the
+/// block that it comes from.
+fn transfer(instr: &Instr, promoted: &[bool], live: &mut Registers) {
+    if let Some(result) = instr.result {
+        live.remove(result);
+    }
+    match &instr.kind {
+        InstrKind::Store { value, address: Operand::Local(local), .. }
+            if promoted[local.index()] =>
+        {
+            live.remove(*local);
+            if let Operand::Local(local) = value {
+                live.insert(*local);
+            }
+        }
+        InstrKind::Phi { .. } => {}
+        kind => for_each_operand(kind, &mut |operand| {
+            if let Operand::Local(local) = operand {
+                live.insert(*local);
+            }
+        }),
+    }
+}
+
+/// The blocks that control can go to from a terminator.
+fn for_each_successor(kind: &InstrKind, mut each: impl FnMut(usize)) {
+    match kind {
+        InstrKind::Jump { to } => each(to.index()),
+        InstrKind::Branch { yes, no, .. } => {
+            each(yes.index());
+            each(no.index());
+        }
+        InstrKind::Switch { default, cases, .. } => {
+            each(default.index());
+            cases.iter().for_each(|(_, to)| each(to.index()));
+        }
+        InstrKind::IndirectBranch { targets, .. } => targets.iter().for_each(|to| each(to.index())),
+        InstrKind::Invoke { normal, unwind, .. } => {
+            each(normal.index());
+            each(unwind.index());
+        }
+        _ => {}
+    }
+}
+
+/// Shows every operand of an instruction.
+fn for_each_operand(kind: &InstrKind, each: &mut impl FnMut(&Operand)) {
+    match kind {
+        InstrKind::Binary { left, right, .. }
+        | InstrKind::Compare { left, right, .. }
+        | InstrKind::FloatCompare { left, right, .. } => {
+            each(left);
+            each(right);
+        }
+        InstrKind::FloatNegate { value, .. }
+        | InstrKind::Freeze { value, .. }
+        | InstrKind::Cast { value, .. }
+        | InstrKind::ExtractValue { value, .. }
+        | InstrKind::Switch { value, .. }
+        | InstrKind::Resume { value, .. } => each(value),
+        InstrKind::Select { condition, yes, no, .. } => {
+            each(condition);
+            each(yes);
+            each(no);
+        }
+        InstrKind::Phi { incoming, .. } => incoming.iter().for_each(|(operand, _)| each(operand)),
+        InstrKind::Alloca { count, .. } => count.iter().for_each(|(_, operand)| each(operand)),
+        InstrKind::Load { address, .. } | InstrKind::IndirectBranch { address, .. } => {
+            each(address)
+        }
+        InstrKind::Store { value, address, .. }
+        | InstrKind::ReadModifyWrite { value, address, .. } => {
+            each(value);
+            each(address);
+        }
+        InstrKind::CompareExchange { address, expected, new, .. } => {
+            each(address);
+            each(expected);
+            each(new);
+        }
+        InstrKind::GetElementPtr { base, indices, .. } => {
+            each(base);
+            indices.iter().for_each(|(_, operand)| each(operand));
+        }
+        InstrKind::Call(call) | InstrKind::Invoke { call, .. } => {
+            if let Callee::Pointer(operand) = &call.callee {
+                each(operand);
+            }
+            call.args.iter().for_each(|arg| each(&arg.value));
+        }
+        InstrKind::InsertValue { value, element, .. } => {
+            each(value);
+            each(element);
+        }
+        InstrKind::VaArg { list, .. } => each(list),
+        InstrKind::ExtractElement { vector, index, .. } => {
+            each(vector);
+            each(index);
+        }
+        InstrKind::InsertElement { vector, element, index, .. } => {
+            each(vector);
+            each(element);
+            each(index);
+        }
+        InstrKind::ShuffleVector { left, right, mask, .. } => {
+            each(left);
+            each(right);
+            each(mask);
+        }
+        InstrKind::Return { value } => value.iter().for_each(|(_, operand)| each(operand)),
+        InstrKind::Branch { condition, .. } => each(condition),
+        InstrKind::Fence { .. }
+        | InstrKind::LandingPad { .. }
+        | InstrKind::Jump { .. }
+        | InstrKind::Unreachable
+        | InstrKind::Unsupported { .. } => {}
+    }
+}

@@ -1,0 +1,464 @@
+//! Finds all that the threads of a program can do, by exploring its interleavings.
+//!
+//! Robustness is decided on what interleavings reach (Theorem 4.6 of the RC20 paper), so nothing has to be known of a
+//! program before it runs. Exploration goes in rounds: it starts with no shared memory, and whenever two threads turn
+//! out to touch the same bytes, these become a cell and a new round starts ([`crate::shared`]). The last round has seen
+//! every node of every thread's automaton and every value that a cell can hold.
+
+use crate::action::{Action, Cell, SPURIOUS};
+use crate::automaton::{Automata, NodeId, put};
+use crate::future::Futures;
+use crate::local::{Local, Starting};
+use crate::machine::{Machine, Pause, Stub, Task, outcome};
+use crate::space::Name;
+use crate::value::{Val, Word};
+use llvm::module::Symbol;
+use llvm::{ConstantKind, Module};
+use search::encoding::{Reader, put as put_number};
+use search::{Limit, Limits, Model, Options, Paths, Progress, Sink, Stop, Width};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Rounds before it is given up; programs need two or three.
+const MOST_ROUNDS: usize = 64;
+/// States that a round goes on for after it has found memory that is shared and was not known to be.
+const SETTLING: u64 = 2_000;
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// Functions that start as threads, in place of `main`.
+    pub functions: Vec<String>,
+    /// What functions do that no file defines.
+    pub stubs: Vec<(String, Stub)>,
+}
+
+/// Why there is no automaton.
+#[derive(Clone, Debug)]
+pub enum Undiscovered {
+    /// The program has something without a meaning here: where, and what.
+    Refused {
+        /// Where, from the innermost call outwards.
+        at: Vec<llvm::PlaceId>,
+        /// What.
+        why: String,
+    },
+    /// There is no function to start with.
+    NoEntry(String),
+    /// A limit was reached.
+    Limit(Limit, Progress),
+}
+
+/// All that threads can do.
+pub(crate) struct World {
+    pub(crate) machine: Machine,
+    pub(crate) automata: Automata,
+    /// The cells that actions were about, with their initial values.
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) initial: Vec<Word>,
+    /// All values that each cell ever held.
+    pub(crate) values: Vec<BTreeSet<Word>>,
+    cell_ids: HashMap<Cell, usize>,
+    /// The threads' first nodes.
+    pub(crate) first: Vec<NodeId>,
+    /// The first thread when it is about to start others, or at its end if it starts none.
+    main: (Local, Pause),
+    started: Vec<u32>,
+    futures: Futures,
+    /// The first thing that was refused.
+    refused: Option<NodeId>,
+    states: u64,
+    grown_at: Option<u64>,
+}
+
+/// Explores a program.
+pub(crate) fn discover(
+    module: Arc<Module>,
+    entry: &Entry,
+    limits: Limits,
+    observe: &(dyn Fn(&Progress) + Sync),
+) -> Result<(World, Progress), Undiscovered> {
+    let mut world = World::new(module, entry)?;
+    world.start_round();
+    let mut rounds = 0;
+    while rounds < MOST_ROUNDS {
+        world.futures = Futures::of(&world.automata, &world.cell_ids);
+        let known = world.automata.edges();
+        let model = Interleavings { world: Mutex::new(world) };
+        let options =
+            Options { limits, stop: Stop::AtFirst, paths: Paths::None, ..Options::default() };
+        let report = search::explore(&model, &options, observe);
+        world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let grown = world.machine.touches.promote(&mut world.machine.shared).map_err(|mixed| {
+            let (one, other) = (mixed.one, mixed.other);
+            Undiscovered::Refused {
+                at: Vec::new(),
+                why: format!(
+                    "mixed-size accesses to {}: {} bytes at offset {} and {} at offset {}",
+                    world.machine.called(one.object),
+                    one.size,
+                    one.offset,
+                    other.size,
+                    other.offset
+                ),
+            }
+        })?;
+        if grown | std::mem::take(&mut world.machine.surprised) {
+            rounds += 1;
+            world.start_round();
+            continue;
+        }
+        if let Some(node) = world.refused {
+            return Err(world.refusal(node));
+        }
+        if let Some(limit) = report.limit {
+            return Err(Undiscovered::Limit(limit, report.progress));
+        }
+        if world.automata.edges() == known {
+            return Ok((world, report.progress));
+        }
+        world.states = 0;
+    }
+    Err(Undiscovered::Refused {
+        at: Vec::new(),
+        why: format!("after {MOST_ROUNDS} rounds, more and more memory turns out to be shared"),
+    })
+}
+
+impl World {
+    fn new(module: Arc<Module>, entry: &Entry) -> Result<Self, Undiscovered> {
+        let mut machine = Machine::new(module.clone(), entry.stubs.clone());
+        machine.constructors = constructors(&module);
+        let mut started = Vec::new();
+        if entry.functions.is_empty() {
+            let Some(main) = module
+                .function_named("main")
+                .filter(|main| !module.function(*main).is_declaration())
+            else {
+                return Err(Undiscovered::NoEntry(
+                    "there is no function `main`; `--entry f,g` says which functions run as threads".into(),
+                ));
+            };
+            let arguments = vec![Val::Bits(1), Val::Undef, Val::Undef];
+            let arguments =
+                arguments.into_iter().take(module.function(main).params.len()).collect();
+            machine.threads[0].task = Some(Task { function: main, arguments });
+        }
+        let mut starting = Vec::new();
+        for (k, name) in entry.functions.iter().enumerate() {
+            let Some(function) =
+                module.function_named(name).filter(|f| !module.function(*f).is_declaration())
+            else {
+                return Err(Undiscovered::NoEntry(format!("there is no function `{name}`")));
+            };
+            let handle = machine.thread_object(0, k as u32);
+            let arguments = vec![Val::Bits(0); module.function(function).params.len()];
+            starting.push(Starting { handle, task: Task { function, arguments } });
+        }
+        if !starting.is_empty() {
+            let team = machine.team(0, &starting).map_err(|_| {
+                Undiscovered::NoEntry(format!("more than {} threads", crate::machine::MOST_THREADS))
+            })?;
+            started.push(team);
+        }
+        let (main, pause) = machine.advance(Local::idle(0));
+        let mut world = World {
+            main: (main.clone(), pause.clone()),
+            machine,
+            automata: Automata::default(),
+            cells: Vec::new(),
+            initial: Vec::new(),
+            values: Vec::new(),
+            cell_ids: HashMap::new(),
+            first: Vec::new(),
+            started,
+            futures: Futures::default(),
+            refused: None,
+            states: 0,
+            grown_at: None,
+        };
+        if let Pause::Refuse(_) = pause {
+            let node = world.automata.intern(main, pause);
+            return Err(world.refusal(node));
+        }
+        // What was there before the others started happens before all they do.
+        for (object, image) in world.main.0.private.take() {
+            for (offset, (size, word)) in image {
+                crate::private::write(world.machine.space.image_mut(object), offset, size, word);
+            }
+        }
+        world.main.0.blocks.values_mut().for_each(|block| block.escaped = true);
+        world.machine.alone = false;
+        Ok(world)
+    }
+
+    fn refusal(&self, node: NodeId) -> Undiscovered {
+        let node = self.automata.node(node);
+        let why = match &node.pause {
+            Pause::Refuse(why) => why.clone(),
+            _ => String::new(),
+        };
+        let at = node.sites.iter().filter_map(|site| {
+            let function = self.machine.module.function(site.function);
+            function.blocks[site.block as usize].instrs[site.instr as usize].at
+        });
+        Undiscovered::Refused { at: at.collect(), why }
+    }
+
+    fn start_round(&mut self) {
+        self.machine.touches.clear();
+        self.automata = Automata::default();
+        self.cells.clear();
+        self.initial.clear();
+        self.values.clear();
+        self.cell_ids.clear();
+        self.first.clear();
+        self.refused = None;
+        self.states = 0;
+        self.grown_at = None;
+    }
+
+    /// The number of a cell.
+    fn cell(&mut self, cell: Cell) -> usize {
+        if let Some(id) = self.cell_ids.get(&cell) {
+            return *id;
+        }
+        let is_started = match self.machine.space.object(cell.object).name {
+            Name::Team(team) => cell == Cell::start(cell.object) && self.started.contains(&team),
+            _ => false,
+        };
+        let initial = match is_started {
+            true => Word::Bits(1),
+            false => self.machine.peek(&Local::idle(0), cell),
+        };
+        let id = self.cells.len();
+        self.cells.push(cell);
+        self.initial.push(initial);
+        self.values.push(BTreeSet::from([initial]));
+        self.cell_ids.insert(cell, id);
+        id
+    }
+
+    /// The node that a thread starts at.
+    fn first(&mut self, thread: usize) -> NodeId {
+        while self.first.len() <= thread {
+            let next = self.first.len() as u32;
+            let node = match next {
+                0 => {
+                    let (local, pause) = match &self.main {
+                        (local, Pause::Company | Pause::Rest(_)) => {
+                            self.machine.advance(local.clone())
+                        }
+                        (local, pause) => (local.clone(), pause.clone()),
+                    };
+                    self.automata.intern(local, pause)
+                }
+                _ => self.automata.idle(&mut self.machine, next),
+            };
+            self.first.push(node);
+        }
+        self.first[thread]
+    }
+
+    /// Was the thread ever started?
+    pub(crate) fn is_started(&self, thread: u32) -> bool {
+        !self.automata.node(self.first[thread as usize]).next.is_empty()
+    }
+
+    fn successors(&mut self, state: &State, thread: usize, mut each: impl FnMut(&State)) {
+        let node = state.nodes[thread];
+        let Some(action) = self.automata.action(node) else { return };
+        if let Action::Choose { alternatives } = action {
+            for choice in 0..alternatives {
+                let to = self.automata.step(&mut self.machine, node, Word::Bits(choice.into()));
+                each(&state.with(thread, to));
+            }
+            return;
+        }
+        let Some(cell) = action.cell() else {
+            let to = self.automata.step(&mut self.machine, node, Word::ZERO);
+            each(&state.with(thread, to));
+            return;
+        };
+        let id = self.cell(cell);
+        let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
+        let Some((new, input)) = outcome(&action, old) else { return };
+        let to = self.automata.step(&mut self.machine, node, input);
+        let mut next = state.with(thread, to);
+        if let Some(word) = new {
+            while next.cells.len() <= id {
+                next.cells.push(self.initial[next.cells.len()]);
+            }
+            next.cells[id] = word;
+            self.values[id].insert(word);
+        }
+        each(&next);
+        if let Action::CompareExchange { weak: true, .. } = action
+            && new.is_some()
+        {
+            let to = self.automata.step(&mut self.machine, node, SPURIOUS);
+            each(&state.with(thread, to));
+        }
+    }
+}
+
+/// Functions that run before `main`: C++ initialisers of global variables.
+fn constructors(module: &Module) -> Vec<llvm::FunctionId> {
+    let Some(Symbol::Global(list)) = module.symbol("llvm.global_ctors") else { return Vec::new() };
+    let Some(init) = module.global(list).init else { return Vec::new() };
+    let ConstantKind::Array(entries) = &module.constant(init).kind else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries {
+        if let ConstantKind::Struct(fields) = &module.constant(*entry).kind
+            && let [priority, function, ..] = &fields[..]
+            && let ConstantKind::Int(priority) = module.constant(*priority).kind
+            && let ConstantKind::Function(function) = module.constant(*function).kind
+        {
+            found.push((priority, function));
+        }
+    }
+    found.sort_by_key(|(priority, _)| *priority);
+    found.into_iter().map(|(_, function)| function).collect()
+}
+
+/// Where all threads are, and what the cells hold that were ever written; the others hold their initial value.
+#[derive(Clone)]
+struct State {
+    nodes: Vec<NodeId>,
+    cells: Vec<Word>,
+}
+
+impl State {
+    fn with(&self, thread: usize, node: NodeId) -> State {
+        let mut next = self.clone();
+        next.nodes[thread] = node;
+        next
+    }
+
+    fn write(&self, world: &World, out: &mut Vec<u8>) {
+        out.clear();
+        let moved = |thread: &usize| world.first.get(*thread) != Some(&self.nodes[*thread]);
+        let nodes = (0..self.nodes.len()).rev().find(moved).map_or(0, |last| last + 1);
+        put_number(nodes as u128, out);
+        self.nodes[..nodes].iter().for_each(|node| put_number(node.0.into(), out));
+        let changed = |cell: &usize| self.cells[*cell] != world.initial[*cell];
+        let cells = (0..self.cells.len()).rev().find(changed).map_or(0, |last| last + 1);
+        self.cells[..cells].iter().for_each(|word| put(*word, out));
+    }
+
+    fn read(world: &mut World, bytes: &[u8]) -> State {
+        let from = &mut Reader::new(bytes);
+        let mut nodes: Vec<NodeId> = (0..from.take()).map(|_| NodeId(from.take() as u32)).collect();
+        let mut cells = Vec::new();
+        while !from.is_empty() {
+            cells.push(match from.take() {
+                0 => Word::Undef,
+                _ => Word::Bits(from.take()),
+            });
+        }
+        for thread in nodes.len()..world.machine.threads.len() {
+            nodes.push(world.first(thread));
+        }
+        State { nodes, cells }
+    }
+}
+
+/// The interleavings of a program, in one round.
+struct Interleavings {
+    world: Mutex<World>,
+}
+
+impl Interleavings {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Model for Interleavings {
+    type Scratch = Vec<u8>;
+    /// The round need not go on.
+    type Finding = ();
+
+    fn width(&self) -> Width {
+        Width::Varying
+    }
+
+    fn scratch(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn initial<S: Sink<()>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
+        let world = &mut *self.world();
+        world.first(0);
+        let state = State { nodes: Vec::new(), cells: Vec::new() };
+        state.write(world, bytes);
+        sink.state(bytes);
+    }
+
+    /// Only threads move whose next actions concern none of the others.
+    fn expand_reduced<S: Sink<()>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+        let world = &mut *self.world();
+        let state = State::read(world, state);
+        world.visit(&state, sink);
+        if let Some(threads) = world.persistent(&state) {
+            world.expand(&state, threads, bytes, sink);
+        }
+    }
+
+    fn expand<S: Sink<()>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+        let world = &mut *self.world();
+        let state = State::read(world, state);
+        world.expand(&state, u64::MAX, bytes, sink);
+    }
+}
+
+impl World {
+    /// Looks at a state once.
+    fn visit<S: Sink<()>>(&mut self, state: &State, sink: &mut S) {
+        self.states += 1;
+        for node in &state.nodes {
+            if let Pause::Refuse(_) = self.automata.node(*node).pause {
+                self.refused.get_or_insert(*node);
+                sink.finding(());
+            }
+        }
+        if self.grown_at.is_none() && self.machine.touches.has_news(&self.machine.shared) {
+            self.grown_at = Some(self.states);
+        }
+        if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {
+            sink.finding(());
+        }
+    }
+
+    fn persistent(&mut self, state: &State) -> Option<u64> {
+        let next: Vec<Option<(Action, Option<usize>, bool)>> = state
+            .nodes
+            .iter()
+            .map(|node| {
+                let action = self.automata.action(*node)?;
+                let Some(cell) = action.cell() else { return Some((action, None, true)) };
+                let id = self.cell(cell);
+                let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
+                Some((action, Some(id), outcome(&action, old).is_some()))
+            })
+            .collect();
+        self.futures.persistent(&state.nodes, &next)
+    }
+
+    fn expand<S: Sink<()>>(
+        &mut self,
+        state: &State,
+        threads: u64,
+        bytes: &mut Vec<u8>,
+        sink: &mut S,
+    ) {
+        let mut found = Vec::new();
+        for thread in (0..state.nodes.len()).filter(|thread| threads >> thread & 1 == 1) {
+            self.successors(state, thread, |next| found.push(next.clone()));
+        }
+        for next in found {
+            next.write(self, bytes);
+            sink.state(bytes);
+        }
+    }
+}

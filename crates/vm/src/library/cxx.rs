@@ -1,0 +1,96 @@
+//! What C++ programs call: `std::thread`, `std::condition_variable`, variables that are initialised on first use.
+//!
+//! Names are those of the Itanium ABI with libstdc++'s layouts, which Linux distributions use.
+
+use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::local::Local;
+use crate::machine::Machine;
+use crate::value::{Val, Word};
+
+/// `std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)())`.
+const START_THREAD: &str =
+    "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
+
+impl Machine {
+    pub(super) fn cxx_function(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Option<Result<Val, Stop>> {
+        let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
+        let done = |result: Result<(), Stop>| result.map(|()| Val::Bits(0));
+        Some(match name {
+            START_THREAD => done(self.start_cxx_thread(local, &argument(0), &argument(1))),
+            "_ZNSt6thread4joinEv" => done(self.join_cxx_thread(local, &argument(0))),
+            "_ZNSt6thread6detachEv" => {
+                done(self.store_word(local, &argument(0), 8, Word::ZERO, Order::Plain))
+            }
+            "_ZNSt6thread20hardware_concurrencyEv" => Ok(Val::Bits(2)),
+            "_ZNSt6thread6_StateD2Ev"
+            | "_ZNSt6thread6_StateD1Ev"
+            | "_ZNSt18condition_variableC1Ev"
+            | "_ZNSt18condition_variableD1Ev"
+            | "_ZNSt18condition_variable10notify_oneEv"
+            | "_ZNSt18condition_variable10notify_allEv"
+            | "_ZNSt8ios_base4InitC1Ev"
+            | "_ZNSt8ios_base4InitD1Ev"
+            | "_ZNSt15__exception_ptr13exception_ptrD1Ev" => Ok(Val::Bits(0)),
+            "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
+                done(self.wait_cxx(local, &argument(1)))
+            }
+            "__cxa_guard_acquire" => self.guard(local, &argument(0)),
+            "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
+            "__cxa_pure_virtual" => Err(Failure::assertion("a pure virtual function is called")),
+            name if name.starts_with("_ZSt") && name.contains("__throw_") => {
+                Err(Failure::assertion(format!("the standard library throws: `{name}`")))
+            }
+            _ => return None,
+        })
+    }
+
+    fn start_cxx_thread(
+        &mut self,
+        local: &mut Local,
+        thread: &Val,
+        state: &Val,
+    ) -> Result<(), Stop> {
+        let object: Val = self.load_word(local, state, 8, Order::Plain)?.into();
+        self.store_word(local, state, 8, Word::ZERO, Order::Plain)?;
+        let table: Val = self.load_word(local, &object, 8, Order::Plain)?.into();
+        // The table has two destructors, then `_M_run`.
+        let run: Val = self.load_word(local, &Machine::field(&table, 16), 8, Order::Plain)?.into();
+        self.create_thread(local, thread, &run, vec![object])
+    }
+
+    fn join_cxx_thread(&mut self, local: &mut Local, thread: &Val) -> Result<(), Stop> {
+        let handle: Val = self.load_word(local, thread, 8, Order::Plain)?.into();
+        self.join_thread(local, &handle, &Val::Bits(0), 8)?;
+        self.store_word(local, thread, 8, Word::ZERO, Order::Plain)
+    }
+
+    fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+        let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
+        self.note(
+            "condition variables may wake up at any time, so waiting for ever is not noticed",
+        );
+        let cell = self.sync_cell(local, &mutex, 0)?;
+        self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
+        self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;
+        Ok(())
+    }
+
+    /// 1 for the thread that shall initialise the variable; the others wait until it has.
+    fn guard(&mut self, local: &mut Local, guard: &Val) -> Result<Val, Stop> {
+        let cell = self.sync_cell(local, guard, 0)?;
+        Ok(Val::Bits(self.first(local, cell)?.into()))
+    }
+
+    /// Compiled code looks at the guard's first byte before it asks.
+    fn release_guard(&mut self, local: &mut Local, guard: &Val) -> Result<(), Stop> {
+        self.store_word(local, guard, 1, Word::Bits(1), Order::Release)?;
+        let cell: Cell = self.sync_cell(local, guard, 0)?;
+        self.sync(local, Action::Write { cell, value: Word::Bits(2), order: Order::Release })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The heap: blocks named by who allocated them where, as the n-th that is still of interest.
+
+use crate::access::displaced;
+use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::local::{Block, Local};
+use crate::machine::Machine;
+use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
+use crate::value::{Val, Word};
+
+impl Machine {
+    pub(super) fn heap_function(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Option<Result<Val, Stop>> {
+        let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
+        let size = |k: usize| match argument(k) {
+            Val::Bits(bits) => Ok(bits as u64),
+            _ => Err(Failure::memory("an allocation of a size that was never written")),
+        };
+        Some(match name {
+            "malloc"
+            | "_Znwm"
+            | "_Znam"
+            | "_ZnwmRKSt9nothrow_t"
+            | "_ZnamRKSt9nothrow_t"
+            | "_ZnwmSt11align_val_t"
+            | "_ZnamSt11align_val_t"
+            | "__rust_alloc"
+            | "__VERIFIER_hp_alloc" => size(0).and_then(|size| self.allocate(local, size, false)),
+            "__rust_alloc_zeroed" => size(0).and_then(|size| self.allocate(local, size, true)),
+            "aligned_alloc" | "memalign" => {
+                size(1).and_then(|size| self.allocate(local, size, false))
+            }
+            "calloc" => size(0)
+                .and_then(|count| size(1).map(|each| count.saturating_mul(each)))
+                .and_then(|size| self.allocate(local, size, true)),
+            "posix_memalign" => size(2).and_then(|size| {
+                let block = self.allocate(local, size, false)?;
+                self.store_word(local, &argument(0), 8, block.word(), Order::Plain)?;
+                Ok(Val::Bits(0))
+            }),
+            "realloc" => size(1).and_then(|size| self.reallocate(local, &argument(0), size)),
+            "free"
+            | "_ZdlPv"
+            | "_ZdaPv"
+            | "_ZdlPvm"
+            | "_ZdaPvm"
+            | "_ZdlPvSt11align_val_t"
+            | "_ZdlPvmSt11align_val_t"
+            | "__rust_dealloc"
+            | "cfree" => self.free(local, &argument(0)).map(|()| Val::Undef),
+            // Rust's allocator, whose names carry a hash of the compiler.
+            name if name.ends_with("___rust_alloc") => {
+                size(0).and_then(|size| self.allocate(local, size, false))
+            }
+            name if name.ends_with("___rust_alloc_zeroed") => {
+                size(0).and_then(|size| self.allocate(local, size, true))
+            }
+            name if name.ends_with("___rust_dealloc") => {
+                self.free(local, &argument(0)).map(|()| Val::Undef)
+            }
+            _ => return None,
+        })
+    }
+
+    fn allocate(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Val, Stop> {
+        if size > LARGEST {
+            return Stop::refuse(format!(
+                "an allocation of {size} bytes; {LARGEST} at most are checked"
+            ));
+        }
+        let mentioned = local.mentioned(&self.space);
+        let (thread, site) = (local.thread, Machine::site(local));
+        let mut nth = 0;
+        let object = loop {
+            let name = Name::Heap { thread, site, nth, size, zeroed };
+            let fill = if zeroed { Fill::Zero } else { Fill::Undef };
+            let object = self.space.intern(Object { name, size, fill, constant: false });
+            let in_use = mentioned.contains(&object)
+                || local
+                    .blocks
+                    .get(&object)
+                    .is_some_and(|block| block.escaped || self.is_alive(local, object));
+            if !in_use {
+                break object;
+            }
+            nth += 1;
+        };
+        local.private.forget(object);
+        local.blocks.insert(object, Block { escaped: self.alone });
+        Ok(Machine::pointer(object))
+    }
+
+    fn is_alive(&self, local: &Local, object: ObjectId) -> bool {
+        self.peek(local, Cell::life(object)) == Word::ZERO
+    }
+
+    fn reallocate(&mut self, local: &mut Local, old: &Val, size: u64) -> Result<Val, Stop> {
+        let new = self.allocate(local, size, false)?;
+        if *old != Val::Bits(0) {
+            let (object, _) = self.bytes_at(local, old, 0, false)?;
+            let kept = self.space.object(object).size.min(size);
+            self.copy(local, &new, &displaced(old, 0), kept)?;
+            self.free(local, old)?;
+        }
+        Ok(new)
+    }
+
+    fn free(&mut self, local: &mut Local, block: &Val) -> Result<(), Stop> {
+        if *block == Val::Bits(0) {
+            return Ok(());
+        }
+        let (object, offset) = self.bytes_at(local, block, 0, true)?;
+        let is_block = matches!(self.space.object(object).name, Name::Heap { .. });
+        if !is_block || offset != 0 {
+            let called = self.called(object);
+            return Err(Failure::memory(format!(
+                "free of {called} at offset {offset}, which malloc did not return"
+            )));
+        }
+        self.alive(local, object, "free of")?;
+        let cell = Cell::life(object);
+        self.touches.add(cell, local.thread, true, false);
+        let gone = Word::Bits(1);
+        match self.shared.contains(cell) {
+            true => {
+                self.visible(local, Action::Write { cell, value: gone, order: Order::Plain })?;
+            }
+            false => local.private.write(object, cell.offset, cell.size, gone),
+        }
+        Ok(())
+    }
+}

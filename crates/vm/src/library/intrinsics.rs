@@ -1,0 +1,146 @@
+//! LLVM's intrinsic functions.
+
+use crate::action::{Failure, Stop};
+use crate::local::Local;
+use crate::machine::Machine;
+use crate::value::{Val, mask, signed};
+use llvm::{Call, Type};
+
+impl Machine {
+    pub(super) fn intrinsic(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+        call: &Call,
+    ) -> Result<Val, Stop> {
+        let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
+        let kind = name.trim_start_matches("llvm.");
+        let is = |prefix: &str| {
+            kind == prefix || kind.starts_with(prefix) && kind[prefix.len()..].starts_with('.')
+        };
+        if is("memcpy") || is("memmove") || is("memcpy.inline") {
+            return self.copy_call(local, arguments).map(|()| Val::Undef);
+        }
+        if is("memset") || is("memset.inline") {
+            return self.fill_call(local, arguments).map(|()| Val::Undef);
+        }
+        const NOTHING: [&str; 14] = [
+            "lifetime",
+            "dbg",
+            "donothing",
+            "prefetch",
+            "sideeffect",
+            "invariant",
+            "stackrestore",
+            "assume",
+            "x86.sse2.pause",
+            "aarch64.hint",
+            "experimental.noalias.scope.decl",
+            "var.annotation",
+            "pseudoprobe",
+            "fake.use",
+        ];
+        if NOTHING.iter().any(|nothing| is(nothing)) {
+            return Ok(Val::Undef);
+        }
+        if is("expect")
+            || is("launder.invariant.group")
+            || is("strip.invariant.group")
+            || is("threadlocal.address")
+            || is("ssa.copy")
+            || is("annotation")
+            || is("ptr.annotation")
+            || is("expect.with.probability")
+        {
+            return Ok(argument(0));
+        }
+        match kind {
+            "trap" | "debugtrap" | "ubsantrap" => {
+                return Err(Failure::assertion("the program traps"));
+            }
+            "stacksave" | "stacksave.p0" | "frameaddress.p0" | "returnaddress" => {
+                return Ok(Val::Bits(0));
+            }
+            _ => {}
+        }
+        if is("is.constant") {
+            return Ok(Val::Bits(0));
+        }
+        if is("objectsize") {
+            return Ok(Val::Bits(mask(64)));
+        }
+        let Some(ty) = call.args.first().map(|arg| arg.ty) else {
+            return Stop::refuse(format!("the intrinsic `{name}`"));
+        };
+        let Type::Int(width) = *self.module.ty(ty) else {
+            return Stop::refuse(format!("the intrinsic `{name}`"));
+        };
+        let Val::Bits(a) = argument(0) else { return self.uniform(call.ret, &Val::Undef) };
+        let b = match arguments.get(1) {
+            Some(Val::Bits(b)) => *b,
+            Some(Val::Undef) => return self.uniform(call.ret, &Val::Undef),
+            _ => 0,
+        };
+        let (x, y) = (signed(a, width), signed(b, width));
+        let wrap = |number: u128| number & mask(width);
+        let flagged = |exact: Option<i128>, wrapped: u128, is_signed: bool| {
+            let wrapped = wrap(wrapped);
+            let fits = match is_signed {
+                true => exact.is_some_and(|exact| signed(wrapped, width) == exact),
+                false => exact.is_some_and(|exact| exact >= 0 && exact as u128 == wrapped),
+            };
+            Val::Many([Val::Bits(wrapped), Val::Bits((!fits).into())].into())
+        };
+        let (ua, ub) = (a as i128, b as i128);
+        let bits = if is("sadd.with.overflow") {
+            return Ok(flagged(x.checked_add(y), a.wrapping_add(b), true));
+        } else if is("ssub.with.overflow") {
+            return Ok(flagged(x.checked_sub(y), a.wrapping_sub(b), true));
+        } else if is("smul.with.overflow") {
+            return Ok(flagged(x.checked_mul(y), a.wrapping_mul(b), true));
+        } else if is("uadd.with.overflow") {
+            return Ok(flagged(ua.checked_add(ub), a.wrapping_add(b), false));
+        } else if is("usub.with.overflow") {
+            return Ok(flagged(ua.checked_sub(ub), a.wrapping_sub(b), false));
+        } else if is("umul.with.overflow") {
+            return Ok(flagged(ua.checked_mul(ub), a.wrapping_mul(b), false));
+        } else if is("smax") {
+            x.max(y) as u128
+        } else if is("smin") {
+            x.min(y) as u128
+        } else if is("umax") {
+            a.max(b)
+        } else if is("umin") {
+            a.min(b)
+        } else if is("abs") {
+            x.unsigned_abs()
+        } else if is("uadd.sat") {
+            a.saturating_add(b).min(mask(width))
+        } else if is("usub.sat") {
+            a.saturating_sub(b)
+        } else if is("ctpop") {
+            u128::from(a.count_ones())
+        } else if is("ctlz") {
+            u128::from(a.leading_zeros() - (128 - width))
+        } else if is("cttz") {
+            u128::from(a.trailing_zeros().min(width))
+        } else if is("bswap") {
+            a.swap_bytes() >> (128 - width)
+        } else if is("bitreverse") {
+            a.reverse_bits() >> (128 - width)
+        } else if is("fshl") || is("fshr") {
+            let Some(Val::Bits(by)) = arguments.get(2) else { return Ok(Val::Undef) };
+            let by = (*by % u128::from(width)) as u32;
+            match (is("fshl"), by) {
+                (true, 0) => a,
+                (false, 0) => b,
+                (true, by) => a << by | b >> (width - by),
+                (false, by) => a << (width - by) | b >> by,
+            }
+        } else {
+            return Stop::refuse(format!("the intrinsic `{name}`"));
+        };
+        Ok(Val::Bits(wrap(bits)))
+    }
+}

@@ -1,0 +1,362 @@
+//! Calls, and the functions that programs find outside their own files.
+//!
+//! A function that the module defines is executed. Others are known by name: the thread library ([`threads`]), the
+//! heap ([`heap`]), LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
+//! is not known is an error that says so, unless the user says what it does ([`Stub`]).
+
+mod cxx;
+mod heap;
+mod intrinsics;
+mod threads;
+
+use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::local::{Local, Then};
+use crate::machine::{Machine, Stub};
+use crate::space::{Fill, Name, Object};
+use crate::value::{Val, Word};
+use llvm::instruction::InlineAsm;
+use llvm::{Call, Callee, FunctionId, Instr};
+
+/// Functions that only talk, or only wait: what they do is nobody's business.
+const IGNORED: [&str; 34] = [
+    "printf",
+    "fprintf",
+    "vprintf",
+    "vfprintf",
+    "puts",
+    "putchar",
+    "fputs",
+    "fputc",
+    "putc",
+    "fflush",
+    "perror",
+    "write",
+    "sched_yield",
+    "usleep",
+    "sleep",
+    "nanosleep",
+    "thrd_yield",
+    "thrd_sleep",
+    "pthread_yield",
+    "srand",
+    "setbuf",
+    "setvbuf",
+    "pthread_attr_init",
+    "pthread_attr_destroy",
+    "pthread_attr_setdetachstate",
+    "pthread_mutexattr_init",
+    "pthread_mutexattr_destroy",
+    "pthread_condattr_init",
+    "pthread_condattr_destroy",
+    "pthread_setaffinity_np",
+    "pthread_setname_np",
+    "atexit",
+    "__cxa_atexit",
+    "madvise",
+];
+
+/// Hints to other tools that change nothing of what the program does.
+const HINTS: [&str; 5] = [
+    "__VERIFIER_loop_begin",
+    "__VERIFIER_spin_start",
+    "__VERIFIER_spin_end",
+    "__VERIFIER_opt_begin",
+    "klee_silent_exit",
+];
+
+impl Machine {
+    /// Carries out a call.
+    pub(crate) fn call(
+        &mut self,
+        local: &mut Local,
+        instr: &Instr,
+        call: &Call,
+    ) -> Result<(), Stop> {
+        let function = match &call.callee {
+            Callee::Function(function) => *function,
+            Callee::Asm(asm) => {
+                let value = self.assembly(local, asm)?;
+                return self.done(local, instr, value);
+            }
+            Callee::Pointer(operand) => {
+                let address =
+                    self.number(local, operand, "the pointer to the function that is called")?;
+                match self.function_at(address) {
+                    Some(function) => function,
+                    None if address == 0 => {
+                        return Err(Failure::memory("a call through a null pointer"));
+                    }
+                    None => {
+                        return Err(Failure::memory(
+                            "a call through a pointer that points to no function",
+                        ));
+                    }
+                }
+            }
+        };
+        let module = self.module.clone();
+        let declared = module.function(function);
+        let mut arguments = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            arguments.push(match arg.value {
+                llvm::Operand::Metadata => Val::Undef,
+                ref operand => self.eval(local, operand)?,
+            });
+        }
+        if !declared.is_declaration() && !is_replaced(&declared.name) {
+            if declared.params.len() != arguments.len() && !declared.varargs {
+                return Stop::refuse(format!(
+                    "`{}` is called with the wrong number of arguments",
+                    declared.name
+                ));
+            }
+            let depth = local.frames.len() as u32 + 1;
+            let mut copies = Vec::new();
+            for (k, arg) in call.args.iter().enumerate() {
+                if let Some(ty) = arg.byval {
+                    let (size, site) = (self.size(ty)?, Machine::site(local));
+                    let name = Name::Stack {
+                        thread: local.thread,
+                        depth,
+                        site,
+                        nth: 1000 + k as u32,
+                        size,
+                    };
+                    let object = self.space.intern(Object {
+                        name,
+                        size,
+                        fill: Fill::Undef,
+                        constant: false,
+                    });
+                    local.private.forget(object);
+                    // The copy belongs to the callee; until it is entered, to the caller.
+                    local.top().objects.push(object);
+                    self.copy(local, &Machine::pointer(object), &arguments[k], size)?;
+                    local.top().objects.pop();
+                    arguments[k] = Machine::pointer(object);
+                    copies.push(object);
+                }
+            }
+            self.enter(local, function, arguments, Then::GoOn)?;
+            local.top().objects = copies;
+            return Ok(());
+        }
+        let entered = local.frames.len();
+        let value = self.outside(local, function, &declared.name, &arguments, call)?;
+        // A library function may have entered one of the program's, which comes back here by itself.
+        match local.frames.len() > entered {
+            true => Ok(()),
+            false => self.done(local, instr, value),
+        }
+    }
+
+    /// A function that the program does not define.
+    fn outside(
+        &mut self,
+        local: &mut Local,
+        function: FunctionId,
+        name: &str,
+        arguments: &[Val],
+        call: &Call,
+    ) -> Result<Val, Stop> {
+        if let Some((_, stub)) = self.stubs.iter().find(|(stubbed, _)| stubbed == name) {
+            return match stub {
+                Stub::Ignore => self.uniform(call.ret, &Val::Bits(0)).or(Ok(Val::Undef)),
+                Stub::Return(number) => Ok(Val::Bits(u128::from(*number))),
+                Stub::Stop => Err(Stop::Blocked),
+            };
+        }
+        if name.starts_with("llvm.") {
+            return self.intrinsic(local, name, arguments, call);
+        }
+        let known = self
+            .thread_function(local, name, arguments)
+            .or_else(|| self.heap_function(local, name, arguments))
+            .or_else(|| self.cxx_function(local, name, arguments))
+            .or_else(|| self.plain_function(local, name, arguments));
+        match known {
+            Some(result) => result,
+            None => {
+                let place = self.module.function(function).name.clone();
+                Stop::refuse(format!(
+                    "the function `{place}` is not defined in these files, and nothing is known about it; add its \
+                     file, or say what it does: `--stub {place}=ignore`, `={{number}}` or `=stop`"
+                ))
+            }
+        }
+    }
+
+    fn plain_function(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Option<Result<Val, Stop>> {
+        let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
+        if IGNORED.contains(&name) || HINTS.contains(&name) {
+            return Some(Ok(Val::Bits(0)));
+        }
+        Some(match name {
+            "__assert_fail" | "__assert_rtn" | "__assert" => {
+                let at = usize::from(name == "__assert_rtn") * 3;
+                let text = self.text(local, &argument(at));
+                let text = text.map_or(String::new(), |text| format!(": `{text}`"));
+                Err(Failure::assertion(format!("the assertion fails{text}")))
+            }
+            "__VERIFIER_assert" => match argument(0) {
+                Val::Bits(0) => Err(Failure::assertion("the assertion fails")),
+                Val::Bits(_) => Ok(Val::Undef),
+                _ => Err(Failure::memory("an assertion about a value that was never written")),
+            },
+            "__VERIFIER_error" | "reach_error" | "__VERIFIER_assert_fail" => {
+                Err(Failure::assertion(format!("`{name}` is reached")))
+            }
+            "abort" | "_ZSt9terminatev" | "__builtin_trap" => {
+                Err(Failure::assertion(format!("`{name}` is called")))
+            }
+            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(Stop::Ended),
+            "__VERIFIER_assume"
+            | "__CPROVER_assume"
+            | "__VERIFIER_assume_internal"
+            | "assume_abort_if_not" => match argument(0) {
+                Val::Bits(0) => Err(Stop::Blocked),
+                Val::Bits(_) => Ok(Val::Undef),
+                _ => Err(Failure::memory("an assumption about a value that was never written")),
+            },
+            "__VERIFIER_nondet_bool" | "__VERIFIER_nondet__Bool" => {
+                self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
+            }
+            "__VERIFIER_thread_id" | "get_thread_id" => Ok(Val::Bits(local.thread.into())),
+            "__errno_location" => {
+                let size = 4;
+                let object = self.space.intern(Object {
+                    name: Name::Heap {
+                        thread: local.thread,
+                        site: Machine::site(local),
+                        nth: u32::MAX,
+                        size,
+                        zeroed: true,
+                    },
+                    size,
+                    fill: Fill::Zero,
+                    constant: false,
+                });
+                Ok(Machine::pointer(object))
+            }
+            "strlen" => match self.text(local, &argument(0)) {
+                Some(text) => Ok(Val::Bits(text.len() as u128)),
+                None => Stop::refuse("the length of a text that is not known"),
+            },
+            "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
+            "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
+            "getenv" => Ok(Val::Bits(0)),
+            name if name.contains("4core9panicking") => {
+                Err(Failure::assertion("the thread panics"))
+            }
+            name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
+            name if name.contains("3std2rt19lang_start_internal") => {
+                self.start_rust(local, arguments)
+            }
+            name if name.starts_with("_R") && name.contains("_3std") => Stop::refuse(format!(
+                "Rust's standard library calls `{name}`, which is not known; threads can be given by `--entry f,g` as \
+                 functions with `#[no_mangle]`"
+            )),
+            _ => return None,
+        })
+    }
+
+    /// Rust's `main`, which its runtime gets as a `&dyn Fn() -> i32`.
+    fn start_rust(&mut self, local: &mut Local, arguments: &[Val]) -> Result<Val, Stop> {
+        let [data, table, ..] = arguments else { return Stop::refuse("a start of Rust's runtime") };
+        // The table has the destructor, size and alignment, `call_once`, `call_mut`, and then `call`.
+        let call: Val =
+            self.load_word(local, &crate::access::displaced(table, 40), 8, Order::Plain)?.into();
+        let function = match call {
+            Val::Bits(address) => self.function_at(address),
+            _ => None,
+        };
+        let Some(function) = function else { return Stop::refuse("a start of Rust's runtime") };
+        self.enter(local, function, vec![data.clone()], Then::GoOn)?;
+        Ok(Val::Undef)
+    }
+
+    pub(super) fn copy_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
+        let [to, from, Val::Bits(size), ..] = arguments else {
+            return Err(Failure::memory("a copy of a number of bytes that was never written"));
+        };
+        self.copy(local, to, from, *size as u64)
+    }
+
+    pub(super) fn fill_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
+        let [to, byte, Val::Bits(size), ..] = arguments else {
+            return Err(Failure::memory("a number of bytes that was never written"));
+        };
+        self.fill(local, to, byte.word(), *size as u64)
+    }
+
+    /// Does something to a cell of the thread library.
+    pub(crate) fn sync(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
+        let cell = action.cell().expect("it is about a cell");
+        self.touches.add(cell, local.thread, action.writes(), true);
+        let always =
+            matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_));
+        if always || self.shared.contains(cell) {
+            return self.visible(local, action);
+        }
+        let old = self.peek(local, cell);
+        let Some((new, input)) = crate::machine::outcome(&action, old) else {
+            return Err(Stop::Blocked);
+        };
+        if let Some(word) = new {
+            local.private.write(cell.object, cell.offset, 1, word);
+        }
+        Ok(input)
+    }
+
+    /// The cell of the thread library for what is at an address.
+    pub(crate) fn sync_cell(
+        &mut self,
+        local: &Local,
+        address: &Val,
+        further: u32,
+    ) -> Result<Cell, Stop> {
+        let (object, offset) = self.bytes_at(local, address, 1, true)?;
+        Ok(Cell::sync(object, offset + further))
+    }
+
+    fn assembly(&mut self, local: &mut Local, asm: &InlineAsm) -> Result<Val, Stop> {
+        let text: String = asm.template.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = text.trim_end_matches(';').to_ascii_lowercase();
+        match &*text {
+            // A barrier for the compiler.
+            "" => Ok(Val::Undef),
+            "pause" | "rep; nop" | "rep nop" | "yield" | "nop" => Ok(Val::Undef),
+            "mfence"
+            | "dmb ish"
+            | "dmb sy"
+            | "sync"
+            | "fence rw,rw"
+            | "lock; addl $$0,0(%rsp)"
+            | "lock; addl $$0,0(%esp)"
+            | "lock; addl $$0, 0(%rsp)"
+            | "lock addl $$0, 0(%rsp)"
+            | "lock; addl $$0,-4(%rsp)"
+            | "lock; orl $$0,0(%rsp)"
+            | "lock; orl $$0, (%rsp)"
+            | "lock; addl $$0,(%rsp)" => {
+                self.note(format!("the assembly `{text}` is taken for a seq_cst fence"));
+                self.visible(local, Action::Fence { order: Order::SeqCst })?;
+                Ok(Val::Undef)
+            }
+            _ => Stop::refuse(format!("inline assembly: `{}`", asm.template)),
+        }
+    }
+}
+
+/// Functions that are executed as the library's even if the program brings code for them.
+fn is_replaced(name: &str) -> bool {
+    matches!(
+        name,
+        "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error"
+    )
+}

@@ -1,0 +1,288 @@
+//! The state of one thread: its frames with their registers, and the memory that it alone touches.
+//!
+//! A thread *rests* before an instruction that others can notice. Such an instruction may need several visible actions
+//! (a copy of shared memory reads and writes many cells): the results of those that happened are its *inputs*, and with
+//! each new input the instruction is carried out again from its start, with the same results, until it needs one more.
+
+use crate::code::Code;
+use crate::machine::Task;
+use crate::private::Private;
+use crate::space::{Name, ObjectId, Site, Space};
+use crate::value::{Val, Word};
+use llvm::{FunctionId, Local as Register};
+use search::encoding::put;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The state of a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    /// Its number.
+    pub(crate) thread: u32,
+    /// The calls it is in, the innermost last; none before it starts.
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) private: Private,
+    /// The blocks of the heap that it allocated and that are still of interest.
+    pub(crate) blocks: BTreeMap<ObjectId, Block>,
+    /// How many threads it has started.
+    pub(crate) started: u32,
+    /// Threads that it starts with its next visible action.
+    pub(crate) starting: Vec<Starting>,
+    /// Threads that it waits for before its next visible action.
+    pub(crate) joining: Vec<ObjectId>,
+    /// Results of the visible actions of the instruction it rests at.
+    pub(crate) inputs: Vec<Word>,
+    /// How many of them the instruction has used.
+    pub(crate) cursor: usize,
+}
+
+/// A thread about to be started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Starting {
+    /// The object that stands for it.
+    pub(crate) handle: ObjectId,
+    pub(crate) task: Task,
+}
+
+/// A block of the heap as the thread that allocated it knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Block {
+    /// Other threads may know it.
+    pub(crate) escaped: bool,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) function: FunctionId,
+    pub(crate) code: Arc<Code>,
+    pub(crate) block: u32,
+    pub(crate) instr: u32,
+    pub(crate) registers: Vec<Val>,
+    /// Variables of this call that are in memory.
+    pub(crate) objects: Vec<ObjectId>,
+    /// What happens when it returns.
+    pub(crate) then: Then,
+}
+
+/// What happens when a call returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Then {
+    /// The caller goes on with the result.
+    GoOn,
+    /// The thread ends with the result.
+    EndThread,
+    /// A `once` is marked as done, and its caller goes on with 0.
+    Once(crate::action::Cell),
+    /// The next of the functions that run before `main`, by its number; then `main` itself.
+    Constructor(u32),
+}
+
+impl Frame {
+    pub(crate) fn site(&self) -> Site {
+        Site { function: self.function, block: self.block, instr: self.instr }
+    }
+
+    pub(crate) fn set(&mut self, register: Register, value: Val) {
+        self.registers[register.index()] = value;
+    }
+}
+
+impl Local {
+    /// A thread that has not started.
+    pub(crate) fn idle(thread: u32) -> Self {
+        Local {
+            thread,
+            frames: Vec::new(),
+            private: Private::default(),
+            blocks: BTreeMap::new(),
+            started: 0,
+            starting: Vec::new(),
+            joining: Vec::new(),
+            inputs: Vec::new(),
+            cursor: 0,
+        }
+    }
+
+    /// An instruction was carried out to its end.
+    pub(crate) fn completed(&mut self) {
+        self.inputs.clear();
+        self.cursor = 0;
+    }
+
+    pub(crate) fn top(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a running thread is in a call")
+    }
+
+    /// Where it is, from the innermost call outwards.
+    pub(crate) fn sites(&self) -> Vec<Site> {
+        self.frames.iter().rev().map(Frame::site).collect()
+    }
+
+    /// Forgets what cannot matter: dead registers, and private blocks that nothing points to.
+    pub(crate) fn tidy(&mut self, space: &Space) {
+        let innermost = self.frames.len().saturating_sub(1);
+        for (depth, frame) in self.frames.iter_mut().enumerate() {
+            let live = match depth == innermost {
+                true => frame.code.live_before(frame.block, frame.instr),
+                false => frame.code.live_after(frame.block, frame.instr),
+            };
+            for (index, value) in frame.registers.iter_mut().enumerate() {
+                if !live.contains(index) {
+                    *value = Val::Undef;
+                }
+            }
+        }
+        let mentioned = self.mentioned(space);
+        let gone: Vec<ObjectId> = self
+            .blocks
+            .iter()
+            .filter(|(object, block)| !block.escaped && !mentioned.contains(*object))
+            .map(|(object, _)| *object)
+            .collect();
+        for object in gone {
+            self.blocks.remove(&object);
+            self.private.forget(object);
+        }
+    }
+
+    /// The blocks that something of this thread points to, freed or not.
+    pub(crate) fn mentioned(&self, space: &Space) -> BTreeSet<ObjectId> {
+        let mut found = BTreeSet::new();
+        let mut queue = Vec::new();
+        let mut see = |word: Word, queue: &mut Vec<ObjectId>| {
+            if let Word::Bits(bits) = word
+                && let Some(object) = space.mentioned(bits)
+                && matches!(space.object(object).name, Name::Heap { .. })
+                && found.insert(object)
+            {
+                queue.push(object);
+            }
+        };
+        for frame in &self.frames {
+            frame
+                .registers
+                .iter()
+                .for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
+        }
+        self.inputs.iter().for_each(|word| see(*word, &mut queue));
+        let arguments = self.starting.iter().flat_map(|starting| &starting.task.arguments);
+        arguments.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
+        for (object, image) in self.private.objects() {
+            let is_root = match space.object(object).name {
+                Name::Heap { .. } => self.blocks.get(&object).is_none_or(|block| block.escaped),
+                _ => true,
+            };
+            if is_root {
+                image.values().for_each(|(_, word)| see(*word, &mut queue));
+            }
+        }
+        while let Some(object) = queue.pop() {
+            for word in self.private.cells(object).collect::<Vec<_>>() {
+                see(word, &mut queue);
+            }
+        }
+        found
+    }
+
+    /// Other threads may get to know a value, and what it points to.
+    pub(crate) fn escape(&mut self, word: Word, space: &Space) {
+        let mut queue = vec![word];
+        while let Some(word) = queue.pop() {
+            if let Word::Bits(bits) = word
+                && let Some(object) = space.mentioned(bits)
+                && let Some(block) = self.blocks.get_mut(&object)
+                && !block.escaped
+            {
+                block.escaped = true;
+                queue.extend(self.private.cells(object));
+            }
+        }
+    }
+
+    /// All that distinguishes it from other states of the same thread.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.clear();
+        let number = |value: usize, out: &mut Vec<u8>| put(value as u128, out);
+        number(self.thread as usize, out);
+        number(self.started as usize, out);
+        number(self.starting.len(), out);
+        for starting in &self.starting {
+            number(starting.handle.0 as usize, out);
+            number(starting.task.function.index(), out);
+            starting.task.arguments.iter().for_each(|value| put_value(value, out));
+        }
+        number(self.joining.len(), out);
+        self.joining.iter().for_each(|handle| number(handle.0 as usize, out));
+        number(self.frames.len(), out);
+        for frame in &self.frames {
+            number(frame.function.index(), out);
+            number(frame.block as usize, out);
+            number(frame.instr as usize, out);
+            frame.registers.iter().for_each(|value| put_value(value, out));
+            number(frame.objects.len(), out);
+            frame.objects.iter().for_each(|object| number(object.0 as usize, out));
+            put_then(frame.then, out);
+        }
+        number(self.inputs.len(), out);
+        self.inputs.iter().for_each(|word| put_word(*word, out));
+        for (object, block) in &self.blocks {
+            number(1 + object.0 as usize, out);
+            number(usize::from(block.escaped), out);
+        }
+        number(0, out);
+        for (object, image) in self.private.objects() {
+            number(1 + object.0 as usize, out);
+            number(image.len(), out);
+            for (offset, (size, word)) in image {
+                number(*offset as usize, out);
+                number(*size as usize, out);
+                put_word(*word, out);
+            }
+        }
+    }
+}
+
+fn put_then(then: Then, out: &mut Vec<u8>) {
+    match then {
+        Then::GoOn => put(0, out),
+        Then::EndThread => put(1, out),
+        Then::Once(cell) => {
+            put(2, out);
+            put(cell.object.0.into(), out);
+            put(cell.offset.into(), out);
+        }
+        Then::Constructor(next) => {
+            put(3, out);
+            put(next.into(), out);
+        }
+    }
+}
+
+pub(crate) fn put_word(word: Word, out: &mut Vec<u8>) {
+    match word {
+        Word::Undef => out.push(0),
+        Word::Bits(bits) => {
+            out.push(1);
+            put(bits, out);
+        }
+    }
+}
+
+fn put_value(value: &Val, out: &mut Vec<u8>) {
+    match value {
+        Val::Many(parts) => {
+            out.push(2);
+            put(parts.len() as u128, out);
+            parts.iter().for_each(|part| put_value(part, out));
+        }
+        scalar => put_word(scalar.word(), out),
+    }
+}
+
+fn each_word(value: &Val, each: &mut impl FnMut(Word)) {
+    match value {
+        Val::Many(parts) => parts.iter().for_each(|part| each_word(part, each)),
+        scalar => each(scalar.word()),
+    }
+}

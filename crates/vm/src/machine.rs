@@ -1,0 +1,498 @@
+//! Executes one thread of a module at a time, exactly.
+//!
+//! A machine knows the module, all objects, and which cells are shared. [`Machine::advance`] runs a thread until it
+//! rests before an action that others can notice, ends, or goes wrong. Accesses to memory that is not shared are nobody
+//! else's business and are carried out at once; the machine takes down who touched what, so that cells that turn out
+//! to be shared can be found.
+
+use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::code::Code;
+use crate::local::{Frame, Local, Starting, Then};
+use crate::shared::{Shared, Touches};
+use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
+use crate::value::{Val, Word};
+use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
+use std::sync::Arc;
+
+/// More threads than this are not checked.
+pub(crate) const MOST_THREADS: usize = 32;
+/// Calls within calls before it is taken for recursion without end.
+const DEEPEST: usize = 512;
+/// Instructions without a visible action before a thread is watched for running in circles, and before it is given up.
+const PATIENCE: u64 = 4096;
+const MOST_STEPS: u64 = 20_000_000;
+
+/// What an unknown function does, by the user's word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stub {
+    /// Nothing; a result is 0.
+    Ignore,
+    /// Returns this number and does nothing else.
+    Return(u64),
+    /// Never returns.
+    Stop,
+}
+
+/// What a thread does when it is started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Task {
+    pub(crate) function: FunctionId,
+    pub(crate) arguments: Vec<Val>,
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    /// The team it is started with; none for `main`.
+    pub(crate) team: Option<u32>,
+    /// The object that stands for it where it was started.
+    pub(crate) handle: ObjectId,
+    pub(crate) task: Option<Task>,
+}
+
+/// Threads that are started together: by one thread, with nothing visible in between. What the first of them does
+/// before the last is started could as well happen afterwards, so nobody can tell. Being started by one step makes
+/// threads that run the same code interchangeable.
+#[derive(Clone, Debug)]
+pub(crate) struct Team {
+    pub(crate) object: ObjectId,
+    parent: u32,
+    started: Vec<Starting>,
+    /// The numbers of its threads.
+    pub(crate) threads: Vec<u32>,
+    /// Its threads are waited for one by one, or for their results; otherwise all are waited for at once, and ends are
+    /// only counted.
+    pub(crate) one_by_one: bool,
+}
+
+/// Why a thread goes no further for now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Pause {
+    /// It wants to do this.
+    Rest(Action),
+    /// It is done.
+    Ended,
+    /// It is about to start the first other thread.
+    Company,
+    /// It goes no further.
+    Blocked,
+    /// It went wrong.
+    Fail(Failure),
+    /// There is no meaning for what it does.
+    Refuse(String),
+}
+
+/// The machine.
+pub(crate) struct Machine {
+    pub(crate) module: Arc<Module>,
+    pub(crate) space: Space,
+    pub(crate) shared: Shared,
+    pub(crate) touches: Touches,
+    pub(crate) threads: Vec<Member>,
+    pub(crate) teams: Vec<Team>,
+    /// Has it turned out that a team is waited for one by one, which was not known?
+    pub(crate) surprised: bool,
+    pub(crate) stubs: Vec<(String, Stub)>,
+    /// What the user should know about the answer, once each.
+    pub(crate) notes: Vec<String>,
+    /// Is there only one thread yet? Then nothing that it does can be noticed.
+    pub(crate) alone: bool,
+    /// Functions that run before `main`, in their order.
+    pub(crate) constructors: Vec<FunctionId>,
+    codes: Vec<Option<Arc<Code>>>,
+}
+
+impl Machine {
+    pub(crate) fn new(module: Arc<Module>, stubs: Vec<(String, Stub)>) -> Self {
+        let codes = vec![None; module.functions.len()];
+        let mut machine = Machine {
+            module,
+            space: Space::default(),
+            shared: Shared::default(),
+            touches: Touches::default(),
+            threads: Vec::new(),
+            teams: Vec::new(),
+            surprised: false,
+            stubs,
+            notes: Vec::new(),
+            alone: true,
+            constructors: Vec::new(),
+            codes,
+        };
+        let handle = machine.thread_object(0, 0);
+        machine.threads.push(Member { team: None, handle, task: None });
+        machine
+    }
+
+    /// The object that stands for the n-th thread that a thread starts.
+    pub(crate) fn thread_object(&mut self, parent: u32, nth: u32) -> ObjectId {
+        self.hidden(Name::Thread { parent, nth })
+    }
+
+    fn hidden(&mut self, name: Name) -> ObjectId {
+        self.space.intern(Object { name, size: 0, fill: Fill::Zero, constant: false })
+    }
+
+    /// The team of threads that a thread starts together, new if there is none.
+    pub(crate) fn team(&mut self, parent: u32, started: &[Starting]) -> Result<u32, Stop> {
+        let is_it = |team: &Team| team.parent == parent && team.started == started;
+        if let Some(known) = self.teams.iter().position(is_it) {
+            return Ok(known as u32);
+        }
+        let number = self.teams.len() as u32;
+        let object = self.hidden(Name::Team(number));
+        let first = self.threads.len() as u32;
+        if self.threads.len() + started.len() > MOST_THREADS {
+            return Stop::refuse(format!("more than {MOST_THREADS} threads"));
+        }
+        for starting in started {
+            let Starting { handle, task } = starting.clone();
+            self.threads.push(Member { team: Some(number), handle, task: Some(task) });
+        }
+        let threads = (first..first + started.len() as u32).collect();
+        let started = started.to_vec();
+        self.teams.push(Team { object, parent, started, threads, one_by_one: false });
+        Ok(number)
+    }
+
+    /// The team that a thread is in, by the object that stands for the thread.
+    pub(crate) fn team_of(&self, handle: ObjectId) -> Option<u32> {
+        self.threads
+            .iter()
+            .rev()
+            .find(|member| member.handle == handle)
+            .and_then(|member| member.team)
+    }
+
+    /// Says something about the answer, unless it was said before.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
+    }
+
+    pub(crate) fn code(&mut self, function: FunctionId) -> Arc<Code> {
+        let module = &self.module;
+        let code = &mut self.codes[function.index()];
+        code.get_or_insert_with(|| Arc::new(Code::of(module.function(function)))).clone()
+    }
+
+    /// Enters a function.
+    pub(crate) fn enter(
+        &mut self,
+        local: &mut Local,
+        function: FunctionId,
+        arguments: Vec<Val>,
+        then: Then,
+    ) -> Result<(), Stop> {
+        if local.frames.len() >= DEEPEST {
+            let name = &self.module.function(function).name;
+            return Stop::refuse(format!(
+                "more than {DEEPEST} calls within each other, of `{name}` at last: recursion without end?"
+            ));
+        }
+        let code = self.code(function);
+        let declared = self.module.function(function);
+        let mut registers = vec![Val::Undef; declared.locals.len()];
+        for (register, value) in registers.iter_mut().zip(arguments).take(declared.params.len()) {
+            *register = value;
+        }
+        let objects = Vec::new();
+        local.frames.push(Frame { function, code, block: 0, instr: 0, registers, objects, then });
+        Ok(())
+    }
+
+    /// The thread with one more input for the instruction it rests at: what its visible action gave.
+    pub(crate) fn resume(&mut self, local: &Local, input: Word) -> (Local, Pause) {
+        let mut next = local.clone();
+        next.inputs.push(input);
+        self.advance(next)
+    }
+
+    /// Runs a thread until it pauses.
+    pub(crate) fn advance(&mut self, mut local: Local) -> (Local, Pause) {
+        let pause = self.run(&mut local);
+        if local.frames.is_empty() {
+            local.inputs.clear();
+        }
+        match &pause {
+            Pause::Rest(_) => local.tidy(&self.space),
+            Pause::Company => {}
+            _ => {
+                // Nothing more happens here, so nothing distinguishes such states but where they are.
+                local.inputs.clear();
+                local.starting.clear();
+                local.joining.clear();
+                local.private = Default::default();
+                local.blocks.clear();
+                for frame in &mut local.frames {
+                    frame.registers.fill(Val::Undef);
+                    frame.objects.clear();
+                }
+            }
+        }
+        (local, pause)
+    }
+
+    fn run(&mut self, local: &mut Local) -> Pause {
+        let (mut steps, mut mark, mut next_mark) = (0u64, Vec::new(), PATIENCE);
+        let mut now = Vec::new();
+        loop {
+            if local.frames.is_empty() {
+                match self.start(local) {
+                    Ok(()) => continue,
+                    Err(stop) => return pause(stop),
+                }
+            }
+            let frame = local.top();
+            let at_start_of_block = frame.instr == 0;
+            steps += 1;
+            if steps > PATIENCE && at_start_of_block {
+                local.encode(&mut now);
+                if now == mark {
+                    return Pause::Blocked;
+                }
+                if steps > next_mark {
+                    next_mark = 2 * steps;
+                    std::mem::swap(&mut mark, &mut now);
+                }
+            }
+            if steps > MOST_STEPS {
+                return Pause::Refuse(format!(
+                    "{MOST_STEPS} instructions without an access to shared memory: does this loop end?"
+                ));
+            }
+            match self.instruction(local) {
+                Ok(()) => local.completed(),
+                Err(Stop::Rest(action)) => {
+                    local.cursor = 0;
+                    return Pause::Rest(action);
+                }
+                Err(Stop::Company) => return Pause::Company,
+                // Before it ends, whatever it left for later is done.
+                Err(stop) => {
+                    let before = local.clone();
+                    return match self.settle(local) {
+                        Err(Stop::Rest(action)) => {
+                            *local = before;
+                            Pause::Rest(action)
+                        }
+                        _ => pause(stop),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Carries out the instruction the thread is at, or leaves the thread as it was.
+    fn instruction(&mut self, local: &mut Local) -> Result<(), Stop> {
+        let module = self.module.clone();
+        let frame = local.top();
+        let function = module.function(frame.function);
+        let instr = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
+        let postponed = !local.starting.is_empty() || !local.joining.is_empty();
+        if !postponed && !leaves_traces(&module, instr) {
+            return self.execute(local, &module, instr);
+        }
+        let before = local.clone();
+        self.execute(local, &module, instr).inspect_err(|_| *local = before)
+    }
+
+    /// The thread is not running: `main` starts, another waits to be started.
+    fn start(&mut self, local: &mut Local) -> Result<(), Stop> {
+        let Some(team) = self.threads[local.thread as usize].team else {
+            return self.next_constructor(local, 0);
+        };
+        let cell = Cell::start(self.teams[team as usize].object);
+        self.visible(local, Action::Await { cell, least: 1 })?;
+        let task = self.threads[local.thread as usize].task.clone();
+        let Some(Task { function, arguments }) = task else { return Err(Stop::Blocked) };
+        self.enter(local, function, arguments, Then::EndThread)?;
+        local.completed();
+        Ok(())
+    }
+
+    /// Enters the next of the functions that run before `main`, or `main`.
+    pub(crate) fn next_constructor(&mut self, local: &mut Local, next: u32) -> Result<(), Stop> {
+        if let Some(constructor) = self.constructors.get(next as usize).copied() {
+            return self.enter(local, constructor, Vec::new(), Then::Constructor(next + 1));
+        }
+        let Some(Task { function, arguments }) = self.threads[0].task.clone() else {
+            return Err(Stop::Ended);
+        };
+        self.enter(local, function, arguments, Then::EndThread)
+    }
+
+    /// Does something that others can notice: its result if it happened already, else the thread rests.
+    pub(crate) fn visible(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
+        self.settle(local)?;
+        if self.alone {
+            return self.unnoticed(local, action);
+        }
+        self.noticed(local, action)
+    }
+
+    /// Starts the threads that are to be started, and waits for those that are waited for.
+    pub(crate) fn settle(&mut self, local: &mut Local) -> Result<(), Stop> {
+        if !local.starting.is_empty() {
+            let team = self.team(local.thread, &local.starting)?;
+            let cell = Cell::start(self.teams[team as usize].object);
+            let start = Action::Write { cell, value: Word::Bits(1), order: Order::Release };
+            self.noticed(local, start)?;
+            local.starting.clear();
+        }
+        if !local.joining.is_empty() {
+            self.wait_for_all(local)?;
+            local.joining.clear();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn noticed(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
+        match local.inputs.get(local.cursor) {
+            Some(input) => {
+                local.cursor += 1;
+                Ok(*input)
+            }
+            None => Err(Stop::Rest(action)),
+        }
+    }
+
+    /// Does something visible while there is nobody to see it.
+    fn unnoticed(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
+        let Some(cell) = action.cell() else {
+            return match action {
+                Action::Fence { .. } => Ok(Word::ZERO),
+                // What is chosen here is chosen while the others are watched for.
+                choice => Err(Stop::Rest(choice)),
+            };
+        };
+        if matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_)) {
+            return Err(Stop::Rest(action));
+        }
+        let old = self.peek(local, cell);
+        let (new, input) = match outcome(&action, old) {
+            Some((new, input)) => (new, input),
+            None => return Err(Stop::Blocked),
+        };
+        if let Some(word) = new {
+            local.private.write(cell.object, cell.offset, cell.size.max(1), word);
+        }
+        Ok(input)
+    }
+
+    /// What a cell holds as far as this thread knows.
+    pub(crate) fn peek(&self, local: &Local, cell: Cell) -> Word {
+        let below = self.space.image(cell.object);
+        let fill = match cell.is_sync() || cell.is_life() {
+            true => Fill::Zero,
+            false => self.space.object(cell.object).fill,
+        };
+        local.private.read(cell.object, cell.offset, cell.size.max(1), below, fill)
+    }
+
+    /// Goes to a block: all its phis take their values at once.
+    pub(crate) fn jump(&mut self, local: &mut Local, to: BlockId) -> Result<(), Stop> {
+        let module = self.module.clone();
+        let frame = local.top();
+        let function = module.function(frame.function);
+        let from = frame.block;
+        let mut values = Vec::new();
+        for instr in &function.block(to).instrs {
+            let InstrKind::Phi { incoming, .. } = &instr.kind else { break };
+            let operand = incoming.iter().find(|(_, source)| source.index() == from as usize);
+            let Some((operand, _)) = operand else {
+                return Stop::refuse("a phi without a value for where control comes from");
+            };
+            values.push((instr.result, self.eval(local, operand)?));
+        }
+        let frame = local.top();
+        frame.block = to.index() as u32;
+        frame.instr = values.len() as u32;
+        for (result, value) in values {
+            if let Some(result) = result {
+                frame.set(result, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the result of the instruction the thread is at, and goes on to the next.
+    pub(crate) fn done(
+        &mut self,
+        local: &mut Local,
+        instr: &Instr,
+        value: Val,
+    ) -> Result<(), Stop> {
+        let frame = local.top();
+        if let Some(result) = instr.result {
+            frame.set(result, value);
+        }
+        match &instr.kind {
+            InstrKind::Invoke { normal, .. } => self.jump(local, *normal),
+            _ => {
+                frame.instr += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// The innermost place of the thread's code.
+    pub(crate) fn site(local: &Local) -> Site {
+        local.frames.last().expect("a running thread is in a call").site()
+    }
+}
+
+/// What an action does to its cell: the new value if there is one, and the input it gives. `None` if it must wait.
+pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)> {
+    Some(match action {
+        Action::Read { .. } => (None, old),
+        Action::Write { value, .. } => (Some(*value), Word::ZERO),
+        Action::Update { op, operand, width, .. } => {
+            (Some(crate::atomic::update(*op, old, *operand, *width)), old)
+        }
+        Action::CompareExchange { expected, desired, .. } => match old == Word::Bits(*expected) {
+            true => (Some(*desired), old),
+            false => (None, old),
+        },
+        Action::Lock { below, add, .. } => match old {
+            Word::Bits(held) if held < u128::from(*below) => {
+                (Some(Word::Bits(held + u128::from(*add))), Word::ZERO)
+            }
+            _ => return None,
+        },
+        Action::Await { least, .. } => match old {
+            Word::Bits(bits) if bits >= *least => (None, old),
+            _ => return None,
+        },
+        Action::Fence { .. } | Action::Choose { .. } => (None, Word::ZERO),
+    })
+}
+
+fn pause(stop: Stop) -> Pause {
+    match stop {
+        Stop::Rest(action) => Pause::Rest(action),
+        Stop::Ended => Pause::Ended,
+        Stop::Company => Pause::Company,
+        Stop::Blocked => Pause::Blocked,
+        Stop::Fail(failure) => Pause::Fail(failure),
+        Stop::Refuse(why) => Pause::Refuse(why),
+    }
+}
+
+/// May an instruction change the thread before it rests? Then it must be undone when it does.
+fn leaves_traces(module: &Module, instr: &Instr) -> bool {
+    match &instr.kind {
+        InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match &call.callee {
+            llvm::Callee::Function(function) => {
+                module.function(*function).is_declaration()
+                    || call.args.iter().any(|arg| arg.byval.is_some())
+            }
+            llvm::Callee::Pointer(_) => true,
+            llvm::Callee::Asm(_) => false,
+        },
+        InstrKind::Return { .. } => true,
+        _ => false,
+    }
+}

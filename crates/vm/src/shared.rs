@@ -1,0 +1,188 @@
+//! Which memory threads share: found by taking down who touches what.
+//!
+//! A cell is shared if two threads touch it and one of them writes. Exploration starts with no shared cells. Whenever
+//! threads turn out to touch the same bytes, these become a cell and exploration starts again, so in the last round
+//! every access that others can notice is visible from the first step on.
+
+use crate::action::Cell;
+use crate::space::ObjectId;
+use std::collections::{BTreeMap, HashMap};
+
+/// The shared cells, by object and offset. They do not overlap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shared {
+    cells: HashMap<ObjectId, BTreeMap<u32, u8>>,
+}
+
+impl Shared {
+    pub(crate) fn insert(&mut self, cell: Cell) {
+        self.cells.entry(cell.object).or_default().insert(cell.offset, cell.size);
+    }
+
+    pub(crate) fn contains(&self, cell: Cell) -> bool {
+        self.cells.get(&cell.object).and_then(|cells| cells.get(&cell.offset)) == Some(&cell.size)
+    }
+
+    /// The shared cells that have a byte of `offset..offset + size`, in ascending order.
+    pub(crate) fn overlapping(&self, object: ObjectId, offset: u32, size: u64) -> Vec<Cell> {
+        let Some(cells) = self.cells.get(&object) else { return Vec::new() };
+        let end = u64::from(offset) + size;
+        cells
+            .range(offset.saturating_sub(16)..)
+            .take_while(|(start, _)| u64::from(**start) < end)
+            .filter(|(start, length)| **start + u32::from(**length) > offset)
+            .map(|(start, length)| Cell { object, offset: *start, size: *length })
+            .collect()
+    }
+}
+
+/// Who touched some bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Touch {
+    pub(crate) readers: u64,
+    pub(crate) writers: u64,
+    pub(crate) atomic: bool,
+}
+
+impl Touch {
+    fn join(self, other: Touch) -> Touch {
+        Touch {
+            readers: self.readers | other.readers,
+            writers: self.writers | other.writers,
+            atomic: self.atomic | other.atomic,
+        }
+    }
+
+    fn is_shared(self) -> bool {
+        self.writers != 0 && (self.readers | self.writers).count_ones() > 1
+    }
+}
+
+/// Who touched what, whether it is shared or not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touches {
+    cells: HashMap<ObjectId, BTreeMap<(u32, u8), Touch>>,
+    /// Did anything change since it was last asked whether there is news?
+    changed: bool,
+}
+
+/// Bytes that are accessed in ways that do not fit together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MixedSizes {
+    pub(crate) one: Cell,
+    pub(crate) other: Cell,
+}
+
+impl Touches {
+    /// Takes an access down.
+    pub(crate) fn add(&mut self, cell: Cell, thread: u32, writes: bool, atomic: bool) {
+        let touch =
+            self.cells.entry(cell.object).or_default().entry((cell.offset, cell.size)).or_default();
+        let (before, bit) = (*touch, 1 << thread.min(63));
+        match writes {
+            true => touch.writers |= bit,
+            false => touch.readers |= bit,
+        }
+        touch.atomic |= atomic;
+        self.changed |= *touch != before;
+    }
+
+    /// Is there memory that turned out to be shared and is not known to be?
+    pub(crate) fn has_news(&mut self, shared: &Shared) -> bool {
+        std::mem::take(&mut self.changed) && self.promote(&mut shared.clone()) != Ok(false)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    /// Makes cells of all bytes that several threads touch, one of them writing. Were there new ones?
+    ///
+    /// Where accesses of different sizes meet, the smaller ones are the cells, and larger plain ones (a struct that is
+    /// copied as a whole) touch several.
+    pub(crate) fn promote(&self, shared: &mut Shared) -> Result<bool, MixedSizes> {
+        let mut grown = false;
+        for (object, ranges) in &self.cells {
+            let ranges: Vec<(Cell, Touch)> = ranges
+                .iter()
+                .map(|((offset, size), touch)| {
+                    (Cell { object: *object, offset: *offset, size: *size }, *touch)
+                })
+                .collect();
+            for (index, (cell, own)) in ranges.iter().enumerate() {
+                let near = neighbours(&ranges, index);
+                let touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
+                if !touch.is_shared() {
+                    continue;
+                }
+                if let Some((inner, _)) = near.iter().find(|(other, _)| is_within(*other, *cell)) {
+                    if own.atomic {
+                        return Err(MixedSizes { one: *cell, other: *inner });
+                    }
+                    continue;
+                }
+                if let Some((other, _)) = near.iter().find(|(other, _)| !is_within(*cell, *other)) {
+                    return Err(MixedSizes { one: *cell, other: *other });
+                }
+                if !shared.contains(*cell) {
+                    shared.insert(*cell);
+                    grown = true;
+                }
+            }
+        }
+        Ok(grown)
+    }
+}
+
+/// The other ranges that share a byte with one of a sorted list.
+fn neighbours(ranges: &[(Cell, Touch)], index: usize) -> Vec<(Cell, Touch)> {
+    let (cell, _) = ranges[index];
+    let overlaps = |other: &Cell| {
+        !cell.is_sync()
+            && !other.is_sync()
+            && other.offset < cell.offset + u32::from(cell.size)
+            && cell.offset < other.offset + u32::from(other.size)
+    };
+    let before =
+        ranges[..index].iter().rev().take_while(|(other, _)| other.offset + 16 > cell.offset);
+    let after = ranges[index + 1..].iter().take_while(|(other, _)| other.offset < cell.offset + 16);
+    before.chain(after).filter(|(other, _)| overlaps(other)).copied().collect()
+}
+
+fn is_within(inner: Cell, outer: Cell) -> bool {
+    outer.offset <= inner.offset
+        && inner.offset + u32::from(inner.size) <= outer.offset + u32::from(outer.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(offset: u32, size: u8) -> Cell {
+        Cell { object: ObjectId(0), offset, size }
+    }
+
+    #[test]
+    fn cells_are_what_two_threads_touch_and_one_writes() {
+        let (mut touches, mut shared) = (Touches::default(), Shared::default());
+        touches.add(cell(0, 4), 0, false, false);
+        touches.add(cell(0, 4), 1, false, false);
+        touches.add(cell(4, 4), 0, true, false);
+        assert_eq!(touches.promote(&mut shared), Ok(false));
+        touches.add(cell(4, 4), 1, false, true);
+        assert_eq!(touches.promote(&mut shared), Ok(true));
+        assert_eq!(touches.promote(&mut shared), Ok(false));
+        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
+    }
+
+    #[test]
+    fn the_smaller_access_makes_the_cell() {
+        let (mut touches, mut shared) = (Touches::default(), Shared::default());
+        touches.add(cell(0, 8), 0, true, false);
+        touches.add(cell(4, 4), 1, false, false);
+        assert_eq!(touches.promote(&mut shared), Ok(true));
+        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
+        touches.add(cell(2, 4), 1, true, false);
+        assert!(touches.promote(&mut shared).is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! Objects: what pointers point to, and what memory holds before the threads start.
+//!
+//! An object has a *name* that does not depend on how threads are interleaved: a global variable, the n-th live block
+//! that a thread allocated at a place of its code, a variable on a thread's stack. So two runs in which a thread does
+//! the same things have the same objects, and the states they reach can be equal.
+//!
+//! Every object has a window of [`WINDOW`] bytes of addresses to itself and starts [`GUARD`] bytes into it. An
+//! address therefore says which object it belongs to, and one that runs over either end of an object belongs to no
+//! other.
+
+use crate::value::Word;
+use llvm::{FunctionId, GlobalId};
+use std::collections::{BTreeMap, HashMap};
+
+/// The bytes of addresses that belong to one object.
+pub(crate) const WINDOW: u64 = 1 << 28;
+/// Where in its window an object starts.
+pub(crate) const GUARD: u64 = 1 << 16;
+/// The largest object.
+pub(crate) const LARGEST: u64 = WINDOW - 2 * GUARD;
+/// The bits of an address that say which byte it is; those above may carry a tag.
+const ADDRESS_BITS: u32 = 48;
+
+/// An object: an index into [`Space::objects`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ObjectId(pub(crate) u32);
+
+/// An instruction of the module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Site {
+    pub(crate) function: FunctionId,
+    pub(crate) block: u32,
+    pub(crate) instr: u32,
+}
+
+/// What an object is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Name {
+    /// A global variable.
+    Global(GlobalId),
+    /// A global variable of which each thread has its own.
+    ThreadLocal { global: GlobalId, thread: u32 },
+    /// A function, whose address is all that is used of it.
+    Function(FunctionId),
+    /// A variable on a thread's stack.
+    Stack { thread: u32, depth: u32, site: Site, nth: u32, size: u64 },
+    /// A block of the heap.
+    Heap { thread: u32, site: Site, nth: u32, size: u64, zeroed: bool },
+    /// A thread, as the one that starts it knows it: the n-th that it starts.
+    Thread { parent: u32, nth: u32 },
+    /// Threads that are started together.
+    Team(u32),
+}
+
+/// What bytes hold that were never written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fill {
+    Undef,
+    Zero,
+}
+
+/// An object.
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    pub(crate) name: Name,
+    pub(crate) size: u64,
+    pub(crate) fill: Fill,
+    pub(crate) constant: bool,
+}
+
+/// What bytes of an object hold: cells that do not overlap, by their offset.
+pub(crate) type Image = BTreeMap<u32, (u8, Word)>;
+
+/// All objects that were ever met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Space {
+    objects: Vec<Object>,
+    ids: HashMap<Name, ObjectId>,
+    /// What each object holds before the threads start.
+    images: Vec<Image>,
+}
+
+impl Space {
+    /// The object with this name, new if there is none.
+    pub(crate) fn intern(&mut self, object: Object) -> ObjectId {
+        if let Some(id) = self.ids.get(&object.name) {
+            return *id;
+        }
+        let id = ObjectId(self.objects.len() as u32);
+        self.ids.insert(object.name.clone(), id);
+        self.objects.push(object);
+        self.images.push(Image::new());
+        id
+    }
+
+    /// The object with this name.
+    pub(crate) fn find(&self, name: &Name) -> Option<ObjectId> {
+        self.ids.get(name).copied()
+    }
+
+    pub(crate) fn object(&self, id: ObjectId) -> &Object {
+        &self.objects[id.0 as usize]
+    }
+
+    pub(crate) fn image(&self, id: ObjectId) -> &Image {
+        &self.images[id.0 as usize]
+    }
+
+    pub(crate) fn image_mut(&mut self, id: ObjectId) -> &mut Image {
+        &mut self.images[id.0 as usize]
+    }
+
+    /// The address of an object's first byte.
+    pub(crate) fn address(id: ObjectId) -> u64 {
+        (u64::from(id.0) + 1) * WINDOW + GUARD
+    }
+
+    /// The object whose window an address is in, and the distance from the object's first byte.
+    pub(crate) fn locate(&self, address: u128) -> Option<(ObjectId, i64)> {
+        let address = u64::try_from(address).ok()?;
+        let index = (address / WINDOW).checked_sub(1)?;
+        if index >= self.objects.len() as u64 {
+            return None;
+        }
+        Some((ObjectId(index as u32), (address % WINDOW) as i64 - GUARD as i64))
+    }
+
+    /// The object that a number would point to if it were a pointer, perhaps with a tag in its upper bits.
+    pub(crate) fn mentioned(&self, bits: u128) -> Option<ObjectId> {
+        let untagged = bits & ((1 << ADDRESS_BITS) - 1);
+        self.locate(untagged).map(|(object, _)| object)
+    }
+}
+
+/// The cells of an image that share a byte with `offset..offset + size`.
+pub(crate) fn overlapping(
+    image: &Image,
+    offset: u32,
+    size: u8,
+) -> impl Iterator<Item = (u32, u8, Word)> + '_ {
+    // No cell is longer than 16 bytes.
+    let first = offset.saturating_sub(16);
+    image
+        .range(first..offset + u32::from(size))
+        .filter(move |(start, (length, _))| **start + u32::from(*length) > offset)
+        .map(|(start, (length, word))| (*start, *length, *word))
+}

@@ -1,0 +1,237 @@
+//! Values of registers and memory: bits, or nothing that was ever written.
+//!
+//! Pointers are numbers. Every object has a window of the address space to itself (see [`crate::space`]), so the
+//! number says which object a pointer belongs to, arithmetic on it is arithmetic, and tags in its unused bits come
+//! and go as they do on a machine.
+
+use llvm::instruction::{BinaryFlags, BinaryOp, CastOp, FloatPredicate, IntPredicate};
+use llvm::types::Float;
+
+/// What a register holds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Val {
+    /// A number of as many bits as its type has; higher bits are 0.
+    Bits(u128),
+    /// No defined value: memory that was never written, `undef`, `poison`.
+    Undef,
+    /// The parts of a struct, array or vector.
+    Many(Box<[Val]>),
+}
+
+/// What a memory cell holds: a [`Val`] that is no aggregate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Word {
+    /// No defined value.
+    Undef,
+    /// A number.
+    Bits(u128),
+}
+
+impl Word {
+    /// The number 0.
+    pub(crate) const ZERO: Word = Word::Bits(0);
+}
+
+impl From<Word> for Val {
+    fn from(word: Word) -> Val {
+        match word {
+            Word::Undef => Val::Undef,
+            Word::Bits(bits) => Val::Bits(bits),
+        }
+    }
+}
+
+impl Val {
+    /// The value as memory holds it; aggregates are stored part by part, never whole.
+    pub(crate) fn word(&self) -> Word {
+        match self {
+            Val::Bits(bits) => Word::Bits(*bits),
+            Val::Undef | Val::Many(_) => Word::Undef,
+        }
+    }
+}
+
+/// The lowest `width` bits.
+pub(crate) fn mask(width: u32) -> u128 {
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+}
+
+/// The number that these bits are in two's complement.
+pub(crate) fn signed(bits: u128, width: u32) -> i128 {
+    let unused = 128u32.saturating_sub(width);
+    ((bits << unused) as i128) >> unused
+}
+
+/// What C leaves undefined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wrong {
+    /// A signed result that its type has no room for.
+    Overflow,
+    /// A division by 0, or of the smallest number by -1.
+    Division,
+    /// A shift by as many bits as there are, or more.
+    Shift,
+}
+
+/// An operation on integers. `None` for operations on floating-point numbers.
+pub(crate) fn binary(
+    op: BinaryOp,
+    flags: BinaryFlags,
+    width: u32,
+    left: u128,
+    right: u128,
+) -> Option<Result<u128, Wrong>> {
+    let (a, b) = (signed(left, width), signed(right, width));
+    let wrap = |exact: u128| exact & mask(width);
+    // Exact results of 128-bit operations may not fit 128 bits; `checked_…` notices.
+    let fits = |exact: Option<i128>| {
+        exact.is_some_and(|exact| signed(wrap(exact as u128), width) == exact)
+    };
+    let sum = |exact: Option<i128>, wrapped: u128| match flags.nsw && !fits(exact) {
+        true => Err(Wrong::Overflow),
+        false => Ok(wrap(wrapped)),
+    };
+    Some(match op {
+        BinaryOp::Add => sum(a.checked_add(b), left.wrapping_add(right)),
+        BinaryOp::Sub => sum(a.checked_sub(b), left.wrapping_sub(right)),
+        BinaryOp::Mul => sum(a.checked_mul(b), left.wrapping_mul(right)),
+        BinaryOp::UDiv | BinaryOp::URem | BinaryOp::SDiv | BinaryOp::SRem if right == 0 => {
+            Err(Wrong::Division)
+        }
+        BinaryOp::UDiv => Ok(left / right),
+        BinaryOp::URem => Ok(left % right),
+        BinaryOp::SDiv => match a.checked_div(b) {
+            Some(quotient) if fits(Some(quotient)) => Ok(wrap(quotient as u128)),
+            _ => Err(Wrong::Division),
+        },
+        BinaryOp::SRem => Ok(wrap(a.checked_rem(b).unwrap_or(0) as u128)),
+        BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr if right >= u128::from(width) => {
+            Err(Wrong::Shift)
+        }
+        BinaryOp::Shl => {
+            let shifted = wrap(left << right);
+            match flags.nsw && signed(shifted, width) >> right != a {
+                true => Err(Wrong::Overflow),
+                false => Ok(shifted),
+            }
+        }
+        BinaryOp::LShr => Ok(left >> right),
+        BinaryOp::AShr => Ok(wrap((a >> right) as u128)),
+        BinaryOp::And => Ok(left & right),
+        BinaryOp::Or => Ok(left | right),
+        BinaryOp::Xor => Ok(left ^ right),
+        _ => return None,
+    })
+}
+
+/// A comparison of integers or pointers.
+pub(crate) fn compare(predicate: IntPredicate, width: u32, left: u128, right: u128) -> bool {
+    let (a, b) = (signed(left, width), signed(right, width));
+    match predicate {
+        IntPredicate::Eq => left == right,
+        IntPredicate::Ne => left != right,
+        IntPredicate::Ugt => left > right,
+        IntPredicate::Uge => left >= right,
+        IntPredicate::Ult => left < right,
+        IntPredicate::Ule => left <= right,
+        IntPredicate::Sgt => a > b,
+        IntPredicate::Sge => a >= b,
+        IntPredicate::Slt => a < b,
+        IntPredicate::Sle => a <= b,
+    }
+}
+
+/// The number with these bits; `None` for formats that are not computed with.
+pub(crate) fn to_float(format: Float, bits: u128) -> Option<f64> {
+    match format {
+        Float::Single => Some(f64::from(f32::from_bits(bits as u32))),
+        Float::Double => Some(f64::from_bits(bits as u64)),
+        _ => None,
+    }
+}
+
+/// The bits of a number.
+pub(crate) fn from_float(format: Float, number: f64) -> Option<u128> {
+    match format {
+        Float::Single => Some(u128::from((number as f32).to_bits())),
+        Float::Double => Some(u128::from(number.to_bits())),
+        _ => None,
+    }
+}
+
+/// An operation on floating-point numbers. Single precision is computed in double precision and rounded, which is
+/// exact for these operations.
+pub(crate) fn float_binary(op: BinaryOp, left: f64, right: f64) -> Option<f64> {
+    Some(match op {
+        BinaryOp::FAdd => left + right,
+        BinaryOp::FSub => left - right,
+        BinaryOp::FMul => left * right,
+        BinaryOp::FDiv => left / right,
+        BinaryOp::FRem => left % right,
+        _ => return None,
+    })
+}
+
+/// A comparison of floating-point numbers.
+pub(crate) fn float_compare(predicate: FloatPredicate, left: f64, right: f64) -> bool {
+    use FloatPredicate as P;
+    let unordered = left.is_nan() || right.is_nan();
+    match predicate {
+        P::False => false,
+        P::True => true,
+        P::Ord => !unordered,
+        P::Uno => unordered,
+        P::Oeq => left == right,
+        P::Ogt => left > right,
+        P::Oge => left >= right,
+        P::Olt => left < right,
+        P::Ole => left <= right,
+        P::One => !unordered && left != right,
+        P::Ueq => unordered || left == right,
+        P::Ugt => unordered || left > right,
+        P::Uge => unordered || left >= right,
+        P::Ult => unordered || left < right,
+        P::Ule => unordered || left <= right,
+        P::Une => left != right,
+    }
+}
+
+/// A conversion between integers and pointers of `from` and `to` bits. `None` for floating-point numbers.
+pub(crate) fn cast(op: CastOp, bits: u128, from: u32, to: u32) -> Option<u128> {
+    Some(match op {
+        CastOp::SExt => signed(bits, from) as u128 & mask(to),
+        CastOp::Trunc
+        | CastOp::ZExt
+        | CastOp::PtrToInt
+        | CastOp::PtrToAddr
+        | CastOp::IntToPtr
+        | CastOp::BitCast
+        | CastOp::AddrSpaceCast => bits & mask(to),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signed_overflow_is_noticed_and_unsigned_wraps() {
+        let nsw = BinaryFlags { nsw: true, ..BinaryFlags::default() };
+        let plain = BinaryFlags::default();
+        let max = i32::MAX as u128;
+        assert_eq!(binary(BinaryOp::Add, nsw, 32, max, 1), Some(Err(Wrong::Overflow)));
+        assert_eq!(binary(BinaryOp::Add, plain, 32, max, 1), Some(Ok(max + 1)));
+        assert_eq!(binary(BinaryOp::Sub, nsw, 32, 0, 1), Some(Ok(mask(32))));
+        assert_eq!(binary(BinaryOp::SDiv, plain, 8, 0x80, 0xff), Some(Err(Wrong::Division)));
+        assert_eq!(binary(BinaryOp::AShr, plain, 8, 0x80, 7), Some(Ok(0xff)));
+        assert_eq!(binary(BinaryOp::Shl, nsw, 8, 0x40, 1), Some(Err(Wrong::Overflow)));
+        assert_eq!(binary(BinaryOp::Mul, nsw, 128, 1 << 100, 1 << 100), Some(Err(Wrong::Overflow)));
+    }
+
+    #[test]
+    fn comparisons_know_signs() {
+        assert!(compare(IntPredicate::Slt, 8, 0xff, 0));
+        assert!(compare(IntPredicate::Ugt, 8, 0xff, 0));
+    }
+}
