@@ -95,7 +95,9 @@ impl Job<'_> {
     fn check_code(&mut self, program: compiled::Program) -> io::Result<()> {
         // What discovering the program takes is taken from what checking it may take.
         let question = self.args.question(&program.file);
-        let found = guard::work(|| program.discover(&self.args.code, question.limits, &|_| {}));
+        let beyond = question.model.machine().is_some();
+        let found =
+            guard::work(|| program.discover(&self.args.code, beyond, question.limits, &|_| {}));
         match found.unwrap_or_else(|internal| {
             Err(Unusable::new(Path::new(""), String::new(), vec![internal]))
         }) {

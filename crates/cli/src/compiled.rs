@@ -96,10 +96,12 @@ impl Program {
     pub(crate) fn discover(
         self,
         args: &CodeArgs,
+        beyond_interleavings: bool,
         limits: Limits,
         observe: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Source, Unusable> {
-        let entry = Entry { functions: args.entry.clone(), stubs: args.stub.clone() };
+        let entry =
+            Entry { functions: args.entry.clone(), stubs: args.stub.clone(), beyond_interleavings };
         let name = inputs::name(&self.file);
         let mut source =
             code::discover(&name, self.module?, &entry, limits, observe).map_err(|error| {

@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Rounds before it is given up; programs need two or three.
 const MOST_ROUNDS: usize = 64;
+/// Local states beyond which threads are not followed beyond interleavings.
+const MOST_NODES: usize = 200_000;
 /// States that a round goes on for after it has found memory that is shared and was not known to be.
 const SETTLING: u64 = 2_000;
 
@@ -31,6 +33,9 @@ pub struct Entry {
     pub functions: Vec<String>,
     /// What functions do that no file defines.
     pub stubs: Vec<(String, Stub)>,
+    /// Follow threads also where they read what no interleaving lets them read. Robustness against RC11 and RC20 is
+    /// decided on interleavings alone; machines with store buffers and final states of weak memory are not.
+    pub beyond_interleavings: bool,
 }
 
 /// Why there is no automaton.
@@ -115,6 +120,14 @@ pub(crate) fn discover(
             return Err(Undiscovered::Limit(limit, report.progress));
         }
         if world.automata.edges() == known {
+            if entry.beyond_interleavings {
+                world.close(limits)?;
+                if world.machine.touches.promote(&mut world.machine.shared) == Ok(true) {
+                    rounds += 1;
+                    world.start_round();
+                    continue;
+                }
+            }
             return Ok((world, report.progress));
         }
         world.states = 0;
@@ -258,6 +271,37 @@ impl World {
             self.first.push(node);
         }
         self.first[thread]
+    }
+
+    /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it.
+    fn close(&mut self, limits: Limits) -> Result<(), Undiscovered> {
+        loop {
+            let known = self.automata.edges();
+            let mut at = 0;
+            while at < self.automata.len() {
+                let node = NodeId(at as u32);
+                at += 1;
+                if let Pause::Refuse(_) = self.automata.node(node).pause {
+                    return Err(self.refusal(node));
+                }
+                let Some(action) = self.automata.action(node) else { continue };
+                let Some(cell) = action.cell() else { continue };
+                let id = self.cell(cell);
+                for old in self.values[id].clone() {
+                    let Some((new, input)) = outcome(&action, old) else { continue };
+                    self.values[id].extend(new);
+                    self.automata.step(&mut self.machine, node, input);
+                }
+                let spent = limits.budget.spent().map(Limit::from);
+                let many = (self.automata.len() > MOST_NODES).then_some(Limit::States);
+                if let Some(limit) = spent.or(many) {
+                    return Err(Undiscovered::Limit(limit, Progress::default()));
+                }
+            }
+            if self.automata.edges() == known {
+                return Ok(());
+            }
+        }
     }
 
     /// Was the thread ever started?

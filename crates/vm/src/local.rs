@@ -24,6 +24,8 @@ pub(crate) struct Local {
     pub(crate) private: Private,
     /// The blocks of the heap that it allocated and that are still of interest.
     pub(crate) blocks: BTreeMap<ObjectId, Block>,
+    /// Blocks with shared cells that it has allocated before: when it gets one again, what is left in it is gone.
+    pub(crate) again: BTreeSet<ObjectId>,
     /// How many threads it has started.
     pub(crate) started: u32,
     /// Threads that it starts with its next visible action.
@@ -96,6 +98,7 @@ impl Local {
             frames: Vec::new(),
             private: Private::default(),
             blocks: BTreeMap::new(),
+            again: BTreeSet::new(),
             started: 0,
             starting: Vec::new(),
             joining: Vec::new(),
@@ -231,6 +234,8 @@ impl Local {
             number(usize::from(block.escaped), out);
         }
         number(0, out);
+        number(self.again.len(), out);
+        self.again.iter().for_each(|object| number(object.0 as usize, out));
         for (object, image) in self.private.objects() {
             number(1 + object.0 as usize, out);
             number(image.len(), out);

@@ -335,8 +335,11 @@ impl Lowering<'_> {
         thread: u32,
     ) -> Result<(), crate::discover::Undiscovered> {
         let node = self.world.automata.node(id);
-        let (pause, sites) = (node.pause.clone(), node.sites.clone());
-        let mut next = node.next.clone();
+        let (pause, mut sites) = (node.pause.clone(), node.sites.clone());
+        if sites.is_empty() {
+            sites.extend(self.world.machine.entry_of(thread));
+        }
+        let mut next = self.world.automata.node(id).next.clone();
         next.sort();
         let origin = self.origin(&sites);
         let action = match pause {

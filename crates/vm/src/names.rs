@@ -116,6 +116,17 @@ impl Machine {
         instr.at.map(|at| self.module.debug.place(at).line)
     }
 
+    /// Where the function that a thread runs begins.
+    pub(crate) fn entry_of(&self, thread: u32) -> Option<Site> {
+        let function = self.threads[thread as usize].task.as_ref()?.function;
+        let blocks = self.module.function(function).blocks.iter().enumerate();
+        let mut instrs = blocks.flat_map(|(block, code)| {
+            code.instrs.iter().enumerate().map(move |(at, instr)| (block, at, instr))
+        });
+        let (block, instr, _) = instrs.find(|(_, _, instr)| instr.at.is_some())?;
+        Some(Site { function, block: block as u32, instr: instr as u32 })
+    }
+
     /// What the user calls a thread: the function it runs.
     pub(crate) fn thread_name(&self, thread: u32) -> String {
         match &self.threads[thread as usize].task {

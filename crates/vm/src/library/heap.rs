@@ -89,8 +89,30 @@ impl Machine {
             nth += 1;
         };
         local.private.forget(object);
+        self.renew(local, object, size, zeroed)?;
         local.blocks.insert(object, Block { escaped: self.alone });
         Ok(Machine::pointer(object))
+    }
+
+    /// A block that was used before is there again, and holds nothing of what it held.
+    fn renew(
+        &mut self,
+        local: &mut Local,
+        object: ObjectId,
+        size: u64,
+        zeroed: bool,
+    ) -> Result<(), Stop> {
+        let life = Cell::life(object);
+        let mut cells = self.shared.overlapping(object, 0, size);
+        cells.extend(Some(life).filter(|life| self.shared.contains(*life)));
+        if !cells.is_empty() && !local.again.insert(object) {
+            for cell in cells {
+                let value = if zeroed || cell == life { Word::ZERO } else { Word::Undef };
+                self.touches.add(cell, local.thread, true, false);
+                self.visible(local, Action::Write { cell, value, order: Order::Plain })?;
+            }
+        }
+        Ok(())
     }
 
     fn is_alive(&self, local: &Local, object: ObjectId) -> bool {
