@@ -1,6 +1,7 @@
 //! A program together with the text it came from.
 
 use crate::Diagnostic;
+use crate::litmus::Litmus;
 use crate::lower::Lowered;
 use ir::{Origin, Program, Value};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct Source {
     pub warnings: Vec<Diagnostic>,
     /// The `track` hints; no analysis needs them.
     pub tracks: Vec<Track>,
+    /// What a litmus test says beyond its program, if it is one.
+    pub litmus: Option<Litmus>,
     line_starts: Vec<usize>,
 }
 
@@ -63,6 +66,7 @@ impl Source {
             spans: lowered.spans,
             warnings,
             tracks: lowered.tracks,
+            litmus: None,
             line_starts: std::iter::once(0).chain(newlines).collect(),
         }
     }
