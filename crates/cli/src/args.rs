@@ -64,6 +64,9 @@ pub(crate) struct Check {
     /// The memory model to check against
     #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
     pub model: ModelName,
+    /// Is the model one that the user chose?
+    #[arg(skip)]
+    pub model_given: bool,
     /// The theorem to rely on
     #[arg(long, value_enum, default_value_t = MethodName::Auto, value_name = "METHOD")]
     pub method: MethodName,
@@ -249,6 +252,9 @@ pub(crate) struct Outcomes {
     /// The memory model
     #[arg(long, value_enum, default_value_t = ModelName::Rc20, value_name = "MODEL")]
     pub model: ModelName,
+    /// Is the model one that the user chose?
+    #[arg(skip)]
+    pub model_given: bool,
     /// How often a thread may come to one statement on weak memory; longer loops are cut off
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: u32,
@@ -401,11 +407,6 @@ pub(crate) enum ModelName {
 }
 
 impl ModelName {
-    /// The machine with store buffers, if it is one.
-    pub(crate) fn machine(self) -> Option<Machine> {
-        self.language().machine()
-    }
-
     /// The model.
     pub(crate) fn language(self) -> Model {
         match self {
@@ -458,6 +459,8 @@ pub(crate) enum InputName {
     Fp,
     /// Trencher's automata
     Trencher,
+    /// A litmus test in C or x86
+    Litmus,
 }
 
 /// Kinds of recordings by name.

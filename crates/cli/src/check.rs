@@ -104,7 +104,14 @@ impl Job<'_> {
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let question = self.args.question();
+        let mut question = self.args.question();
+        match inputs::model_for(source, question.model, self.args.model_given) {
+            Ok(model) => question.model = model,
+            Err(why) => {
+                let (name, text) = (source.name.clone(), source.text.to_string());
+                return self.refuse(&Unusable { name, text, why: vec![why] });
+            }
+        }
         let worked = guard::work(|| {
             let question = question.reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {

@@ -7,7 +7,7 @@
 //! refused with a sentence that says where it works. The help texts name the cases from the same list,
 //! and a test compares the list with the options that there are.
 
-use crate::args::Args;
+use crate::args::{Args, Command};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
@@ -222,7 +222,18 @@ const REQUIRED: &[&str] = &["input", "from", "random"];
 pub(crate) fn arguments() -> Result<Args, String> {
     let matches = command().get_matches();
     refusal(&matches).map_or(Ok(()), Err)?;
-    Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = |(_, matches): (&str, &ArgMatches)| {
+        matches.try_contains_id("model").is_ok()
+            && matches.value_source("model") == Some(ValueSource::CommandLine)
+    };
+    let given = matches.subcommand().is_some_and(given);
+    match &mut args.command {
+        Command::Check(check) => check.model_given = given,
+        Command::Outcomes(outcomes) => outcomes.model_given = given,
+        _ => {}
+    }
+    Ok(args)
 }
 
 /// Why an option that was given means nothing here.

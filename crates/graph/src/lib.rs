@@ -5,6 +5,7 @@
 //! plain and (one hopes) obviously right.
 //!
 //! * [`relation`], [`event`], [`axioms`]: graphs and what RC20 and SC allow.
+//! * [`tso`]: what TSO allows.
 //! * [`drc11`]: the same for RC11 with spaces and partial modes, for libraries.
 //! * [`run`]: how a program generates graphs.
 //! * [`enumerate`](mod@enumerate): all RC20-consistent graphs of a program without loops, or up to a bound.
@@ -27,6 +28,7 @@ pub mod outcome;
 pub mod relation;
 pub mod run;
 pub mod split_non_atomics;
+pub mod tso;
 pub mod verdict;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};
