@@ -47,7 +47,7 @@ pub(super) fn lex<'a>(
                 at += 1;
                 continue;
             }
-            _ if rest.starts_with("//") => {
+            _ if rest.starts_with("//") || rest.starts_with('#') && !is_c => {
                 at += rest.find('\n').unwrap_or(rest.len());
                 continue;
             }
