@@ -9,7 +9,7 @@
 //! A test without a condition claims what is always true.
 
 use super::lexer::{Kind, Read, Reader, Token};
-use super::threads::Threads;
+use super::threads::{self, Threads};
 use super::{Architecture, x86};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -157,7 +157,7 @@ impl<'a> Asking<'_, 'a, '_> {
             true => {
                 let right = self.implication(observed)?;
                 let not = Expr::unary(Unary::Not, left);
-                not.and_then(|not| Expr::binary(Binary::Or, not, right))
+                not.and_then(|not| threads::binary(Binary::Or, not, right))
             }
             false => Some(left),
         };
@@ -169,7 +169,7 @@ impl<'a> Asking<'_, 'a, '_> {
         let mut left = self.conjunction(observed)?;
         while self.reader.eat("\\/") || self.reader.eat("||") {
             let right = self.conjunction(observed)?;
-            match Expr::binary(Binary::Or, left, right) {
+            match threads::binary(Binary::Or, left, right) {
                 Some(both) => left = both,
                 None => return self.too_deep(),
             }
@@ -181,7 +181,7 @@ impl<'a> Asking<'_, 'a, '_> {
         let mut left = self.negation(observed)?;
         while self.reader.eat("/\\") || self.reader.eat("&&") {
             let right = self.negation(observed)?;
-            match Expr::binary(Binary::And, left, right) {
+            match threads::binary(Binary::And, left, right) {
                 Some(both) => left = both,
                 None => return self.too_deep(),
             }
@@ -251,7 +251,7 @@ impl<'a> Asking<'_, 'a, '_> {
         };
         let left = self.number(what, observed);
         let operator = if negated { Binary::Ne } else { Binary::Eq };
-        Expr::binary(operator, left, right).map_or_else(|| self.too_deep(), Ok)
+        threads::binary(operator, left, right).map_or_else(|| self.too_deep(), Ok)
     }
 
     fn number(&mut self, what: Observed, observed: &mut Vec<Observed>) -> Expr {
@@ -350,7 +350,8 @@ impl<'a> Asking<'_, 'a, '_> {
     }
 
     fn too_deep<T>(&mut self) -> Read<T> {
-        let error = Diagnostic::error(codes::LIMIT, "the condition is nested too deeply");
+        let error =
+            Diagnostic::error(codes::LIMIT, "the condition is nested too deeply or too large");
         self.reader.fail(error.with_label(self.reader.span(), "here"))
     }
 }

@@ -158,13 +158,15 @@ fn read(text: &str, sink: &mut Sink) -> Option<(Lowered, Litmus)> {
         );
         return None;
     };
-    let title = line[word.len()..].trim().to_string();
+    // The initial state may follow on the same line.
+    let head = line.find('{').map_or(line, |end| &line[..end]);
+    let title = head.get(word.len()..).unwrap_or_default().trim().to_string();
     if title.is_empty() {
         let error = Diagnostic::error(codes::SYNTAX, "the test has no name");
         sink.push(error.with_label(span, format!("`{word} NAME` starts a test")));
         return None;
     }
-    let from = information(text, start + line.len(), sink)?;
+    let from = information(text, start + head.len(), sink)?;
     let tokens = lexer::lex(text, from, architecture == Architecture::C, sink)?;
     let reader = &mut Reader::new(text, &tokens, sink);
     let initial = initial::read(reader).ok()?;

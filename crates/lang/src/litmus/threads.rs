@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 /// How names of registers for intermediate results start: no local is called so.
 const TEMPORARY: &str = "tmp$";
 
+/// How many operands and operators an expression may have.
+const LARGEST: usize = 2000;
+
 /// A location or array.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
@@ -421,6 +424,15 @@ impl<'a> Threads<'a> {
             }
         }
     }
+}
+
+/// `a op b`, unless it is too deep or too large: every use copies it.
+pub(super) fn binary(op: Binary, a: Expr, b: Expr) -> Option<Expr> {
+    let size = |expr: &Expr| if let Expr::Code(code) = expr { code.len() } else { 1 };
+    if size(&a) + size(&b) > LARGEST {
+        return None;
+    }
+    Expr::binary(op, a, b)
 }
 
 fn is_plain(instr: &Instr) -> bool {

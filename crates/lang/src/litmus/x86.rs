@@ -190,11 +190,11 @@ impl<'a> Table<'_, 'a, '_> {
         let token = self.reader.name("an instruction")?;
         let word = token.text.to_ascii_lowercase();
         let (name, suffix) = split(&word);
-        match suffix {
+        match suffix.filter(|_| name != "nop") {
             Some(64) if self.architecture == Architecture::X86_64 => {
                 self.has_width(64, token.span)?
             }
-            Some(bits @ (8 | 16 | 64)) if !name.starts_with("nop") => {
+            Some(bits @ (8 | 16 | 64)) => {
                 let what = format!("{bits}-bit accesses");
                 return self.reader.unsupported(token.span, &what, "mixed sizes are not supported");
             }

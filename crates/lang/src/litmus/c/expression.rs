@@ -4,6 +4,7 @@ use super::Function;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::litmus::lexer::{Kind, Read};
+use crate::litmus::threads;
 use crate::source::Span;
 use ir::expr::{Binary, Unary};
 use ir::{Expr, Instr, ReadMode};
@@ -27,7 +28,7 @@ impl Function<'_, '_, '_> {
                 let what = "a shared access to the right of `&&` or `||`";
                 return self.reader.unsupported(span, what, "put it into an `if` of its own");
             }
-            left = match Expr::binary(operator, left, right) {
+            left = match threads::binary(operator, left, right) {
                 Some(both) => both,
                 None => return self.too_deep(span),
             };
@@ -42,7 +43,8 @@ impl Function<'_, '_, '_> {
     }
 
     fn too_deep<T>(&mut self, span: Span) -> Read<T> {
-        let error = Diagnostic::error(codes::LIMIT, "this expression is nested too deeply");
+        let error =
+            Diagnostic::error(codes::LIMIT, "this expression is nested too deeply or too large");
         self.reader.fail(error.with_label(span, "here"))
     }
 
