@@ -147,8 +147,9 @@ fn spelled(program: &Program, what: Observed) -> String {
 }
 
 /// How tightly a formula holds together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Outermost {
+    #[default]
     Atom,
     And,
     Or,
@@ -206,11 +207,5 @@ fn binary(
             (format!("not ({equal})"), Outermost::Atom)
         }
         other => join(other.symbol(), Outermost::Atom),
-    }
-}
-
-impl Default for Outermost {
-    fn default() -> Self {
-        Outermost::Atom
     }
 }
