@@ -5,6 +5,7 @@
 //! separate judge has accepted. Every analysis answers in these terms.
 
 use crate::certificate::{self, Played};
+use crate::condition::Reach;
 use crate::question::{Method, Property};
 use crate::refinement::{History, Side};
 use crate::replay::RunStep;
@@ -139,6 +140,8 @@ pub enum Problem {
     Race,
     /// The assertion fails.
     Assertion,
+    /// The run ends in a state that the final condition excludes.
+    FinalState,
     /// The expression has no value.
     Fault(Fault),
     /// Threads wait for each other, or for nobody.
@@ -354,6 +357,8 @@ pub enum NotAsked {
     NoSuchAccess,
     /// A thread stops where an assertion fails; another question decides that.
     AnotherQuestion,
+    /// One more thread would have to observe final states, and there are as many as there can be.
+    NoRoom,
 }
 
 /// All that a check found out.
@@ -371,6 +376,8 @@ pub struct Answer {
     pub stuck: Vec<Witness>,
     /// Where results wrapped around.
     pub wrapped: Vec<(Tid, Pc)>,
+    /// If the program asks whether a final state exists, the answer.
+    pub reach: Option<Reach>,
     /// Properties that were not looked at, although the program could have them.
     pub unchecked: Vec<(Property, NotAsked)>,
     /// What went wrong in Fencepost itself, a sentence each. Answers are then not to be trusted.
@@ -391,6 +398,7 @@ impl Answer {
             faults: Vec::new(),
             stuck: Vec::new(),
             wrapped: Vec::new(),
+            reach: None,
             unchecked: Vec::new(),
             internal: Vec::new(),
             cost,

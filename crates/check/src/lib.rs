@@ -3,7 +3,7 @@
 //! [`check`] answers for every memory model. The path of a question:
 //!
 //! 1. [`legality`] refuses programs with constructs that the model gives no meaning to.
-//! 2. [`robustness`], [`safety`] and [`serializability`] set up the searches. A search explores a
+//! 2. [`robustness`], [`safety`], [`condition`](mod@condition) and [`serializability`] set up the searches. A search explores a
 //!    [`product`] of the program and a memory, with [reductions](reduce).
 //! 3. [`replay`] turns the path to a finding into a run of the program. A separate judge
 //!    accepts the run's execution, or nothing is reported: `graph` by way of [`certificate`], with an
@@ -17,6 +17,7 @@
 
 pub mod answer;
 pub mod certificate;
+pub mod condition;
 pub mod double_check;
 pub mod explore;
 pub mod fix;
@@ -37,6 +38,7 @@ pub mod serializability;
 pub use answer::{
     Answer, By, Certificate, Cost, Decision, Evidence, NotAsked, Problem, Verdict, Why, Witness,
 };
+pub use condition::Reach;
 pub use explore::Task;
 pub use legality::Refusal;
 pub use question::{DoubleCheck, Extent, Method, Model, Property, Question};
@@ -77,6 +79,9 @@ pub fn check(
     }
     .map_err(|refusal| vec![refusal])?;
     answer.unchecked = unchecked(&answer.program, question);
+    if question.property != Property::Serializability {
+        condition::decide(program, question, &mut answer, observe);
+    }
     let rejected = |decision: &&Decision| decision.verdict.why() == Some(Why::Rejected);
     if let Some(Decision { property, .. }) = answer.decisions.iter().find(rejected) {
         let bug = format!("a violation of {property} was found, but the judge rejected it");
@@ -108,8 +113,10 @@ pub(crate) fn interleavings(
 /// The properties that `question` leaves out, although `program` could have them.
 fn unchecked(program: &Program, question: &Question) -> Vec<(Property, NotAsked)> {
     if question.property == Property::Serializability {
-        let assertions = (Property::Assertions, NotAsked::AnotherQuestion);
-        return has_assertions(program).then_some(assertions).into_iter().collect();
+        let not_asked = |property| (property, NotAsked::AnotherQuestion);
+        let assertions = has_assertions(program).then_some(Property::Assertions);
+        let condition = program.condition.is_some().then_some(Property::FinalCondition);
+        return assertions.into_iter().chain(condition).map(not_asked).collect();
     }
     let why = match question.model {
         Model::Sc => NotAsked::NeedsWeakMemory,

@@ -27,6 +27,8 @@ pub enum Property {
     Races,
     /// No assertion fails.
     Assertions,
+    /// All runs end as the program's final condition claims.
+    FinalCondition,
     /// The transactions of every execution of the machine could have happened one after the other.
     Serializability,
     /// The transactions of every interleaving could have happened one after the other.
@@ -48,6 +50,7 @@ impl Property {
             Property::TriangularRaces => "triangular-races",
             Property::Races => "races",
             Property::Assertions => "assertions",
+            Property::FinalCondition => "final-condition",
             Property::Serializability => "tso-serializability",
             Property::ScSerializability => "sc-serializability",
             Property::ScEquivalence => "sc-equivalence",

@@ -469,6 +469,8 @@ pub(crate) enum InputName {
     Fp,
     /// Trencher's automata
     Trencher,
+    /// A litmus test in C or x86
+    Litmus,
 }
 
 /// Kinds of recordings by name.

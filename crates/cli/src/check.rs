@@ -128,6 +128,14 @@ impl Job<'_> {
 
     fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
+        let mut question = question.clone();
+        match inputs::model_for(source, question.model, self.args.model.is_some()) {
+            Ok(model) => question.model = model,
+            Err(why) => {
+                let (name, text) = (source.name.clone(), source.text.to_string());
+                return self.refuse(&Unusable { name, text, why: vec![why] });
+            }
+        }
         let worked = guard::work(|| {
             let question =
                 question.clone().reporting_all(&source.program, |origin| source.span(origin));

@@ -17,6 +17,12 @@ pub(crate) fn run(args: &args::Export) -> io::Result<Exit> {
     };
     match exported {
         Ok(text) => {
+            if source.program.condition.is_some() {
+                let name = &source.name;
+                terminal::complain(&format!(
+                    "warning: {name}: the final condition is not exported"
+                ));
+            }
             io::stdout().lock().write_all(text.as_bytes())?;
             Ok(Exit::Holds)
         }

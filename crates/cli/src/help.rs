@@ -44,6 +44,7 @@ Examples:
     fencepost check --model ra peterson.fp         as if every access were acquire or release
     fencepost check --model sc peterson.fp         assertions in interleavings only
     fencepost check --observational seqlock.fp     stale reads are fine if nobody uses them
+    fencepost check SB.litmus                      a litmus test in C or x86, as herd reads it
     fencepost check locks/ 'queues/*.fp'           a line for each program, and a summary
     fencepost check --details locks/               the same, with the story of each violation
     fencepost check --limit-time 30s --limit-memory 2G big.fp
@@ -84,6 +85,7 @@ Examples:
     fencepost outcomes --model tso sb.fp      on x86, with a store buffer for each thread
     fencepost outcomes --model pso mp.fp      where stores to different addresses overtake each other
     fencepost outcomes --unroll 8 spin.fp     follow loops further
+    fencepost outcomes SB.litmus              a litmus test in C or x86: the table that herd prints
     fencepost outcomes --json sb.fp
 
     echo 'atomic x, y;

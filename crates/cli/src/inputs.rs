@@ -2,13 +2,15 @@
 
 use crate::args::InputName;
 use crate::exit::Exit;
+use check::Model;
+use lang::litmus::Architecture;
 use lang::{Diagnostic, Source};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// How names of programs end.
-const EXTENSIONS: [&str; 2] = ["fp", "tpl"];
+const EXTENSIONS: [&str; 3] = ["fp", "tpl", "litmus"];
 
 /// The files that the arguments stand for, and what is wrong with those that stand for none.
 /// Directories are searched, in order of names, and patterns that the shell left alone are expanded.
@@ -85,9 +87,9 @@ fn one(argument: &Path) -> Result<Vec<PathBuf>, String> {
         walk(argument, &mut found)
             .map_err(|error| format!("cannot search the directory: {error}"))?;
         return match found.is_empty() {
-            true => {
-                Err("no programs in this directory: none of its files ends in .fp or .tpl".into())
-            }
+            true => Err("no programs in this directory: none of its files ends in .fp, .tpl or \
+                         .litmus"
+                .into()),
             false => Ok(found),
         };
     }
@@ -139,18 +141,37 @@ pub(crate) fn load(path: &Path) -> Result<Source, Unusable> {
 /// The program in a file, in this language.
 pub(crate) fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
     let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
-    let automata = match language {
-        Some(language) => language == InputName::Trencher,
-        None => std::str::from_utf8(&bytes).is_ok_and(lang::trencher::looks_like),
+    let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
+    let shown = |text: &str| match () {
+        () if lang::trencher::looks_like(text) => InputName::Trencher,
+        () if lang::litmus::looks_like(text) => InputName::Litmus,
+        () => InputName::Fp,
     };
-    let parsed = match std::str::from_utf8(&bytes) {
-        Ok(text) if automata => lang::trencher::parse(&name(path), text),
+    let language = language.or_else(|| text.map(shown));
+    let parsed = match (language, text) {
+        (Some(InputName::Trencher), Some(text)) => lang::trencher::parse(&name(path), text),
+        (Some(InputName::Litmus), Some(text)) => lang::litmus::parse(&name(path), text),
         _ => lang::parse_bytes(&name(path), &bytes),
     };
     parsed.map_err(|why| {
         let text = String::from_utf8(bytes).unwrap_or_default();
         Unusable::new(path, text, why)
     })
+}
+
+/// The model to use for a program if the user asked for `asked`, or `given` nothing: x86 is TSO.
+pub(crate) fn model_for(source: &Source, asked: Model, given: bool) -> Result<Model, Diagnostic> {
+    let x86 = source.litmus.as_ref().is_some_and(|test| test.architecture != Architecture::C);
+    match asked {
+        Model::Tso | Model::Sc => Ok(asked),
+        _ if !x86 => Ok(asked),
+        _ if !given => Ok(Model::Tso),
+        _ => {
+            let message = format!("x86 instructions mean nothing to the {} model", asked.name());
+            let help = "they have no memory orders: use --model tso, which is the default, or sc";
+            Err(Diagnostic::error(lang::codes::UNSUPPORTED, message).with_help(help))
+        }
+    }
 }
 
 /// The text of a file.

@@ -60,7 +60,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Reads a program in Fencepost's language or Trencher's. `name` is used in messages.
+/// Reads a program in Fencepost's language or Trencher's, or a litmus test. `name` is used in messages.
 pub fn parse(name: &str, text: &str) -> Result<Source, Error> {
     lang::parse_any(name, text).map_err(|diagnostics| Error {
         name: name.into(),

@@ -6,7 +6,7 @@ use crate::inputs::{self, Unusable};
 use crate::interrupt;
 use crate::terminal;
 use check::Model;
-use check::outcomes::{self, Cut, Limits, interleavings};
+use check::outcomes::{self, Bounds, Cut, FinalStates, Limits, executions, interleavings};
 use check::robustness::store_atomic::Machine;
 use graph::axioms::is_sc_consistent;
 use graph::{self, FinalState, enumerate};
@@ -14,18 +14,39 @@ use ir::Program;
 use lang::{Diagnostic, Source};
 use report::outcomes::{Enumerated, Seen};
 use report::{By, OutcomeTable};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
-    let model = args::model(args.model, &args.input);
+    let asked = args::model(args.model, &args.input);
+    let source = match inputs::load_as(&args.input, args.language) {
+        Ok(source) => source,
+        Err(unusable) => return refuse(args, asked, &unusable),
+    };
+    let model = match inputs::model_for(&source, asked, args.model.is_some()) {
+        Ok(model) => model,
+        Err(why) => {
+            let unusable = Unusable::new(&args.input, source.text.to_string(), vec![why]);
+            return refuse(args, asked, &unusable);
+        }
+    };
     match model.machine() {
-        Some(machine) => on_machine(args, machine),
-        None => by_graphs(args, model),
+        Some(machine) => on_machine(args, &source, machine),
+        None => by_graphs(args, &source, model),
     }
+}
+
+/// Says why there is no answer.
+fn refuse(args: &args::Outcomes, model: Model, unusable: &Unusable) -> io::Result<Exit> {
+    if args.json {
+        let Unusable { name, text, why } = unusable;
+        let line = report::json::error(name, text, model.name(), why);
+        writeln!(io::stdout(), "{}", serde_json::to_string(&line)?)?;
+    }
+    Ok(terminal::refuse(unusable))
 }
 
 /// How far to go.
@@ -35,33 +56,61 @@ fn limits(args: &args::Outcomes) -> Limits {
 }
 
 /// The final states on a machine with store buffers.
-fn on_machine(args: &args::Outcomes, machine: Machine) -> io::Result<Exit> {
-    let source = match inputs::load_as(&args.input, args.language) {
-        Ok(source) => source,
-        Err(unusable) => {
-            if args.json {
-                let Unusable { name, text, why } = &unusable;
-                let line = report::json::error(name, text, machine.name(), why);
-                writeln!(io::stdout(), "{}", serde_json::to_string(&line)?)?;
-            }
-            return Ok(terminal::refuse(&unusable));
-        }
-    };
+fn on_machine(args: &args::Outcomes, source: &Source, machine: Machine) -> io::Result<Exit> {
     let start = Instant::now();
     let found = outcomes::outcomes(&source.program, machine, &limits(args));
-    let seen = Enumerated {
-        states: found
-            .outcomes
-            .into_iter()
-            .map(|o| Seen { state: o.state, under_sc: o.under_sc })
-            .collect(),
+    let mut seen = Enumerated {
+        states: found.outcomes.into_iter().map(|o| unmarked(o.state, o.under_sc)).collect(),
         unroll: None,
         limit: found.cut.map(Cut::name),
         graphs: 0,
+        racy: None,
         elapsed: start.elapsed(),
     };
+    count(args, source, machine.into(), start, &mut seen);
     // On the machine, `sc` accesses are what they are compiled to.
-    print(args, &source, machine.name(), seen, &source.warnings)
+    print(args, source, machine.name(), seen, &source.warnings)
+}
+
+fn unmarked(state: FinalState, under_sc: bool) -> Seen {
+    Seen { state, under_sc, executions: 1 }
+}
+
+/// Counts the executions of a litmus test, as its table shows them.
+fn count(
+    args: &args::Outcomes,
+    source: &Source,
+    model: Model,
+    start: Instant,
+    seen: &mut Enumerated,
+) {
+    if source.litmus.is_none() {
+        return;
+    }
+    let bounds = Bounds {
+        graphs: graph::Limits { unroll: args.unroll, graphs: args.limit_graphs },
+        budget: limits(args).budget,
+    };
+    let Some(counted) = executions(&source.program, model, &bounds) else { return };
+    for one in &mut seen.states {
+        // What only longer executions end in has one at least.
+        one.executions = counted.ends.get(&one.state).copied().unwrap_or(1);
+    }
+    let known: HashSet<FinalState> = seen.states.iter().map(|one| one.state.clone()).collect();
+    let more = counted.ends.into_iter().filter(|(state, _)| !known.contains(state));
+    seen.states
+        .extend(more.map(|(state, executions)| Seen { executions, ..unmarked(state, false) }));
+    seen.racy = Some(counted.racy);
+    seen.graphs = counted.seen.graphs;
+    if counted.seen.bounded && model.has_stale_reads() {
+        seen.unroll = Some(args.unroll);
+    }
+    seen.limit = match (counted.spent, counted.seen.graphs >= args.limit_graphs) {
+        (Some(spent), _) => Some(spent.name()),
+        (_, true) => Some("graphs"),
+        _ => seen.limit,
+    };
+    seen.elapsed = start.elapsed();
 }
 
 fn print(
@@ -75,10 +124,16 @@ fn print(
     for warning in warnings {
         terminal::complain(&warning.render(&source.name, &source.text, color));
     }
+    let herd = report::litmus::table(source, &seen.states, seen.racy == Some(true), seen.elapsed);
     let table = OutcomeTable::new(source, model, seen, warnings);
     let mut out = io::stdout().lock();
     match args.json {
         true => writeln!(out, "{}", serde_json::to_string(&table)?)?,
+        false if source.litmus.is_some() => {
+            let incomplete = table.incomplete(&terminal::errors());
+            incomplete.lines().for_each(terminal::complain);
+            out.write_all(herd.as_bytes())?;
+        }
         false => out.write_all(table.text(&terminal::output()).as_bytes())?,
     }
     out.flush()?;
@@ -86,47 +141,42 @@ fn print(
 }
 
 /// The final states of the execution graphs that a model allows.
-fn by_graphs(args: &args::Outcomes, model: Model) -> io::Result<Exit> {
-    let mut out = io::stdout().lock();
-    let loaded = inputs::load_as(&args.input, args.language).and_then(|source| {
-        match report::unsupported(&source, model, By::Graphs) {
-            why if why.is_empty() => Ok(source),
-            why => Err(Unusable::new(&args.input, source.text.to_string(), why)),
-        }
-    });
-    let source = match loaded {
-        Ok(source) => source,
-        Err(Unusable { name, text, why }) => {
-            let color = terminal::errors().color;
-            why.iter().for_each(|error| terminal::complain(&error.render(&name, &text, color)));
-            if args.json {
-                let line = report::json::error(&name, &text, model.name(), &why);
-                writeln!(out, "{}", serde_json::to_string(&line)?)?;
-            }
-            return Ok(Exit::BadInput);
-        }
-    };
-    drop(out);
+fn by_graphs(args: &args::Outcomes, source: &Source, model: Model) -> io::Result<Exit> {
+    let why = report::unsupported(source, model, By::Graphs);
+    if !why.is_empty() {
+        let unusable = Unusable::new(&args.input, source.text.to_string(), why);
+        return refuse(args, model, &unusable);
+    }
+    if source.litmus.is_some() {
+        let start = Instant::now();
+        let mut seen = all_interleavings(&source.program, args).0;
+        count(args, source, model, start, &mut seen);
+        return print(args, source, model.name(), seen, &source.warnings);
+    }
     let seen = final_states(&model.reads(&source.program), model, args);
-    print(args, &source, model.name(), seen, &source.warnings)
+    print(args, source, model.name(), seen, &source.warnings)
+}
+
+/// The final states of all interleavings, and the same as a set.
+fn all_interleavings(program: &Program, args: &args::Outcomes) -> (Enumerated, FinalStates) {
+    let start = Instant::now();
+    let sc = interleavings(program, &limits(args));
+    let seen = Enumerated {
+        states: sc.states.iter().map(|state| unmarked(state.clone(), true)).collect(),
+        unroll: None,
+        limit: sc.cut.map(Cut::name),
+        graphs: 0,
+        racy: None,
+        elapsed: start.elapsed(),
+    };
+    (seen, sc)
 }
 
 /// The final states of `program`, as `model` reads it, as far as the limits let them be found.
 fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enumerated {
     let start = Instant::now();
     let limits = limits(args);
-    let sc = interleavings(program, &limits);
-    let mut enumerated = Enumerated {
-        states: sc
-            .states
-            .iter()
-            .map(|state| Seen { state: state.clone(), under_sc: true })
-            .collect(),
-        unroll: None,
-        limit: sc.cut.map(Cut::name),
-        graphs: 0,
-        elapsed: start.elapsed(),
-    };
+    let (mut enumerated, sc) = all_interleavings(program, args);
     if model == Model::Sc {
         return enumerated;
     }
@@ -142,7 +192,7 @@ fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enume
             } else {
                 weak.insert(state.clone(), enumerated.states.len());
                 let state = state.clone();
-                enumerated.states.push(Seen { state, under_sc });
+                enumerated.states.push(unmarked(state, under_sc));
             }
         }
         spent = limits.budget.spent();

@@ -5,6 +5,7 @@
 //! plain and (one hopes) obviously right.
 //!
 //! * [`relation`], [`event`], [`axioms`]: graphs and what RC11, RC20 and SC allow.
+//! * [`tso`]: what TSO allows.
 //! * [`drc11`]: the same for RC11 with spaces and partial modes, for libraries.
 //! * [`run`]: how a program generates graphs.
 //! * [`enumerate`](mod@enumerate): all RC11-consistent graphs of a program without loops, or up to a bound.
@@ -28,6 +29,7 @@ mod psc;
 pub mod relation;
 pub mod run;
 pub mod split_non_atomics;
+pub mod tso;
 pub mod verdict;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};

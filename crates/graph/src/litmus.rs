@@ -56,6 +56,7 @@ pub(crate) fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
         .collect(),
         threads: threads.into_iter().enumerate().map(thread).collect(),
         spawned: vec![],
+        condition: None,
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod bits;
 pub mod canonical;
+pub mod condition;
 pub mod expr;
 pub mod ids;
 pub mod mode;
@@ -19,6 +20,7 @@ pub mod thread;
 pub mod update;
 pub mod validate;
 
+pub use condition::{Condition, Observed, Quantifier};
 pub use expr::{Domain, Edge, Expr, Fault, Notes};
 pub use ids::{Loc, Origin, Pc, Reg, RegSet, Space, Tid, Value};
 pub use mode::{FenceMode, ReadMode, WriteMode};

@@ -19,9 +19,10 @@
 mod names;
 mod text;
 
-pub use text::{expression, instruction, place};
+pub use text::{condition, expression, instruction, observed, place};
 
 use crate::canonical;
+use crate::condition::Condition;
 use crate::expr::{Expr, Unary};
 use crate::ids::{Loc, Origin, Pc};
 use crate::program::{Instr, Location, LocationKind, Place, Program, Step, Thread};
@@ -40,6 +41,9 @@ pub fn program(program: &Program) -> String {
     for group in groups(&program.threads) {
         out.push('\n');
         thread(&program, &program.threads[group.clone()], &mut out);
+    }
+    if let Some(asked) = &program.condition {
+        let _ = writeln!(out, "\n{};", condition(&program, asked));
     }
     out
 }
@@ -66,7 +70,8 @@ pub fn printable(program: &Program) -> Program {
     });
     let mut threads: Vec<Thread> = threads.collect();
     name_threads(&mut threads);
-    Program::new(program.domain, locations, threads)
+    let condition = program.condition.clone().map(|asked| Condition { origin: Origin(0), ..asked });
+    Program { condition, ..Program::new(program.domain, locations, threads) }
 }
 
 /// Jumps that the language has no statement for, in terms of those that it has.

@@ -5,6 +5,7 @@
 //! to think of. Arrays are flattened, one location per element; a [`Place`] with an index picks one
 //! of them at run time.
 
+use crate::condition::Condition;
 use crate::expr::{Domain, Expr};
 use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
@@ -22,6 +23,8 @@ pub struct Program {
     /// The threads that others start: their first step waits for that. One that waits there for
     /// good is not stuck, it was never started.
     pub spawned: Vec<Tid>,
+    /// What is asked of the states in which its runs end.
+    pub condition: Option<Condition>,
 }
 
 /// A shared memory location.
@@ -448,7 +451,7 @@ impl Location {
 impl Program {
     /// A program whose threads start by themselves.
     pub fn new(domain: Domain, locations: Vec<Location>, threads: Vec<Thread>) -> Self {
-        Program { domain, locations, threads, spawned: Vec::new() }
+        Program { domain, locations, threads, spawned: Vec::new(), condition: None }
     }
 
     /// Does the thread, when it is at `pc`, wait for another to start it?

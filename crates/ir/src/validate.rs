@@ -12,8 +12,11 @@
 //! 5. expressions are code of one expression that needs at most [`Expr::MAX_STACK`] cells;
 //! 6. places are inside the locations, and atomic accesses are to atomic locations, the others to
 //!    the others;
-//! 7. threads that others start exist.
+//! 7. threads that others start exist;
+//! 8. its final condition observes registers and locations that exist, at most
+//!    [`Condition::MOST_OBSERVED`], and compares and connects their values.
 
+use crate::condition::{Condition, Observed};
 use crate::expr::{Domain, Expr, Op};
 use crate::ids::{Reg, RegSet, Value};
 use crate::mode::{ReadMode, WriteMode};
@@ -64,6 +67,9 @@ pub enum Invalid {
     /// Code that no expression has, or one that is too deep.
     #[error("an expression is no expression, or needs more than {} cells", Expr::MAX_STACK)]
     Expression,
+    /// A final condition that calculates.
+    #[error("a final condition compares values, it does not calculate with them")]
+    Formula,
     /// An access that the kind of its location forbids.
     #[error("an access of the wrong kind to location {0}")]
     Kind(u32),
@@ -99,7 +105,24 @@ impl Program {
                 self.instruction(&step.instr, thread)?;
             }
         }
-        self.spawned.iter().try_for_each(|tid| exists("thread", tid.0, self.threads.len()))
+        self.spawned.iter().try_for_each(|tid| exists("thread", tid.0, self.threads.len()))?;
+        self.condition.as_ref().map_or(Ok(()), |condition| self.condition(condition))
+    }
+
+    fn condition(&self, condition: &Condition) -> Result<(), Invalid> {
+        let Condition { observed, formula, .. } = condition;
+        at_most("values of a condition", observed.len(), Condition::MOST_OBSERVED)?;
+        for what in observed {
+            match *what {
+                Observed::Location(loc) => exists("location", loc.0, self.locations.len())?,
+                Observed::Register(tid, reg) => {
+                    exists("thread", tid.0, self.threads.len())?;
+                    exists("register", reg.0, self.threads[tid.index()].registers.len())?;
+                }
+            }
+        }
+        self.expression(formula, observed.len())?;
+        if Condition::is_formula(formula) { Ok(()) } else { Err(Invalid::Formula) }
     }
 
     fn value(&self, value: Value) -> Result<(), Invalid> {

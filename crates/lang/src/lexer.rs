@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Dot,
     Assign,
     Not,
+    /// Only before `exists`.
+    Tilde,
     /// Also `-` and `+` before an operand.
     Operator(Binary),
     /// What stands after the last token.
@@ -135,6 +137,7 @@ fn punctuation(rest: &[u8]) -> Option<(Kind, usize)> {
         b'.' => Kind::Dot,
         b'=' => Kind::Assign,
         b'!' => Kind::Not,
+        b'~' => Kind::Tilde,
         b'|' => Kind::Operator(Binary::BitOr),
         b'^' => Kind::Operator(Binary::BitXor),
         b'&' => Kind::Operator(Binary::BitAnd),

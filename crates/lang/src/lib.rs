@@ -24,6 +24,7 @@ pub mod diagnostic;
 mod insert;
 mod lexer;
 pub mod library;
+pub mod litmus;
 mod lower;
 mod parser;
 mod render;
@@ -70,11 +71,15 @@ pub fn parse(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
     }
 }
 
-/// Reads a program in whichever language its content shows: Fencepost's, or Trencher's automata.
+/// Reads a program in whichever language its content shows: Fencepost's, Trencher's automata, or a
+/// litmus test.
 pub fn parse_any(name: &str, text: &str) -> Result<Source, Vec<Diagnostic>> {
-    match trencher::looks_like(text) {
-        true => trencher::parse(name, text),
-        false => parse(name, text),
+    if trencher::looks_like(text) {
+        trencher::parse(name, text)
+    } else if litmus::looks_like(text) {
+        litmus::parse(name, text)
+    } else {
+        parse(name, text)
     }
 }
 

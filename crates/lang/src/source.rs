@@ -1,6 +1,7 @@
 //! A program together with the text it came from.
 
 use crate::Diagnostic;
+use crate::litmus::Litmus;
 use crate::lower::Lowered;
 use ir::{Origin, Program, Value};
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub struct Source {
     pub files: Vec<File>,
     /// What goes wrong at assertions that are no statements of the source, such as an access to memory that was freed.
     pub failures: Vec<(Origin, String)>,
+    /// What a litmus test says beyond its program, if it is one.
+    pub litmus: Option<Litmus>,
     line_starts: Vec<usize>,
 }
 
@@ -87,6 +90,7 @@ impl Source {
             tracks: Vec::new(),
             files: Vec::new(),
             failures: Vec::new(),
+            litmus: None,
             line_starts: std::iter::once(0).chain(newlines).collect(),
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::source::Span;
 use ir::expr::{Binary, Unary};
-use ir::{FenceMode, LocationKind, ReadMode, UpdateOp, WriteMode};
+use ir::{FenceMode, LocationKind, Quantifier, ReadMode, UpdateOp, WriteMode};
 
 /// Numbers of the text, and what is computed of them before the program's arithmetic is known.
 pub(crate) type Exact = i128;
@@ -19,6 +19,16 @@ pub(crate) struct Unit<'a> {
     pub(crate) tracks: Vec<Hint<'a>>,
     pub(crate) procedures: Vec<Method<'a>>,
     pub(crate) threads: Vec<Thread<'a>>,
+    pub(crate) conditions: Vec<Condition<'a>>,
+}
+
+/// `exists (left.r == 0 && x == 1);`
+#[derive(Debug)]
+pub(crate) struct Condition<'a> {
+    pub(crate) quantifier: Quantifier,
+    pub(crate) formula: Expr<'a>,
+    /// All but the semicolon.
+    pub(crate) span: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -285,6 +295,16 @@ pub(crate) struct Term<'a> {
 pub(crate) enum TermKind<'a> {
     Number(Exact),
     Name(&'a str),
+    /// Only in conditions.
+    Final(Final<'a>),
     Unary(Unary),
     Binary(Binary),
+}
+
+/// What a final condition is about: `a[2]`, `t.r`, `t[1].r` or `0:r`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Final<'a> {
+    Element { array: Name<'a>, index: Exact },
+    Local { thread: Name<'a>, replica: Option<Exact>, local: Name<'a> },
+    OfNumber { thread: Exact, local: Name<'a> },
 }

@@ -21,6 +21,9 @@ fn round_trip(program: &Program, what: &str) {
     for step in found.threads.iter_mut().flat_map(|thread| &mut thread.code) {
         step.origin = Origin(0);
     }
+    if let Some(condition) = &mut found.condition {
+        condition.origin = Origin(0);
+    }
     assert_eq!(expected, found, "{what}: reading gives the printable form\n{text}");
 }
 
@@ -57,6 +60,10 @@ fn constructs() {
         "global x; thread t { local r; while (r) { while (r) { } } }",
         "global a[3] = {1, 0, 2}; na b[1] = 1; thread t { local r, b; a[r].store(b); }",
         "global a[2]; thread t[3] { local r; r = a[0].load(); }",
+        "global x, a[2]; thread t { local r; r = x.load(); } exists (t.r == 1 && !(x == 2) || a[1] != 3);",
+        "global x; thread t[2] { local r; r = x.load(); } ~exists (t[0].r != t[1].r);",
+        "values -4..=3; global x; thread t { x.store(-1); } forall (x == -1 || 0 < x);",
+        "global x; thread t { x.store(1); } forall (true);",
         "global a[3]; thread t[3] { local r; r = a[t].load(); }",
         "global x; thread t { atomic { x.store(1); } bus_lock; x.store(2); bus_unlock; }",
         "global x; thread t { local r; r = oneof(1, 2, 3); oneof({ }{ }); FADD(x, -(r + 1)); }",

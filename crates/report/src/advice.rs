@@ -51,7 +51,7 @@ pub fn advice(
             "order the two accesses, for instance by a `rel` store after the first that an `acq` load \
              before the second reads, or by a lock around both; or make the location atomic",
         )),
-        (Kind::Assertion, ..) => all.push(Advice::new(
+        (Kind::Assertion | Kind::FinalState, ..) => all.push(Advice::new(
             "this is an interleaving, possible on every machine: no fence or memory order forbids it",
         )),
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {

@@ -39,4 +39,6 @@ codes! {
     OFF_POLICY = "FP0014";
     /// Fencepost itself went wrong.
     INTERNAL = "FP0015";
+    /// A run ends in a state that the final condition excludes.
+    FINAL_CONDITION = "FP0016";
 }

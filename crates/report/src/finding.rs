@@ -60,6 +60,8 @@ pub enum Kind {
     Race,
     /// An assertion fails.
     Assertion,
+    /// A run ends in a state that the final condition excludes.
+    FinalState,
     /// An expression has no value.
     Fault,
     /// A thread waits forever.
@@ -112,7 +114,7 @@ impl Finding {
         let thread = program.threads[witness.tid.index()].display_name();
         let observational = property == Some(Property::ObservationalRobustness);
         let prefix = match (kind, observational) {
-            (Kind::Race | Kind::Assertion | Kind::Fault | Kind::Stuck, _) => "",
+            (Kind::Race | Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck, _) => "",
             (_, true) => "not observationally robust: ",
             (_, false) => "not robust: ",
         };
@@ -128,6 +130,7 @@ impl Finding {
                     None => format!("an assertion of `{thread}` fails"),
                 }
             }
+            (Kind::FinalState, _) => "a run ends as the final condition says none does".to_string(),
             (Kind::Stuck, _) => format!("`{thread}` can wait here forever"),
             (_, Some(proof)) => refuted(kind, &thread, proof),
             (_, None) => format!("`{thread}` goes wrong"),
@@ -136,8 +139,18 @@ impl Finding {
             code: code(kind, observational),
             problem: kind,
             message: format!("{prefix}{what}"),
-            place: Place::of_step(source, program, witness.tid, witness.pc),
-            locals: run::locals_used(program, witness.run(), (witness.tid, witness.pc)),
+            place: match &program.condition {
+                Some(condition) if kind == Kind::FinalState => {
+                    Place::of(source, source.span(condition.origin))
+                }
+                _ => Place::of_step(source, program, witness.tid, witness.pc),
+            },
+            locals: match &program.condition {
+                Some(condition) if kind == Kind::FinalState => {
+                    run::observed_values(program, witness.run(), condition)
+                }
+                _ => run::locals_used(program, witness.run(), (witness.tid, witness.pc)),
+            },
             start: run::start(program),
             run,
             advice: advice::advice(
@@ -191,6 +204,7 @@ impl Finding {
             Kind::OffPolicy => "the policy does not allow this",
             Kind::Race => "races",
             Kind::Assertion => "fails",
+            Kind::FinalState => "the run ends",
             _ => "here",
         }
     }
@@ -201,6 +215,7 @@ impl Finding {
             (Kind::Assertion, true) => "fails".to_string(),
             (Kind::Assertion, false) => format!("fails with {locals}"),
             (Kind::Stuck, _) => "nobody lets it go on".to_string(),
+            (Kind::FinalState, _) => format!("a run ends with {locals}"),
             (Kind::TriangularRace, _) => "loads while a store may still wait".to_string(),
             (_, true) => "here".to_string(),
             (_, false) => format!("with {locals}"),
@@ -273,6 +288,7 @@ fn kind(problem: Problem, proof: Option<&Proof>) -> Kind {
         Problem::Dependency => Kind::Dependency,
         Problem::Race => Kind::Race,
         Problem::Assertion => Kind::Assertion,
+        Problem::FinalState => Kind::FinalState,
         Problem::Fault(_) => Kind::Fault,
         Problem::Stuck => Kind::Stuck,
         Problem::DelayedStore => Kind::DelayedStore,
@@ -286,6 +302,7 @@ fn code(kind: Kind, observational: bool) -> &'static str {
     match kind {
         Kind::Race => codes::RACE,
         Kind::Assertion => codes::ASSERTION,
+        Kind::FinalState => codes::FINAL_CONDITION,
         Kind::Fault => codes::FAULT,
         Kind::Stuck => codes::STUCK,
         _ if observational => codes::OBSERVATIONAL_ROBUSTNESS,

@@ -7,7 +7,7 @@
 use crate::finding::Finding;
 use crate::ruling::{self, Ruling};
 use check::{
-    Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Why, Witness,
+    Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Reach, Why, Witness,
 };
 use lang::{Diagnostic, Severity, Source};
 use serde::Serialize;
@@ -37,6 +37,8 @@ pub struct InputReport {
     pub errors: Vec<Diagnostic>,
     /// What it cost.
     pub cost: Cost,
+    /// If the input asks whether a final state exists: the answer, in a few words.
+    pub exists: Option<String>,
     /// What was not looked for, although the input could have it.
     pub unchecked: Vec<Unchecked>,
     /// How attacks were looked for, if they were.
@@ -151,6 +153,7 @@ impl InputReport {
             warnings: Vec::new(),
             errors: Vec::new(),
             cost: Cost::default(),
+            exists: None,
             unchecked: Vec::new(),
             attacks: None,
             extent: Extent::First,
@@ -184,6 +187,7 @@ impl InputReport {
             stuck: answer.stuck.iter().map(|witness| finding(None, witness)).collect(),
             warnings,
             errors: answer.internal.iter().map(|what| ruling::internal(what)).collect(),
+            exists: answer.reach.map(exists),
             unchecked: unchecked(answer),
             attacks: answer.decisions.iter().find_map(attacks),
             cost: answer.cost,
@@ -283,9 +287,21 @@ pub(crate) fn unchecked(answer: &Answer) -> Vec<Unchecked> {
             NotAsked::AnotherQuestion => {
                 "a thread stops where one fails; `fencepost check --model tso` decides them"
             }
+            NotAsked::NoRoom => {
+                "there is no room for one more thread, which would observe final states"
+            }
         },
     };
     answer.unchecked.iter().map(said).collect()
+}
+
+/// The answer to `exists`.
+fn exists(reach: Reach) -> String {
+    match reach {
+        Reach::Yes => "yes: a run ends so".to_string(),
+        Reach::No => "no: no run ends so".to_string(),
+        Reach::Unknown(why) => format!("unknown: {why}"),
+    }
 }
 
 fn attacks(decision: &Decision) -> Option<Attacks> {

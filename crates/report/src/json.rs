@@ -9,6 +9,7 @@
 //! | `verdict` | `holds`, `violated`, `undecided` or, if the file cannot be checked, `error` |
 //! | `states`, `transitions`, `seconds`, `peak_bytes` | what checking the file cost |
 //! | `attacks`, `attacks_examined`, `method` | on machines with store buffers, what was looked for |
+//! | `exists` | whether a final state that the file asks for exists: `yes`, `no` or `unknown`, and why |
 //! | `unchecked` | what was not looked for, although the file could have it, and why |
 //! | `witness` | the [`Finding`], if there is one |
 //! | `warnings` | what may not be as meant: threads that can get stuck, values that wrapped around |
@@ -45,6 +46,9 @@ pub struct Line<'a> {
     /// How attacks were looked for.
     #[serde(flatten)]
     pub attacks: Option<Attacks>,
+    /// Does a final state exist that the file asks for?
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exists: Option<&'a str>,
     /// What was not looked for.
     pub unchecked: &'a [Unchecked],
     /// What is wrong.
@@ -77,6 +81,7 @@ pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
         seconds: sheet.cost.elapsed.as_secs_f64(),
         peak_bytes: sheet.cost.peak_bytes,
         attacks: sheet.attacks,
+        exists: sheet.exists.as_deref(),
         unchecked: &sheet.unchecked,
         witness: None,
         warnings: warnings(sheet),

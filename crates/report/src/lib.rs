@@ -30,6 +30,7 @@ pub mod html;
 pub mod input_report;
 pub mod json;
 pub mod junit;
+pub mod litmus;
 pub mod observed;
 pub mod outcomes;
 pub mod picture;

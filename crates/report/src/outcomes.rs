@@ -2,6 +2,7 @@
 
 use crate::escape::{columns, pad, visible};
 use crate::input_report::Notice;
+use crate::litmus::{self, Counts};
 use crate::run::{Assigned, Held};
 use crate::text::{Ink, Look, amount};
 use check::Model;
@@ -21,6 +22,8 @@ pub struct OutcomeTable {
     pub model: &'static str,
     /// The states.
     pub outcomes: Vec<Row>,
+    /// What is known of the final condition, if the program has one.
+    pub condition: Option<Asked>,
     /// How often a thread may come to one statement, if that cut something off: states that SC
     /// forbids may then be missing.
     pub unroll: Option<u32>,
@@ -36,11 +39,42 @@ pub struct OutcomeTable {
     pub error: Option<String>,
 }
 
+/// A final condition and what it is true of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Asked {
+    /// The condition, in the program's own notation.
+    pub text: String,
+    /// Is the answer to `exists` yes, or the claim of `~exists` or `forall` true? If a limit cut the
+    /// enumeration short: as far as was seen.
+    pub holds: bool,
+    /// How many final states satisfy the formula, of those in which every thread came to its end.
+    pub satisfying: u64,
+    /// How many of these states do not.
+    pub others: u64,
+    /// The same for executions, as herd counts them; null where executions are not counted.
+    pub executions: Option<AskedOfExecutions>,
+}
+
+/// How many executions satisfy a condition.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AskedOfExecutions {
+    /// How many end in a state that satisfies the formula.
+    pub satisfying: u64,
+    /// How many do not.
+    pub others: u64,
+    /// `Always`, `Sometimes` or `Never`.
+    pub observation: &'static str,
+    /// Has an execution a data race?
+    pub racy: bool,
+}
+
 /// One final state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Row {
     /// Does an interleaving end like this?
     pub under_sc: bool,
+    /// Does it satisfy the final condition? Null if there is none, or if it is not about this state.
+    pub satisfies: Option<bool>,
     /// How the threads ended.
     pub threads: Vec<End>,
     /// What memory holds.
@@ -71,6 +105,8 @@ pub struct Enumerated {
     pub limit: Option<&'static str>,
     /// How many graphs it saw.
     pub graphs: usize,
+    /// If executions were counted: has one of them a data race?
+    pub racy: Option<bool>,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -82,6 +118,8 @@ pub struct Seen {
     pub state: FinalState,
     /// Does SC allow it?
     pub under_sc: bool,
+    /// How many executions end in it; 1 where they are not counted.
+    pub executions: u64,
 }
 
 impl OutcomeTable {
@@ -95,6 +133,7 @@ impl OutcomeTable {
         let program = &source.program;
         let mut outcomes: Vec<Row> = Vec::new();
         let sc = model == Model::Sc.name();
+        let condition = asked(program, &seen, sc);
         for one in seen.states.into_iter().filter(|one| !sc || one.under_sc) {
             let row = row(source, program, &one);
             match outcomes.iter_mut().find(|known| known.is_like(&row)) {
@@ -107,6 +146,7 @@ impl OutcomeTable {
             file: source.name.clone(),
             model,
             outcomes,
+            condition,
             unroll: seen.unroll,
             limit: seen.limit,
             graphs: seen.graphs,
@@ -137,6 +177,16 @@ impl OutcomeTable {
             out.push_str("  every execution goes on forever\n");
         }
         out.push_str(&self.rows(look));
+        if let Some(asked) = &self.condition {
+            out.push_str(&asked.line(look));
+        }
+        out.push_str(&self.incomplete(look));
+        out
+    }
+
+    /// What may be missing, a line for each reason.
+    pub fn incomplete(&self, look: &Look) -> String {
+        let mut out = String::new();
         if let Some(unroll) = self.unroll {
             let warning = format!(
                 "states that SC forbids are complete only up to {unroll} visits of each statement; \
@@ -201,12 +251,52 @@ impl OutcomeTable {
             if !notes.is_empty() {
                 line = format!("{line}  {}", look.paint(Ink::Warning, &notes));
             }
+            if row.satisfies == Some(true) {
+                line.push_str("  satisfies the condition");
+            }
             if !row.under_sc {
                 line = format!("{line}  {}", look.paint(Ink::Bad, "forbidden by SC"));
             }
             out.push_str(&format!("  {}\n", line.trim_end()));
         }
         out
+    }
+}
+
+/// What is known of the program's condition.
+fn asked(program: &Program, seen: &Enumerated, sc: bool) -> Option<Asked> {
+    let condition = program.condition.as_ref()?;
+    let (mut states, mut executions) = (Counts::default(), Counts::default());
+    for one in seen.states.iter().filter(|one| !sc || one.under_sc) {
+        if litmus::is_asked_about(&one.state) {
+            let satisfies = litmus::satisfies(condition, &one.state);
+            states.add(satisfies, 1);
+            executions.add(satisfies, one.executions);
+        }
+    }
+    Some(Asked {
+        text: ir::print::condition(program, condition),
+        holds: states.holds(condition.quantifier),
+        satisfying: states.satisfying,
+        others: states.others,
+        executions: seen.racy.map(|racy| AskedOfExecutions {
+            satisfying: executions.satisfying,
+            others: executions.others,
+            observation: executions.observation(),
+            racy,
+        }),
+    })
+}
+
+impl Asked {
+    fn line(&self, look: &Look) -> String {
+        let answer = match self.holds {
+            true => look.paint(Ink::Good, "yes"),
+            false => look.paint(Ink::Bad, "no"),
+        };
+        let all = amount::plural(self.satisfying + self.others, "final state");
+        let verb = if self.satisfying == 1 { "satisfies" } else { "satisfy" };
+        format!("  {}: {answer}, {} of {all} {verb} it\n", visible(&self.text), self.satisfying)
     }
 }
 
@@ -251,13 +341,15 @@ impl Row {
 }
 
 fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
-    let Seen { state, under_sc } = seen;
+    let Seen { state, under_sc, .. } = seen;
     let held = |(location, value): (&ir::Location, &Value)| Held {
         location: location.display_name(),
         value: *value,
     };
     let ends = program.tids().zip(&state.threads);
+    let asking = program.condition.as_ref().filter(|_| litmus::is_asked_about(state));
     Row {
+        satisfies: asking.map(|condition| litmus::satisfies(condition, state)),
         under_sc: *under_sc,
         threads: ends.map(|(tid, end)| end_of(source, program, tid, end)).collect(),
         memory: program.locations.iter().zip(&state.memory).map(held).collect(),

@@ -7,7 +7,7 @@ use check::remedy::{self, Readable};
 use check::replay::RunStep;
 use graph::ExecutionGraph;
 use ir::thread::Action;
-use ir::{Instr, Mark, Pc, Program, Reg, Tid, UpdateOp, Value};
+use ir::{Condition, Instr, Mark, Observed, Pc, Program, Reg, Tid, UpdateOp, Value};
 use lang::Source;
 use serde::Serialize;
 
@@ -189,6 +189,19 @@ pub(crate) fn locals_used(
         .filter(|(_, register)| used.contains(*register))
         .map(|(name, register)| Assigned { local: name.clone(), value: value(register) })
         .collect()
+}
+
+/// What a final condition is about, with the values after `run`.
+pub(crate) fn observed_values(
+    program: &Program,
+    run: &[RunStep],
+    condition: &Condition,
+) -> Vec<Assigned> {
+    let value = |&what: &Observed| Assigned {
+        local: ir::print::observed(program, what),
+        value: check::condition::last_value(program, run, what),
+    };
+    condition.observed.iter().map(value).collect()
 }
 
 /// What each thread could still read instead of the latest value, when this is what happened; `None`

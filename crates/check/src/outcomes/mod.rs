@@ -7,7 +7,10 @@
 //! length is limited; when a limit mattered, the answer says which.
 
 mod buffers;
+mod executions;
 mod interleavings;
+
+pub use executions::{Bounds, Executions, executions};
 
 use budget::Budget;
 use buffers::Buffers;

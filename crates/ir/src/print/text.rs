@@ -1,5 +1,6 @@
 //! Expressions, places and single instructions as text.
 
+use crate::condition::{Condition, Observed};
 use crate::expr::{Binary, Expr, Op};
 use crate::ids::Reg;
 use crate::mode::{ReadMode, WriteMode};
@@ -109,6 +110,25 @@ pub fn place(program: &Program, thread: &Thread, place: &Place) -> String {
     match &place.index {
         None => location.display_name(),
         Some(index) => format!("{}[{}]", location.name, expression(index, &thread.registers)),
+    }
+}
+
+/// The final condition, without a semicolon.
+pub fn condition(program: &Program, condition: &Condition) -> String {
+    let names: Vec<String> =
+        condition.observed.iter().map(|&what| observed(program, what)).collect();
+    let keyword = condition.quantifier.keyword();
+    format!("{keyword} ({})", expression(&condition.formula, &names))
+}
+
+/// A register as others than its thread call it, or a location.
+pub fn observed(program: &Program, what: Observed) -> String {
+    match what {
+        Observed::Location(loc) => program.locations[loc.index()].display_name(),
+        Observed::Register(tid, reg) => {
+            let thread = &program.threads[tid.index()];
+            format!("{}.{}", thread.display_name(), register(reg, &thread.registers))
+        }
     }
 }
 

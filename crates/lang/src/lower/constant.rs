@@ -19,6 +19,7 @@ impl Globals<'_> {
             let value = match term.kind {
                 TermKind::Number(value) => Some(value),
                 TermKind::Name(text) => Some(self.constant(Name { text, span: term.span }, sink)?),
+                TermKind::Final(_) => None, // only conditions have them
                 TermKind::Unary(operator) => unary(operator, stack.pop()?),
                 TermKind::Binary(operator) => {
                     let right = stack.pop()?;

@@ -94,6 +94,7 @@ impl Scope<'_, '_> {
                     let name = Name { text, span: term.span };
                     self.name(name, &mut machine, sink)?;
                 }
+                TermKind::Final(_) => return None, // only conditions have them
                 TermKind::Unary(operator) => self.unary(operator, term.span, &mut machine, sink)?,
                 TermKind::Binary(operator) => {
                     self.binary(operator, term.span, &mut machine, sink)?;

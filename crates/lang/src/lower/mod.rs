@@ -5,6 +5,7 @@
 //! lowered once per replica ([`thread`]), with the replica's number as a constant.
 
 mod call;
+mod condition;
 mod constant;
 mod declare;
 mod expression;
@@ -65,8 +66,9 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
             reached.warn(sink);
         }
     }
-    let mut program = Program::new(globals.domain, globals.flat, threads);
+    let mut program = Program::new(globals.domain, globals.flat.clone(), threads);
     program.spawned = spawned;
+    program.condition = condition::lower(unit, &globals, &program, &mut origins, sink);
     Some(Lowered { program, spans: origins.spans, tracks })
 }
 
@@ -101,4 +103,11 @@ fn duplicate(name: Name, what: &str, first: Span) -> Diagnostic {
     Diagnostic::error(codes::DUPLICATE, format!("`{}` is declared twice", name.text))
         .with_label(name.span, format!("already {what}"))
         .with_label(first, "first declared here")
+}
+
+/// A second final condition.
+fn duplicate_condition(second: Span, first: Span) -> Diagnostic {
+    Diagnostic::error(codes::DUPLICATE, "a program has one final condition")
+        .with_label(second, "already given; `&&` and `||` connect conditions")
+        .with_label(first, "first given here")
 }

@@ -66,6 +66,11 @@ impl<'a> Parser<'a, '_> {
                     state.pending.push(Pending::Unary(Unary::Neg, span));
                 }
                 Kind::Operator(Binary::Add) => {}
+                Kind::Name | Kind::Number if self.in_condition => {
+                    let (kind, span) = self.observed()?;
+                    state.leaf(kind, span);
+                    return Ok(());
+                }
                 Kind::Number => {
                     let (value, span) = self.number("a number")?;
                     state.leaf(TermKind::Number(value), span);

@@ -10,16 +10,32 @@ use crate::syntax::{Block, Constant, Declaration, Exact, Hint, Initial, Name, Th
 use ir::LocationKind;
 use ir::expr::Binary;
 
-const ITEMS: [&str; 10] =
-    ["thread", "fn", "proc", "global", "atomic", "na", "const", "max_value", "values", "track"];
+const ITEMS: [&str; 12] = [
+    "thread",
+    "fn",
+    "proc",
+    "global",
+    "atomic",
+    "na",
+    "const",
+    "max_value",
+    "values",
+    "track",
+    "exists",
+    "forall",
+];
 const LATER: [&str; 4] = ["space", "library", "spec", "client"];
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn item(&mut self, unit: &mut Unit<'a>) -> Parse<()> {
+        if self.kind() == Kind::Tilde {
+            return self.condition(unit);
+        }
         if self.kind() != Kind::Name {
             return self.unexpected_item();
         }
         match self.word() {
+            "exists" | "forall" => self.condition(unit)?,
             "max_value" | "values" => {
                 let values = self.values()?;
                 unit.values.push(values);

@@ -4,6 +4,7 @@
 //! drown the next. Keywords are contextual: `wait` is a keyword before `(`, a name before `=`, `.`
 //! or `[`, and a label before `:`.
 
+mod condition;
 mod expression;
 mod item;
 mod library;
@@ -84,6 +85,8 @@ struct Parser<'a, 's> {
     procedures: Vec<&'a str>,
     /// Is this the inside of a procedure?
     in_procedure: bool,
+    /// Is this the inside of a final condition?
+    in_condition: bool,
 }
 
 impl<'a, 's> Parser<'a, 's> {
@@ -100,6 +103,7 @@ impl<'a, 's> Parser<'a, 's> {
             specifies: false,
             procedures: procedures(text, tokens),
             in_procedure: false,
+            in_condition: false,
         }
     }
 
@@ -370,6 +374,7 @@ fn symbol(kind: Kind) -> &'static str {
         Kind::Dot => "`.`",
         Kind::Assign => "`=`",
         Kind::Not => "`!`",
+        Kind::Tilde => "`~`",
         Kind::Operator(_) => "an operator",
         Kind::End => "the end of the file",
     }

@@ -39,7 +39,8 @@ pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
         amount::time(cost.elapsed),
     );
     let rows = report.replies.iter().map(|reply| (reply.property, ruling(report, reply, look)));
-    out.push_str(&table(&rows.collect::<Vec<_>>(), &report.unchecked, look));
+    let exists = report.exists.iter().map(|answer| ("exists", answer.clone()));
+    out.push_str(&table(&rows.chain(exists).collect::<Vec<_>>(), &report.unchecked, look));
     if detail == Detail::Verdicts {
         return out;
     }

@@ -133,6 +133,7 @@ fn effect(step: &Step) -> String {
 pub(crate) fn last_effect(finding: &Finding) -> String {
     match (finding.problem, &finding.certificate) {
         (Kind::Assertion, _) => "fails".to_string(),
+        (Kind::FinalState, _) => "is done".to_string(),
         (Kind::Fault, _) => "cannot be done".to_string(),
         (Kind::Stuck, _) => "waits forever".to_string(),
         (Kind::Race, Some(proof)) => races(proof.access()),
@@ -212,6 +213,9 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
                 "Then the assertion at line {at} fails, because {}.",
                 finding.locals_text()
             )),
+            Kind::FinalState => {
+                Some(format!("Then all threads are done, with {}.", finding.locals_text()))
+            }
             Kind::Stuck => Some(format!(
                 "Then `{thread}` waits at line {at}, and no other thread will ever let it go on."
             )),
