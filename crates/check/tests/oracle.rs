@@ -136,3 +136,21 @@ fn packed_monitors_agree_with_graphs() {
         }
     });
 }
+
+/// What SC fences order is not happens-before: with all locations watched at once, because of two loads
+/// that may be stale and are not used, the race on `n` is still found.
+#[test]
+fn sc_fences_do_not_prevent_races() {
+    let text = "max_value 1; atomic u, v, w, y; na n;
+        thread owner { local a; n.nastore(1); fence(sc); a = y.load(); if (a == 0) { w.store(1); } }
+        thread other { local b, c; y.store(1); fence(sc); b = w.load(); if (b == 1) { c = n.naload(); } }
+        thread left { local r; u.store(1); r = v.load(); }
+        thread right { local r; v.store(1); r = u.load(); }";
+    let program = lang::parse("race", text).expect("a good program").program;
+    let property = Property::ObservationalRobustness;
+    let question = Question { property, ..Question::default() };
+    let answer = check::check(&program, &question, &|_, _| {}).expect("a legal question");
+    assert_eq!(violated(&answer, Property::Races), Ok(true));
+    let rc20 = check::check(&program, &Question { model: Model::Rc20, ..question }, &|_, _| {});
+    assert_eq!(violated(&rc20.expect("a legal question"), Property::Races), Ok(false));
+}

@@ -3,7 +3,7 @@
 //! | here | definition (RC20 paper) |
 //! |---|---|
 //! | [`sw`], [`hb`], [`fr`] | section 3.1 |
-//! | [`violation`] | Def. 3.5, and the order of `sc` events of RC11 ([`super::psc`](mod@super)) |
+//! | [`violation`] | Def. 3.5, and the order of `sc` events of RC11 (`psc`) |
 //! | [`hb_sc`], [`sc_cycle`] | Def. 3.7 |
 //! | [`hb_sc_dp`], [`observational_cycle`] | Def. 4.9 |
 //! | [`rf_untainted`], [`hb_untainted`] | Def. 4.13 |

@@ -223,13 +223,9 @@ impl Psc {
 
     /// The rows in which a stale value must be, beside the current view, for an `sc` access to take it.
     #[inline(always)]
-    pub fn asked(&self, tid: Tid) -> [Option<usize>; 2] {
-        match self.colours.last() {
-            Some(Colour { counts_reads: false, own, h, .. }) => {
-                [own[tid.index()], h.map(|h| h + self.carriers.current(tid))]
-            }
-            _ => [None, None],
-        }
+    pub fn asked(&self, tid: Tid) -> Option<[usize; 2]> {
+        let colour = self.colours.last().filter(|colour| !colour.counts_reads)?;
+        Some([colour.own[tid.index()]?, colour.h? + self.carriers.current(tid)])
     }
 
     /// Marks the bit as stale in all rows.

@@ -56,7 +56,8 @@ impl Packed for Rc20 {
     /// All sets grow with the sets they are computed from, every violation is that some set has a
     /// member, and no set decides what a thread may do: the monitors are monotone. (A load that is
     /// tainted with more bits and not with fewer leaves V and VR as they are, which is more than
-    /// the full step leaves, and taints a register.)
+    /// the full step leaves, and taints a register. Either way its location becomes that of its
+    /// thread's run, which is part of the core.)
     fn monitor_bits(&self) -> u32 {
         let taint = match self.robustness {
             Robustness::Plain => 0,

@@ -207,13 +207,12 @@ impl Views {
     /// less.
     #[inline(always)]
     fn within_reach<'r>(&'r self, rows: &'r [u64], tid: Tid, sc: bool) -> Reach<'r> {
-        let current = self.current_row(rows, tid);
-        let asked = match &self.psc {
-            Some(psc) if sc => psc.asked(tid),
-            _ => [None, None],
-        };
         let words = self.columns.words();
-        Reach { current, asked: asked.map(|row| row.map(|row| &rows[row * words..][..words])) }
+        let asked = if sc { self.psc.as_ref().and_then(|psc| psc.asked(tid)) } else { None };
+        Reach {
+            current: self.current_row(rows, tid),
+            asked: asked.map(|both| both.map(|row| &rows[row * words..][..words])),
+        }
     }
 
     /// Is c(τ,x) not empty?
@@ -280,8 +279,8 @@ impl Views {
         let words = self.columns.words();
         let (word, bit) = (bit as usize / 64, 1u64 << (bit % 64));
         let (carriers, threads) = (self.carriers, self.carriers.threads);
-        let rows = rows.chunks_exact_mut(words).take(carriers.count());
-        for (holder, row) in rows.enumerate() {
+        let rows = &mut rows[..carriers.count() * words];
+        for (holder, row) in rows.chunks_exact_mut(words).enumerate() {
             let skip = if holder < 2 * threads {
                 holder % threads == tid.index()
             } else {
@@ -505,13 +504,16 @@ pub fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
 struct Reach<'r> {
     current: &'r [u64],
     /// Further sets that a value must be in.
-    asked: [Option<&'r [u64]>; 2],
+    asked: Option<[&'r [u64]; 2]>,
 }
 
 impl Reach<'_> {
     #[inline(always)]
     fn word(&self, k: usize) -> u64 {
-        self.asked.iter().flatten().fold(self.current[k], |bits, row| bits & row[k])
+        match self.asked {
+            None => self.current[k],
+            Some([own, h]) => self.current[k] & own[k] & h[k],
+        }
     }
 
     #[inline(always)]
