@@ -487,6 +487,8 @@ pub(crate) enum ReadingName {
 pub(crate) enum Target {
     /// Spin's
     Promela,
+    /// C11 with POSIX threads
+    C,
 }
 
 /// Values to tell apart, by name.

@@ -14,6 +14,7 @@ pub(crate) fn run(args: &args::Export) -> io::Result<Exit> {
     };
     let exported = match args.to {
         Target::Promela => ::export::promela(&source.program),
+        Target::C => ::export::c(&source.program),
     };
     match exported {
         Ok(text) => {

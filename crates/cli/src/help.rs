@@ -161,10 +161,15 @@ Examples:
 
 /// `export --help`.
 pub(crate) const EXPORT: &str = "\
-Writes a program, under sequential consistency, in another tool's language. For Promela:
+Writes a program in another tool's language. Promela, for Spin, under sequential consistency:
 
   fencepost export lock.fp > lock.pml
-  spin -a lock.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -E";
+  spin -a lock.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -E
+
+C11, with the program's memory orders:
+
+  fencepost export --to c lock.fp > lock.c
+  cc -O2 -pthread -o lock lock.c && ./lock";
 
 /// `refine --help`.
 pub(crate) const REFINE: &str = "\

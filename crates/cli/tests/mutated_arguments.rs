@@ -40,6 +40,7 @@ const COMMANDS: &[&str] = &[
     "refine --pending 1 --literal --total --json l.fp",
     "refine --client c.fp l.fp",
     "export --to promela t.fp",
+    "export --to c t.fp",
     "explain FP0001",
     "explain robustness",
     "completions bash",

@@ -4,6 +4,10 @@
 //! can check what Fencepost claims. It is an exact translation: every step of a thread is one step of
 //! a Promela process and nothing else is, so without reductions Spin counts the same states.
 //!
+//! [`c()`] writes a program as C11 with threads and atomics, memory orders included, so that compilers and
+//! tools for C can be tried on it, and so that what Fencepost says of C can be compared with what it says
+//! of the program.
+//!
 //! ```
 //! use ir::expr::Domain;
 //! use ir::{Instr, Location, LocationKind, Origin, Pc, Place, Loc, Program, Step, Thread};
@@ -30,9 +34,24 @@
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
+mod c;
+mod names;
 mod promela;
+mod storage;
+mod text;
 
+pub use c::c;
 pub use promela::promela;
+
+use ir::{Reg, RegSet, Thread};
+
+/// Does the thread's code mention the register?
+fn mentions(thread: &Thread, reg: Reg) -> bool {
+    thread.code.iter().any(|step| {
+        let output = step.instr.output().map_or(RegSet::EMPTY, RegSet::one);
+        step.instr.inputs().union(output).contains(reg)
+    })
+}
 
 /// Why a program cannot be written in another tool's language.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -70,5 +89,26 @@ pub enum ExportError {
         count: usize,
         /// How many there may be.
         most: usize,
+    },
+    /// C has no word for something that the program does.
+    #[error("thread {thread}: {what}, which C has no word for")]
+    NotInC {
+        /// The thread that does.
+        thread: String,
+        /// What it does.
+        what: &'static str,
+    },
+    /// A read-modify-write would wrap around where C's does not.
+    #[error(
+        "thread {thread}: `{operator}` on values {domain} wraps around where no integer type of C does; \
+         values 0..=255 (`max_value 255`), or those of another type, can be written"
+    )]
+    WrapsElsewhere {
+        /// The thread that does.
+        thread: String,
+        /// The read-modify-write.
+        operator: &'static str,
+        /// The program's values.
+        domain: ir::Domain,
     },
 }

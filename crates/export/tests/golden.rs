@@ -1,4 +1,4 @@
-//! What programs look like in Promela. Catches changes of the text that nobody meant.
+//! What programs look like in Promela and in C. Catches changes of the text that nobody meant.
 
 extern crate fencepost_export as export;
 
@@ -72,4 +72,60 @@ fn updates_and_errors() {
         }
     "
     ));
+}
+
+fn exported_to_c(text: &str) -> Result<String, String> {
+    let source = lang::parse("test.fp", text).expect("a good program");
+    export::c(&source.program).map_err(|error| error.to_string())
+}
+
+/// Every kind of access, order and jump, and every helper.
+#[test]
+fn c_has_a_word_for_most() {
+    let text = "
+        global lock, a[3] = {1, 2, 3};
+        na data = 7;
+        thread worker[2] {
+            local r, s;
+            BCAS(lock, 0, 1, acq, rlx);
+            r = data.naload();
+            data.nastore(r + 1);
+            lock.store(0, rel);
+            r = FADD(a[1], 1, acq, rel);
+            r = CAS(a[r % 3], r, 2, sc, sc, rlx);
+            s = exchange(lock, r / s);
+            fetch_nand(lock, s & 3);
+            fence(seq_cst);
+        }
+        thread watcher {
+            local seen;
+            seen = wait(a[0], 2, 3, acq);
+            oneof ({ assume(seen == 2); } { fence(acq); } { seen = -seen; });
+            while (seen > 1) { seen = lock.load(sc); }
+            assert(seen != 0);
+        }
+    ";
+    assert_snapshot!(exported_to_c(text).expect("C can say all of it"));
+}
+
+/// Catches read-modify-writes that would silently wrap around elsewhere, and words that C lacks.
+#[test]
+fn c_does_not_have_a_word_for_everything() {
+    for (text, why) in [
+        (
+            "max_value 5; global x; thread t { FADD(x, 1); }",
+            "thread t: `fetch_add` on values 0..=5 wraps around where no integer type of C does; \
+             values 0..=255 (`max_value 255`), or those of another type, can be written",
+        ),
+        (
+            "global x; thread t { fence(x); x.store(1); }",
+            "thread t: a fence for some locations only, which C has no word for",
+        ),
+        (
+            "global x; thread t { atomic { x.store(1); } }",
+            "thread t: a transaction, which C has no word for",
+        ),
+    ] {
+        assert_eq!(exported_to_c(text), Err(why.to_string()));
+    }
 }

@@ -3,6 +3,7 @@
 use crate::action::{Action, Cell, Failure, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
+use crate::shared::Strength;
 use crate::space::{Name, ObjectId, Space};
 use crate::value::{Val, Word, mask};
 use llvm::{Ty, Type};
@@ -99,7 +100,7 @@ impl Machine {
             return Ok(());
         }
         let cell = Cell::life(object);
-        self.touches.add(cell, local.thread, false, false);
+        self.touches.add(cell, local.thread, false, Strength::Plain);
         let word = match self.shared.contains(cell) {
             true => self.visible(local, Action::Read { cell, order: Order::Plain })?,
             false => self.peek(local, cell),
@@ -166,11 +167,11 @@ impl Machine {
         let cell = Cell { object, offset, size };
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
-                self.touches.add(cell, local.thread, false, order != Order::Plain);
+                self.touches.add(cell, local.thread, false, Strength::of(order));
                 self.visible(local, Action::Read { cell, order })
             }
             Way::Private => {
-                self.touches.add(cell, local.thread, false, order != Order::Plain);
+                self.touches.add(cell, local.thread, false, Strength::of(order));
                 if order != Order::Plain && self.alone {
                     return self.visible(local, Action::Read { cell, order });
                 }
@@ -218,13 +219,13 @@ impl Machine {
         let cell = Cell { object, offset, size };
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
-                self.touches.add(cell, local.thread, true, order != Order::Plain);
+                self.touches.add(cell, local.thread, true, Strength::of(order));
                 self.visible(local, Action::Write { cell, value: word, order })?;
                 local.escape(word, &self.space);
                 Ok(())
             }
             Way::Private => {
-                self.touches.add(cell, local.thread, true, order != Order::Plain);
+                self.touches.add(cell, local.thread, true, Strength::of(order));
                 local.private.write(object, offset, size, word);
                 self.known_elsewhere(local, object, word);
                 Ok(())

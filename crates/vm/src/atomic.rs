@@ -3,6 +3,7 @@
 use crate::action::{Action, Cell, Failure, Order, SPURIOUS, Stop};
 use crate::local::Local;
 use crate::machine::{Machine, outcome};
+use crate::shared::Strength;
 use crate::value::{Val, Word, mask, signed};
 use llvm::instruction::RmwOp;
 
@@ -60,7 +61,7 @@ impl Machine {
         let (object, offset) = self.bytes_at(local, address, u64::from(size), true)?;
         self.alive(local, object, "an atomic update of")?;
         let cell = Cell { object, offset, size };
-        self.touches.add(cell, local.thread, true, true);
+        self.touches.add(cell, local.thread, true, Strength::Ordering);
         let shared = self.shared.overlapping(object, offset, u64::from(size));
         if !shared.is_empty() && shared != [cell] {
             return Stop::refuse(format!("mixed-size accesses to {}", self.called(object)));

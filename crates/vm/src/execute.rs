@@ -3,6 +3,7 @@
 use crate::action::{Action, Failure, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
+use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object};
 use crate::value::{self, Val, Word, Wrong, mask};
 use llvm::instruction::{BinaryFlags, BinaryOp, CastOp, FloatPredicate, IntPredicate, SyncScope};
@@ -252,7 +253,7 @@ impl Machine {
             for cell in self.shared.overlapping(object, 0, size) {
                 // Whoever still uses the variable is too late. When `main` returns, the program is over.
                 if !is_last {
-                    self.touches.add(cell, local.thread, true, false);
+                    self.touches.add(cell, local.thread, true, Strength::Plain);
                     self.visible(
                         local,
                         Action::Write { cell, value: Word::Undef, order: Order::Plain },
@@ -268,7 +269,7 @@ impl Machine {
             }
             Then::EndThread => self.end_thread(local, &value),
             Then::Once(cell) => {
-                self.touches.add(cell, local.thread, true, true);
+                self.touches.add(cell, local.thread, true, Strength::Atomic);
                 self.sync(
                     local,
                     Action::Write { cell, value: Word::Bits(2), order: Order::Release },

@@ -1,10 +1,12 @@
 //! Which memory threads share: found by taking down who touches what.
 //!
-//! A cell is shared if two threads touch it and one of them writes. Exploration starts with no shared cells. Whenever
+//! A cell is shared if two threads touch it and one of them writes. So is one that a thread touches alone by accesses
+//! that order its accesses to other cells: a seq_cst access is a member of the order that all of them share, whatever its
+//! cell is, and read-modify-writes empty the store buffers of machines that have some. Exploration starts with no shared cells. Whenever
 //! threads turn out to touch the same bytes, these become a cell and exploration starts again, so in the last round
 //! every access that others can notice is visible from the first step on.
 
-use crate::action::Cell;
+use crate::action::{Cell, Order};
 use crate::space::ObjectId;
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,12 +38,34 @@ impl Shared {
     }
 }
 
+/// What an access is, beside a read or a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Strength {
+    Plain,
+    Atomic,
+    /// It orders accesses to other cells even if no other thread touches its own.
+    Ordering,
+}
+
+impl Strength {
+    /// That of a load or store.
+    pub(crate) fn of(order: Order) -> Strength {
+        match order {
+            Order::Plain => Strength::Plain,
+            Order::SeqCst => Strength::Ordering,
+            _ => Strength::Atomic,
+        }
+    }
+}
+
 /// Who touched some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Touch {
     pub(crate) readers: u64,
     pub(crate) writers: u64,
     pub(crate) atomic: bool,
+    /// Somebody did so by an access that orders others.
+    pub(crate) ordering: bool,
 }
 
 impl Touch {
@@ -50,11 +74,12 @@ impl Touch {
             readers: self.readers | other.readers,
             writers: self.writers | other.writers,
             atomic: self.atomic | other.atomic,
+            ordering: self.ordering | other.ordering,
         }
     }
 
     fn is_shared(self) -> bool {
-        self.writers != 0 && (self.readers | self.writers).count_ones() > 1
+        self.ordering || self.writers != 0 && (self.readers | self.writers).count_ones() > 1
     }
 }
 
@@ -75,7 +100,7 @@ pub(crate) struct MixedSizes {
 
 impl Touches {
     /// Takes an access down.
-    pub(crate) fn add(&mut self, cell: Cell, thread: u32, writes: bool, atomic: bool) {
+    pub(crate) fn add(&mut self, cell: Cell, thread: u32, writes: bool, strength: Strength) {
         let touch =
             self.cells.entry(cell.object).or_default().entry((cell.offset, cell.size)).or_default();
         let (before, bit) = (*touch, 1 << thread.min(63));
@@ -83,7 +108,8 @@ impl Touches {
             true => touch.writers |= bit,
             false => touch.readers |= bit,
         }
-        touch.atomic |= atomic;
+        touch.atomic |= strength != Strength::Plain;
+        touch.ordering |= strength == Strength::Ordering;
         self.changed |= *touch != before;
     }
 
@@ -96,7 +122,8 @@ impl Touches {
         self.cells.clear();
     }
 
-    /// Makes cells of all bytes that several threads touch, one of them writing. Were there new ones?
+    /// Makes cells of all bytes that several threads touch, one of them writing, or that order others. Were there new
+    /// ones?
     ///
     /// Where accesses of different sizes meet, the smaller ones are the cells, and larger plain ones (a struct that is
     /// copied as a whole) touch several.
@@ -165,24 +192,34 @@ mod tests {
     #[test]
     fn cells_are_what_two_threads_touch_and_one_writes() {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
-        touches.add(cell(0, 4), 0, false, false);
-        touches.add(cell(0, 4), 1, false, false);
-        touches.add(cell(4, 4), 0, true, false);
+        touches.add(cell(0, 4), 0, false, Strength::Plain);
+        touches.add(cell(0, 4), 1, false, Strength::Plain);
+        touches.add(cell(4, 4), 0, true, Strength::Plain);
         assert_eq!(touches.promote(&mut shared), Ok(false));
-        touches.add(cell(4, 4), 1, false, true);
+        touches.add(cell(4, 4), 1, false, Strength::Atomic);
         assert_eq!(touches.promote(&mut shared), Ok(true));
         assert_eq!(touches.promote(&mut shared), Ok(false));
+        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
+    }
+
+    /// Catches accesses that are left out because nobody else touches their cell, and are fences all the same.
+    #[test]
+    fn what_orders_other_accesses_is_never_private() {
+        let (mut touches, mut shared) = (Touches::default(), Shared::default());
+        touches.add(cell(0, 4), 0, true, Strength::of(Order::Release));
+        touches.add(cell(4, 4), 0, true, Strength::of(Order::SeqCst));
+        assert_eq!(touches.promote(&mut shared), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
     }
 
     #[test]
     fn the_smaller_access_makes_the_cell() {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
-        touches.add(cell(0, 8), 0, true, false);
-        touches.add(cell(4, 4), 1, false, false);
+        touches.add(cell(0, 8), 0, true, Strength::Plain);
+        touches.add(cell(4, 4), 1, false, Strength::Plain);
         assert_eq!(touches.promote(&mut shared), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
-        touches.add(cell(2, 4), 1, true, false);
+        touches.add(cell(2, 4), 1, true, Strength::Plain);
         assert!(touches.promote(&mut shared).is_err());
     }
 }

@@ -6,6 +6,7 @@
 //! tested before it is evaluated.
 
 use crate::ExportError;
+use crate::text::Text;
 use ir::expr::{Binary, Op, Unary};
 use ir::{Domain, Edge, Expr, UpdateOp, Value};
 use std::ops::RangeInclusive;
@@ -17,36 +18,6 @@ pub(super) struct Condition {
     pub(super) text: Text,
     /// What is wrong when it does not hold.
     pub(super) otherwise: &'static str,
-}
-
-/// An expression in Promela.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Text {
-    text: String,
-    /// Is it a single word, or in parentheses?
-    closed: bool,
-}
-
-impl Text {
-    /// A name or a number.
-    pub(super) fn word(text: impl Into<String>) -> Self {
-        Text { text: text.into(), closed: true }
-    }
-
-    /// An operator with its operands.
-    pub(super) fn open(text: String) -> Self {
-        Text { text, closed: false }
-    }
-
-    /// To be used where nothing around it can tear it apart.
-    pub(super) fn alone(self) -> String {
-        self.text
-    }
-
-    /// To be used as an operand.
-    pub(super) fn operand(&self) -> String {
-        if self.closed { self.text.clone() } else { format!("({})", self.text) }
-    }
 }
 
 /// Writes the expressions of one instruction and collects what they require.
@@ -229,7 +200,7 @@ pub(super) fn number(value: Value) -> Text {
 }
 
 fn is_nonzero_number(text: &Text) -> bool {
-    text.text.trim_matches(['(', ')']).parse::<Value>().is_ok_and(|value| value != 0)
+    text.clone().alone().trim_matches(['(', ')']).parse::<Value>().is_ok_and(|value| value != 0)
 }
 
 #[cfg(test)]

@@ -16,16 +16,14 @@
 //! Threads that wait forever are "invalid end states" to Spin; `pan -E` ignores them.
 
 mod arithmetic;
-mod names;
 mod step;
-mod storage;
 
-use crate::ExportError;
-use ir::{Domain, Instr, Pc, Program, Reg, RegSet, Thread, Tid};
-use names::Names;
+use crate::names::Names;
+use crate::storage::Storage;
+use crate::{ExportError, mentions};
+use ir::{Domain, Instr, Pc, Program, Reg, Tid, Value};
 use std::collections::HashSet;
 use step::{Steps, Written};
-use storage::{Storage, type_of};
 
 /// The thread that holds the bus, counted from 1, or 0.
 const BUS: &str = "fp_bus";
@@ -73,7 +71,7 @@ pub fn promela(program: &Program) -> Result<String, ExportError> {
     }
     let mut text = HEADER.to_string();
     text.push('\n');
-    text.push_str(&storage.declarations(program));
+    text.push_str(&declarations(&storage, program));
     if uses_bus {
         text.push_str(&format!("byte {BUS}; /* who keeps all others from moving */\n"));
     }
@@ -156,9 +154,31 @@ fn body(steps: &Steps<'_>, written: &[(Pc, Written)]) -> String {
     text
 }
 
-fn mentions(thread: &Thread, reg: Reg) -> bool {
-    thread.code.iter().any(|step| {
-        let output = step.instr.output().map_or(RegSet::EMPTY, RegSet::one);
-        step.instr.inputs().union(output).contains(reg)
-    })
+/// The declarations of the variables, a line each.
+fn declarations(storage: &Storage, program: &Program) -> String {
+    let kind = type_of(program.domain);
+    let lines = storage.variables().map(|variable| {
+        let size = variable.array.map(|count| format!("[{count}]")).unwrap_or_default();
+        let values: Vec<Value> = variable.initial(program).collect();
+        let initial = match values.as_slice() {
+            same if same.iter().all(|value| *value == 0) => String::new(),
+            [first, rest @ ..] if rest.iter().all(|value| value == first) => format!(" = {first}"),
+            different => {
+                let values: Vec<String> = different.iter().map(Value::to_string).collect();
+                format!(" = {{ {} }}", values.join(", "))
+            }
+        };
+        format!("{kind} {}{size}{initial};\n", variable.name)
+    });
+    lines.collect()
+}
+
+/// The smallest type of Promela for the values of `domain`.
+fn type_of(domain: Domain) -> &'static str {
+    match (domain.min, domain.max) {
+        (0.., ..=1) => "bit",
+        (0.., ..=255) => "byte",
+        (-32768.., ..=32767) => "short",
+        _ => "int",
+    }
 }

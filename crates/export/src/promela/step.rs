@@ -3,12 +3,13 @@
 //! An instruction is a choice of *ways*: each has a guard, effects and a place to go on. A way is
 //! one step of Promela, a plain statement if it can be and a `atomic` block if it has several effects.
 
-use super::arithmetic::{Arithmetic, Condition, Text};
-use super::storage::Storage;
+use super::arithmetic::{Arithmetic, Condition};
 use super::{BUS, SCRATCH};
 use crate::ExportError;
+use crate::storage::Storage;
+use crate::text::Text;
 use ir::expr::Binary;
-use ir::{Instr, Pc, Place, Program, Reg, RegSet, Step, Tid};
+use ir::{Expr, Instr, Pc, Place, Program, Reg, RegSet, Step, Tid};
 
 /// When a way is open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -198,7 +199,8 @@ impl Steps<'_> {
 
     fn place(&self, place: &Place, arithmetic: &mut Arithmetic<'_>) -> Result<Text, ExportError> {
         let thread = &self.program.threads[self.tid.index()];
-        self.storage.place(place, arithmetic, self.program, &thread.display_name())
+        let index = |index: &Expr| arithmetic.index(index, place.len);
+        self.storage.place(place, self.program, &thread.display_name(), index)
     }
 
     fn assignment(&self, dst: Reg, value: &str) -> String {

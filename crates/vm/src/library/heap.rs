@@ -4,6 +4,7 @@ use crate::access::displaced;
 use crate::action::{Action, Cell, Failure, Order, Stop};
 use crate::local::{Block, Local};
 use crate::machine::Machine;
+use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 
@@ -144,7 +145,7 @@ impl Machine {
         }
         self.alive(local, object, "free of")?;
         let cell = Cell::life(object);
-        self.touches.add(cell, local.thread, true, false);
+        self.touches.add(cell, local.thread, true, Strength::Plain);
         let gone = Word::Bits(1);
         match self.shared.contains(cell) {
             true => {

@@ -12,6 +12,7 @@ mod threads;
 use crate::action::{Action, Cell, Failure, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::{Machine, Stub};
+use crate::shared::Strength;
 use crate::space::{Fill, Name, Object};
 use crate::value::{Val, Word};
 use llvm::instruction::InlineAsm;
@@ -297,7 +298,7 @@ impl Machine {
     /// Does something to a cell of the thread library.
     pub(crate) fn sync(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
         let cell = action.cell().expect("it is about a cell");
-        self.touches.add(cell, local.thread, action.writes(), true);
+        self.touches.add(cell, local.thread, action.writes(), Strength::Atomic);
         let always =
             matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_));
         if always || self.shared.contains(cell) {

@@ -1,37 +1,40 @@
-//! Where values live in Promela: the variables for locations, and their type.
+//! Where values live: the variables for locations.
 
-use super::arithmetic::{Arithmetic, Text};
-use super::names::Names;
 use crate::ExportError;
-use ir::{Domain, Loc, Location, Place, Program, Value};
+use crate::names::Names;
+use crate::text::Text;
+use ir::{Expr, Loc, Location, Place, Program, Value};
 
-/// The smallest type of Promela for the values of `domain`.
-pub(super) fn type_of(domain: Domain) -> &'static str {
-    match (domain.min, domain.max) {
-        (0.., ..=1) => "bit",
-        (0.., ..=255) => "byte",
-        (-32768.., ..=32767) => "short",
-        _ => "int",
+/// A variable: a location, or an array of them.
+pub(crate) struct Variable {
+    /// Its identifier.
+    pub(crate) name: String,
+    first: usize,
+    /// Its length, if it is an array.
+    pub(crate) array: Option<usize>,
+}
+
+impl Variable {
+    /// The locations that it stands for.
+    pub(crate) fn locations<'p>(&self, program: &'p Program) -> &'p [Location] {
+        &program.locations[self.first..self.first + self.array.unwrap_or(1)]
+    }
+
+    /// The values it starts with.
+    pub(crate) fn initial<'p>(&self, program: &'p Program) -> impl Iterator<Item = Value> + 'p {
+        self.locations(program).iter().map(|location| location.initial)
     }
 }
 
-/// A variable: a location, or an array of them.
-struct Variable {
-    name: String,
-    first: usize,
-    /// Its length, if it is an array.
-    array: Option<usize>,
-}
-
 /// The variables for a program's locations.
-pub(super) struct Storage {
+pub(crate) struct Storage {
     variables: Vec<Variable>,
     /// Per location, which variable it is part of.
     variable_of: Vec<usize>,
 }
 
 impl Storage {
-    pub(super) fn new(program: &Program, names: &mut Names) -> Self {
+    pub(crate) fn new(program: &Program, names: &mut Names) -> Self {
         let mut storage = Storage { variables: Vec::new(), variable_of: Vec::new() };
         let mut rest = program.locations.as_slice();
         while let Some(location) = rest.first() {
@@ -52,28 +55,9 @@ impl Storage {
         storage
     }
 
-    /// Their declarations, a line each.
-    pub(super) fn declarations(&self, program: &Program) -> String {
-        let kind = type_of(program.domain);
-        let lines = self.variables.iter().map(|variable| {
-            let Variable { name, first, array } = variable;
-            let count = array.unwrap_or(1);
-            let initial: Vec<Value> =
-                program.locations[*first..first + count].iter().map(|loc| loc.initial).collect();
-            let size = array.map(|count| format!("[{count}]")).unwrap_or_default();
-            let initial = match initial.as_slice() {
-                same if same.iter().all(|value| *value == 0) => String::new(),
-                [first, rest @ ..] if rest.iter().all(|value| value == first) => {
-                    format!(" = {first}")
-                }
-                different => {
-                    let values: Vec<String> = different.iter().map(Value::to_string).collect();
-                    format!(" = {{ {} }}", values.join(", "))
-                }
-            };
-            format!("{kind} {name}{size}{initial};\n")
-        });
-        lines.collect()
+    /// All of them, in the order of their locations.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.variables.iter()
     }
 
     fn element(&self, loc: Loc) -> Text {
@@ -84,13 +68,13 @@ impl Storage {
         })
     }
 
-    /// What `place` stands for in `thread`; that its index is in range is left to `arithmetic`.
-    pub(super) fn place(
+    /// What `place` stands for in `thread`. `write` writes its index, and sees to it that it is in range.
+    pub(crate) fn place(
         &self,
         place: &Place,
-        arithmetic: &mut Arithmetic<'_>,
         program: &Program,
         thread: &str,
+        write: impl FnOnce(&Expr) -> Result<Text, ExportError>,
     ) -> Result<Text, ExportError> {
         let Some(index) = &place.index else { return Ok(self.element(place.base)) };
         if let (Some(_), Some(only)) = (index.as_const(), single(place)) {
@@ -106,7 +90,7 @@ impl Storage {
                 len: place.len,
             });
         }
-        let index = arithmetic.index(index, place.len)?;
+        let index = write(index)?;
         Ok(Text::word(match offset {
             0 => format!("{}[{}]", variable.name, index.alone()),
             _ => format!("{}[{offset} + {}]", variable.name, index.operand()),

@@ -1,8 +1,9 @@
-//! Identifiers for Promela, and for the C program that Spin makes of it.
+//! Identifiers for C, and for Promela, of which Spin makes a C program.
 //!
 //! Spin turns every name into a C identifier in a file full of its own macros and of the headers'
-//! (`linux` is the number 1 there), so a list of words to avoid would never be complete. Instead
-//! every name gets a prefix that says what it stands for and that nothing else begins with.
+//! (`linux` is the number 1 there), and a C program shares its names with the C library, so a list of
+//! words to avoid would never be complete. Instead every name gets a prefix that says what it stands
+//! for and that nothing else begins with.
 
 use std::collections::HashSet;
 
@@ -11,13 +12,13 @@ const LONGEST: usize = 48;
 
 /// The identifiers in use.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
     /// An identifier made of `prefix` and `name` that was not given before.
-    pub(super) fn claim(&mut self, prefix: &str, name: &str) -> String {
+    pub(crate) fn claim(&mut self, prefix: &str, name: &str) -> String {
         let valid = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
         let base: String = prefix.chars().chain(valid.take(LONGEST)).collect();
         let mut unique = base.clone();
