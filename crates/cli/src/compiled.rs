@@ -85,7 +85,14 @@ fn defines_main(module: &Module) -> bool {
 
 fn unusable(file: &Path, why: &Failure) -> Unusable {
     let name = inputs::name(file);
-    let text = why.to_string();
+    // What the compiler says is the user's to read as it is.
+    let text = match why {
+        Failure::Rejected { program, messages, .. } => {
+            crate::terminal::complain(messages);
+            format!("{program} does not compile it")
+        }
+        why => why.to_string(),
+    };
     // What is wrong is said once: messages start with the file's name anyway.
     let text = text.strip_prefix(&format!("{name}: ")).unwrap_or(&text).to_string();
     Unusable { name, text: String::new(), why: vec![Diagnostic::error(codes::CODE, text)] }

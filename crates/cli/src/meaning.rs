@@ -7,7 +7,7 @@
 //! refused with a sentence that says where it works. The help texts name the cases from the same list,
 //! and a test compares the list with the options that there are.
 
-use crate::args::{Args, Command};
+use crate::args::Args;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 

@@ -94,7 +94,7 @@ pub(crate) fn discover(
             Options { limits, stop: Stop::AtFirst, paths: Paths::None, ..Options::default() };
         let report = search::explore(&model, &options, observe);
         world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let grown = world.machine.touches.promote(&mut world.machine.shared).map_err(|mixed| {
+        let grown = world.machine.promote().map_err(|mixed| {
             let (one, other) = (mixed.one, mixed.other);
             Undiscovered::Refused {
                 at: Vec::new(),
@@ -108,6 +108,9 @@ pub(crate) fn discover(
                 ),
             }
         })?;
+        if let Some(limit) = report.limit {
+            return Err(Undiscovered::Limit(limit, report.progress));
+        }
         if grown | std::mem::take(&mut world.machine.surprised) {
             rounds += 1;
             world.start_round();
@@ -116,13 +119,10 @@ pub(crate) fn discover(
         if let Some(node) = world.refused {
             return Err(world.refusal(node));
         }
-        if let Some(limit) = report.limit {
-            return Err(Undiscovered::Limit(limit, report.progress));
-        }
         if world.automata.edges() == known {
             if entry.beyond_interleavings {
                 world.close(limits)?;
-                if world.machine.touches.promote(&mut world.machine.shared) == Ok(true) {
+                if world.machine.promote() == Ok(true) {
                     rounds += 1;
                     world.start_round();
                     continue;
@@ -220,6 +220,7 @@ impl World {
 
     fn start_round(&mut self) {
         self.machine.touches.clear();
+        self.machine.forget_teams(self.started.len());
         self.automata = Automata::default();
         self.cells.clear();
         self.initial.clear();
@@ -466,7 +467,7 @@ impl World {
                 sink.finding(());
             }
         }
-        if self.grown_at.is_none() && self.machine.touches.has_news(&self.machine.shared) {
+        if self.grown_at.is_none() && self.machine.has_news() {
             self.grown_at = Some(self.states);
         }
         if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {

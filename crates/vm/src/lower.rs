@@ -520,7 +520,10 @@ impl Lowering<'_> {
         if let Some((choice, to)) = choice {
             let failing = Pc::from(code.steps.len());
             code.push(Instr::Load { dst: READ, place, mode: read_mode(failure) }, origin);
-            self.branch(code, cell, &[(Word::Bits(expected), to)], origin);
+            let mut failed: Vec<(Word, NodeId)> =
+                next.iter().filter(|(input, _)| *input != Word::Bits(expected)).copied().collect();
+            failed.push((Word::Bits(expected), to));
+            self.branch(code, cell, &failed, origin);
             if let Instr::Jump { targets, .. } = &mut code.steps[choice].instr {
                 *targets = vec![strong, failing];
             }

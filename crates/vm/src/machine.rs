@@ -8,10 +8,11 @@
 use crate::action::{Action, Cell, Failure, Order, Stop};
 use crate::code::Code;
 use crate::local::{Frame, Local, Starting, Then};
-use crate::shared::{Shared, Touches};
+use crate::shared::{MixedSizes, Shared, Touches};
 use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
 use crate::value::{Val, Word};
 use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// More threads than this are not checked.
@@ -90,6 +91,8 @@ pub(crate) struct Machine {
     pub(crate) touches: Touches,
     pub(crate) threads: Vec<Member>,
     pub(crate) teams: Vec<Team>,
+    /// Threads that are waited for one by one.
+    pub(crate) individually: BTreeSet<ObjectId>,
     /// Has it turned out that a team is waited for one by one, which was not known?
     pub(crate) surprised: bool,
     pub(crate) stubs: Vec<(String, Stub)>,
@@ -112,6 +115,7 @@ impl Machine {
             touches: Touches::default(),
             threads: Vec::new(),
             teams: Vec::new(),
+            individually: BTreeSet::new(),
             surprised: false,
             stubs,
             notes: Vec::new(),
@@ -119,7 +123,7 @@ impl Machine {
             constructors: Vec::new(),
             codes,
         };
-        let handle = machine.thread_object(0, 0);
+        let handle = machine.thread_object(u32::MAX, 0);
         machine.threads.push(Member { team: None, handle, task: None });
         machine
     }
@@ -150,18 +154,49 @@ impl Machine {
             self.threads.push(Member { team: Some(number), handle, task: Some(task) });
         }
         let threads = (first..first + started.len() as u32).collect();
+        let one_by_one = started.iter().any(|one| self.individually.contains(&one.handle));
         let started = started.to_vec();
-        self.teams.push(Team { object, parent, started, threads, one_by_one: false });
+        self.teams.push(Team { object, parent, started, threads, one_by_one });
         Ok(number)
     }
 
-    /// The team that a thread is in, by the object that stands for the thread.
-    pub(crate) fn team_of(&self, handle: ObjectId) -> Option<u32> {
-        self.threads
-            .iter()
-            .rev()
-            .find(|member| member.handle == handle)
-            .and_then(|member| member.team)
+    /// The teams that a thread may be in, by the object that stands for the thread.
+    pub(crate) fn teams_of(&self, handle: ObjectId) -> Vec<u32> {
+        let is_it = |member: &&Member| member.handle == handle;
+        let mut teams: Vec<u32> =
+            self.threads.iter().filter(is_it).filter_map(|member| member.team).collect();
+        teams.dedup();
+        teams
+    }
+
+    /// From now on, the threads of these teams are waited for one by one.
+    pub(crate) fn separate(&mut self, teams: &[u32]) -> Stop {
+        for team in teams {
+            let team = &mut self.teams[*team as usize];
+            team.one_by_one = true;
+            self.individually.extend(team.started.iter().map(|one| one.handle));
+        }
+        self.surprised = true;
+        Stop::Blocked
+    }
+
+    /// Makes cells of the memory that turned out to be shared. Was there any that was not known?
+    pub(crate) fn promote(&mut self) -> Result<bool, MixedSizes> {
+        let space = &self.space;
+        self.touches.promote(&mut self.shared, |object| on_stack_of(space, object))
+    }
+
+    /// Is there memory that turned out to be shared and is not known to be?
+    pub(crate) fn has_news(&mut self) -> bool {
+        let space = &self.space;
+        self.touches.has_news(&self.shared, |object| on_stack_of(space, object))
+    }
+
+    /// Forgets the teams that were started in an earlier round, but for the first.
+    pub(crate) fn forget_teams(&mut self, kept: usize) {
+        self.teams.truncate(kept);
+        let is_kept = |member: &Member| member.team.is_none_or(|team| (team as usize) < kept);
+        self.threads.retain(is_kept);
     }
 
     /// Says something about the answer, unless it was said before.
@@ -190,6 +225,13 @@ impl Machine {
             let name = &self.module.function(function).name;
             return Stop::refuse(format!(
                 "more than {DEEPEST} calls within each other, of `{name}` at last: recursion without end?"
+            ));
+        }
+        let declared = self.module.function(function);
+        if declared.is_declaration() {
+            return Stop::refuse(format!(
+                "a library function, `{}`, as what a thread or `once` runs",
+                declared.name
             ));
         }
         let code = self.code(function);
@@ -248,22 +290,23 @@ impl Machine {
             let frame = local.top();
             let at_start_of_block = frame.instr == 0;
             steps += 1;
+            let mut circles = false;
             if steps > PATIENCE && at_start_of_block {
                 local.encode(&mut now);
-                if now == mark {
-                    return Pause::Blocked;
-                }
+                circles = now == mark;
                 if steps > next_mark {
                     next_mark = 2 * steps;
                     std::mem::swap(&mut mark, &mut now);
                 }
             }
-            if steps > MOST_STEPS {
-                return Pause::Refuse(format!(
+            let done = match () {
+                () if circles => Err(Stop::Blocked),
+                () if steps > MOST_STEPS => Stop::refuse(format!(
                     "{MOST_STEPS} instructions without an access to shared memory: does this loop end?"
-                ));
-            }
-            match self.instruction(local) {
+                )),
+                () => self.instruction(local),
+            };
+            match done {
                 Ok(()) => local.completed(),
                 Err(Stop::Rest(action)) => {
                     local.cursor = 0;
@@ -441,6 +484,15 @@ impl Machine {
     /// The innermost place of the thread's code.
     pub(crate) fn site(local: &Local) -> Site {
         local.frames.last().expect("a running thread is in a call").site()
+    }
+}
+
+/// The thread whose stack an object is on; when `main` itself returns, the program is over.
+fn on_stack_of(space: &Space, object: ObjectId) -> Option<u32> {
+    match space.object(object).name {
+        Name::Stack { thread: 0, depth: 1, .. } => None,
+        Name::Stack { thread, .. } => Some(thread),
+        _ => None,
     }
 }
 

@@ -114,8 +114,12 @@ impl Touches {
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
-    pub(crate) fn has_news(&mut self, shared: &Shared) -> bool {
-        std::mem::take(&mut self.changed) && self.promote(&mut shared.clone()) != Ok(false)
+    pub(crate) fn has_news(
+        &mut self,
+        shared: &Shared,
+        owner: impl Fn(ObjectId) -> Option<u32>,
+    ) -> bool {
+        std::mem::take(&mut self.changed) && self.promote(&mut shared.clone(), owner) != Ok(false)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -127,7 +131,11 @@ impl Touches {
     ///
     /// Where accesses of different sizes meet, the smaller ones are the cells, and larger plain ones (a struct that is
     /// copied as a whole) touch several.
-    pub(crate) fn promote(&self, shared: &mut Shared) -> Result<bool, MixedSizes> {
+    pub(crate) fn promote(
+        &self,
+        shared: &mut Shared,
+        owner: impl Fn(ObjectId) -> Option<u32>,
+    ) -> Result<bool, MixedSizes> {
         let mut grown = false;
         for (object, ranges) in &self.cells {
             let ranges: Vec<(Cell, Touch)> = ranges
@@ -138,7 +146,10 @@ impl Touches {
                 .collect();
             for (index, (cell, own)) in ranges.iter().enumerate() {
                 let near = neighbours(&ranges, index);
-                let touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
+                let mut touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
+                if let Some(thread) = owner(*object) {
+                    touch.writers |= 1 << thread.min(63);
+                }
                 if !touch.is_shared() {
                     continue;
                 }
@@ -195,10 +206,10 @@ mod tests {
         touches.add(cell(0, 4), 0, false, Strength::Plain);
         touches.add(cell(0, 4), 1, false, Strength::Plain);
         touches.add(cell(4, 4), 0, true, Strength::Plain);
-        assert_eq!(touches.promote(&mut shared), Ok(false));
+        assert_eq!(touches.promote(&mut shared, |_| None), Ok(false));
         touches.add(cell(4, 4), 1, false, Strength::Atomic);
-        assert_eq!(touches.promote(&mut shared), Ok(true));
-        assert_eq!(touches.promote(&mut shared), Ok(false));
+        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| None), Ok(false));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
     }
 
@@ -208,7 +219,7 @@ mod tests {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
         touches.add(cell(0, 4), 0, true, Strength::of(Order::Release));
         touches.add(cell(4, 4), 0, true, Strength::of(Order::SeqCst));
-        assert_eq!(touches.promote(&mut shared), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
     }
 
@@ -217,9 +228,9 @@ mod tests {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
         touches.add(cell(0, 8), 0, true, Strength::Plain);
         touches.add(cell(4, 4), 1, false, Strength::Plain);
-        assert_eq!(touches.promote(&mut shared), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
         touches.add(cell(2, 4), 1, true, Strength::Plain);
-        assert!(touches.promote(&mut shared).is_err());
+        assert!(touches.promote(&mut shared, |_| None).is_err());
     }
 }

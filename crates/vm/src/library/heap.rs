@@ -109,7 +109,7 @@ impl Machine {
         if !cells.is_empty() && !local.again.insert(object) {
             for cell in cells {
                 let value = if zeroed || cell == life { Word::ZERO } else { Word::Undef };
-                self.touches.add(cell, local.thread, true, false);
+                self.touches.add(cell, local.thread, true, Strength::Plain);
                 self.visible(local, Action::Write { cell, value, order: Order::Plain })?;
             }
         }

@@ -70,6 +70,9 @@ impl Machine {
             | "pthread_cond_broadcast"
             | "cnd_signal"
             | "cnd_broadcast" => Ok(Val::Bits(0)),
+            "pthread_mutex_lock" | "mtx_lock" if self.is_recursive(local, &argument(0)) => {
+                Stop::refuse("a recursive mutex")
+            }
             "pthread_mutex_lock" | "mtx_lock" | "pthread_spin_lock" => {
                 zero(self.lock(local, &argument(0), 1, 1))
             }
@@ -152,28 +155,26 @@ impl Machine {
     /// Waits for the threads that were joined one after the other.
     pub(crate) fn wait_for_all(&mut self, local: &mut Local) -> Result<(), Stop> {
         let handles = local.joining.clone();
-        let mut teams: Vec<u32> =
-            handles.iter().filter_map(|handle| self.team_of(*handle)).collect();
-        teams.dedup();
-        for team in teams {
-            let known = &self.teams[team as usize];
-            let all = known
-                .threads
-                .iter()
-                .all(|thread| handles.contains(&self.threads[*thread as usize].handle));
-            if known.one_by_one {
-                let own = known.threads.iter().map(|thread| self.threads[*thread as usize].handle);
-                for handle in own.filter(|handle| handles.contains(handle)).collect::<Vec<_>>() {
-                    self.noticed(local, Action::Await { cell: Cell::end(handle), least: 1 })?;
-                }
-            } else if all {
-                let (cell, least) = (Cell::ended(known.object), known.threads.len() as u128);
-                self.noticed(local, Action::Await { cell, least })?;
-            } else {
-                self.teams[team as usize].one_by_one = true;
-                self.surprised = true;
-                return Err(Stop::Blocked);
+        let teams: Vec<Vec<u32>> = handles.iter().map(|handle| self.teams_of(*handle)).collect();
+        // Everybody in one team, and nobody else: their ends are counted.
+        let whole = match teams.first().map(|first| &first[..]) {
+            Some(&[team]) if teams.iter().all(|others| others[..] == [team]) => {
+                let known = &self.teams[team as usize];
+                (known.threads.len() == handles.len() && !known.one_by_one).then_some(team)
             }
+            _ => None,
+        };
+        if let Some(team) = whole {
+            let team = &self.teams[team as usize];
+            let (cell, least) = (Cell::ended(team.object), team.threads.len() as u128);
+            self.noticed(local, Action::Await { cell, least })?;
+            return Ok(());
+        }
+        for (handle, teams) in handles.into_iter().zip(teams) {
+            if !teams.iter().all(|team| self.teams[*team as usize].one_by_one) {
+                return Err(self.separate(&teams));
+            }
+            self.noticed(local, Action::Await { cell: Cell::end(handle), least: 1 })?;
         }
         Ok(())
     }
@@ -194,12 +195,9 @@ impl Machine {
             local.joining.push(object);
             return Ok(());
         }
-        if let Some(team) = self.team_of(object)
-            && !self.teams[team as usize].one_by_one
-        {
-            self.teams[team as usize].one_by_one = true;
-            self.surprised = true;
-            return Err(Stop::Blocked);
+        let teams = self.teams_of(object);
+        if !teams.iter().all(|team| self.teams[*team as usize].one_by_one) {
+            return Err(self.separate(&teams));
         }
         let ended = self.visible(local, Action::Await { cell: Cell::end(object), least: 1 })?;
         let returned = match ended {
@@ -233,6 +231,13 @@ impl Machine {
             self.visible(local, action)?;
         }
         Err(Stop::Ended)
+    }
+
+    /// Was the mutex initialised as a recursive one, by what glibc keeps in it?
+    fn is_recursive(&mut self, local: &Local, mutex: &Val) -> bool {
+        let kind = displaced(mutex, 16);
+        let Ok((object, offset)) = self.bytes_at(local, &kind, 4, false) else { return false };
+        self.peek(local, Cell { object, offset, size: 4 }) == Word::Bits(1)
     }
 
     fn set_lock(&mut self, local: &mut Local, lock: &Val, order: Order) -> Result<(), Stop> {
