@@ -1,7 +1,7 @@
 // A seqlock: readers never wait for the writer, and try again if it came in between. Readers may see old data, which
 // no interleaving of later writes explains; the program is not robust, but what it reads belongs together.
 //
-// fencepost: races holds
+// fencepost: robustness violated
 // fencepost -DBROKEN: robustness violated
 #include <assert.h>
 #include <pthread.h>

@@ -9,7 +9,8 @@ use budget::{Budget, Spent};
 use graph::axioms::{is_consistent, is_sc_consistent, races};
 use graph::tso::is_tso_consistent;
 use graph::{ExecutionGraph, FinalState, Status, enumerate_consistent};
-use ir::{Loc, Pc, Program, Tid};
+use ir::{FenceMode, Instr, Loc, Pc, Program, Tid};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -44,7 +45,10 @@ pub fn executions(program: &Program, model: Model, bounds: &Bounds) -> Option<Ex
         Model::Tso => &|graph| is_tso_consistent(program, graph),
         Model::Pso | Model::Pgas => return None,
     };
-    let program = &*model.reads(program);
+    let program = &*match model {
+        Model::Tso => Cow::Owned(with_fences_as_updates(program)),
+        model => model.reads(program),
+    };
     let (mut ends, mut known) = (HashMap::new(), HashSet::new());
     let (mut racy, mut spent) = (false, None);
     let locations = program.locations.len();
@@ -59,6 +63,17 @@ pub fn executions(program: &Program, model: Model, bounds: &Bounds) -> Option<Ex
         if spent.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     Some(Executions { ends, racy, seen, spent })
+}
+
+/// The program whose SC fences are updates of a hidden location, which is what `graph::tso` takes them for.
+fn with_fences_as_updates(program: &Program) -> Program {
+    let mut program = program.clone();
+    for step in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        if let Instr::Fence(mode @ FenceMode::Sc) = &mut step.instr {
+            *mode = FenceMode::ScUpd;
+        }
+    }
+    program
 }
 
 /// An event's thread and number.
