@@ -128,7 +128,7 @@ impl Job<'_> {
 
     fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let mut question = question.clone();
+        let mut question = *question;
         match inputs::model_for(source, question.model, self.args.model.is_some()) {
             Ok(model) => question.model = model,
             Err(why) => {
@@ -137,8 +137,7 @@ impl Job<'_> {
             }
         }
         let worked = guard::work(|| {
-            let question =
-                question.clone().reporting_all(&source.program, |origin| source.span(origin));
+            let question = question.reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
             });
