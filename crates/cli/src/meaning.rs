@@ -314,6 +314,7 @@ mod tests {
                 (Some(value), _) => value.to_string(),
                 (None, "reduce") => "none".to_string(),
                 (None, "limit_time") => "1s".to_string(),
+                (None, "stub") => "f=1".to_string(),
                 _ => first.unwrap_or_else(|| "1".to_string()),
             };
             words.push(value);
