@@ -60,10 +60,10 @@ codes! {
     UNREACHABLE = "FP2003";
     /// A division that fails whenever it is reached.
     DIVIDES_BY_ZERO = "FP2004";
-    /// Something about compiled code that the verdict depends on.
-    CODE_NOTE = "FP2030";
     /// A register that is read but never written.
     NEVER_WRITTEN = "FP2005";
     /// Something said twice, of which one counts.
     REPEATED = "FP2006";
+    /// Something about compiled code that the verdict depends on.
+    CODE_NOTE = "FP2030";
 }
