@@ -1,8 +1,8 @@
 // A seqlock: readers never wait for the writer, and try again if it came in between. Readers may see old data, which
 // no interleaving of later writes explains; the program is not robust, but what it reads belongs together.
 //
-// fencepost: robustness violated
-// fencepost -DBROKEN: robustness violated
+// fencepost: robustness violated, assertions holds
+// fencepost -DBROKEN: robustness violated, assertions violated
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

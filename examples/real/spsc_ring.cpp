@@ -1,7 +1,7 @@
 // A ring for one producer and one consumer. Each side publishes its own index with release and reads the other's with
 // acquire; the slots themselves are plain.
 //
-// fencepost: robustness violated
+// fencepost: robustness violated, races holds, assertions holds
 // fencepost -DBROKEN: races violated
 #include <atomic>
 #include <cassert>

@@ -29,7 +29,8 @@ impl LocSet {
         self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
     }
 
-    fn absorb(&mut self, other: &LocSet) -> bool {
+    /// Adds all members of another set; says whether there was a new one.
+    pub fn absorb(&mut self, other: &LocSet) -> bool {
         let before = self.0;
         for (word, more) in self.0.iter_mut().zip(other.0) {
             *word |= more;

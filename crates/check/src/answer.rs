@@ -12,6 +12,7 @@ use crate::replay::RunStep;
 use crate::robustness::store_atomic::Computation;
 use crate::robustness::store_atomic::triangular_race::Race;
 use crate::serializability::Execution;
+use crate::weak::Weak;
 use graph::axioms::Cycle;
 use graph::{EventId, ExecutionGraph};
 use ir::{Fault, Pc, Program, Tid};
@@ -80,6 +81,14 @@ pub enum Why {
     CutShort(Fault),
     /// Executions in which more writes wait in a buffer were left out; all others are fine.
     Buffer(usize),
+    /// No execution goes wrong in which a location has at most so many stale writes; others were not covered.
+    Stale(usize),
+    /// Code that was discovered by running it writes, on the weak memory, what no interleaving writes, and what threads do
+    /// that read it is not known.
+    Unforeseen,
+    /// The program is not robust, and its weak memory cannot be explored: it has too many locations, or steps that
+    /// only interleavings give a meaning.
+    NoWeakMemory,
     /// The search stopped at something else that it found.
     Stopped,
     /// One of the two programs that are compared is too large.
@@ -116,6 +125,20 @@ impl fmt::Display for Why {
                     "no violation while at most {most} writes of a thread wait in its buffer; \
                      executions with more were not covered"
                 );
+            }
+            Why::Stale(most) => {
+                return write!(
+                    f,
+                    "no violation in executions in which a location has at most {most} stale writes; \
+                     others were not covered"
+                );
+            }
+            Why::Unforeseen => {
+                "the program is not robust, and on the weak memory it writes values that no \
+                 interleaving writes; what it does with them is not known"
+            }
+            Why::NoWeakMemory => {
+                "the program is not robust, and has too many locations for its weak memory to be explored"
             }
             Why::Stopped => "the search stopped at a finding; --all goes on",
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",
@@ -181,6 +204,18 @@ pub enum Evidence {
         /// For robustness and races, the execution that proves it.
         certificate: Option<Box<Certificate>>,
     },
+    /// A run of the weak memory itself, which need be no interleaving.
+    WeakRun {
+        /// What happened, in order.
+        run: Vec<RunStep>,
+        /// For each step, how many newer writes to its location there were than the one that it read, or was placed
+        /// behind.
+        newer: Vec<u8>,
+        /// The execution of the run.
+        played: Box<Played>,
+        /// The same, as it was judged, with what to look at.
+        certificate: Box<Certificate>,
+    },
     /// A computation of a machine with store buffers that no interleaving explains.
     Computation(Box<Computation>),
     /// An interleaving that comes to a triangular race.
@@ -200,10 +235,19 @@ impl Witness {
         Witness { tid, pc, problem, evidence }
     }
 
-    /// The interleaving that leads there; empty if the evidence is of another kind.
+    /// The interleaving, or run of the weak memory, that leads there; empty if the evidence is of another kind.
     pub fn run(&self) -> &[RunStep] {
         match &self.evidence {
-            Evidence::Interleaving { run, .. } => run,
+            Evidence::Interleaving { run, .. } | Evidence::WeakRun { run, .. } => run,
+            _ => &[],
+        }
+    }
+
+    /// For each step of a run of the weak memory, how many newer writes it missed or was placed before; empty if the
+    /// evidence is of another kind.
+    pub fn newer(&self) -> &[u8] {
+        match &self.evidence {
+            Evidence::WeakRun { newer, .. } => newer,
             _ => &[],
         }
     }
@@ -212,6 +256,7 @@ impl Witness {
     pub fn played(&self) -> Option<&Played> {
         match &self.evidence {
             Evidence::Interleaving { played, .. } => played.as_deref(),
+            Evidence::WeakRun { played, .. } => Some(played),
             _ => None,
         }
     }
@@ -227,6 +272,7 @@ impl Witness {
     pub fn certificate(&self) -> Option<&Certificate> {
         match &self.evidence {
             Evidence::Interleaving { certificate, .. } => certificate.as_deref(),
+            Evidence::WeakRun { certificate, .. } => Some(certificate),
             _ => None,
         }
     }
@@ -309,6 +355,11 @@ impl Cost {
 pub enum By {
     /// A search through interleavings, with monitors where the model has stale reads.
     Interleavings,
+    /// A search through the states of the weak memory itself.
+    WeakMemory {
+        /// The bound on stale writes of a location, if it was met; otherwise the answer is exact.
+        stale: Option<usize>,
+    },
     /// A search for attacks on a machine with store buffers.
     Attacks {
         /// The theorem relied on; never [`Method::Auto`].
@@ -386,6 +437,8 @@ pub struct Answer {
     pub cost: Cost,
     /// Did a search without reductions say the same?
     pub double_checked: bool,
+    /// How far the weak memory itself was explored, if it was.
+    pub weak: Option<Weak>,
 }
 
 impl Answer {
@@ -403,6 +456,7 @@ impl Answer {
             internal: Vec::new(),
             cost,
             double_checked: false,
+            weak: None,
         }
     }
 

@@ -344,6 +344,11 @@ pub struct Played {
 }
 
 impl Played {
+    /// The execution of a run, with the number of events before it and after each step.
+    pub(crate) fn new(graph: ExecutionGraph, events: Vec<usize>) -> Self {
+        Played { graph, events }
+    }
+
     /// The events that a step of the run added.
     pub fn events_of(&self, step: usize) -> Range<usize> {
         self.events[step]..self.events[step + 1]

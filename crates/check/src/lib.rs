@@ -34,6 +34,7 @@ pub mod replay;
 pub mod robustness;
 pub mod safety;
 pub mod serializability;
+pub mod weak;
 
 pub use answer::{
     Answer, By, Certificate, Cost, Decision, Evidence, NotAsked, Problem, Verdict, Why, Witness,
@@ -41,7 +42,7 @@ pub use answer::{
 pub use condition::Reach;
 pub use explore::Task;
 pub use legality::Refusal;
-pub use question::{DoubleCheck, Extent, Method, Model, Property, Question};
+pub use question::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Require};
 pub use reduce::Reductions;
 
 use ir::{Instr, LocationKind, Program};
@@ -78,6 +79,9 @@ pub fn check(
         (_, None) => Ok(interleavings(program, question, observe)),
     }
     .map_err(|refusal| vec![refusal])?;
+    if question.model.has_stale_reads() && question.property != Property::Serializability {
+        weak::extend(question, &mut answer, observe);
+    }
     answer.unchecked = unchecked(&answer.program, question);
     if question.property != Property::Serializability {
         condition::decide(program, question, &mut answer, observe);

@@ -157,6 +157,28 @@ pub enum DoubleCheck {
     Always,
 }
 
+/// What has to hold for a program to be accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Require {
+    /// Robustness, and all else that is asked.
+    #[default]
+    Robust,
+    /// No races, no failed assertions and no run-time errors on the weak memory, robust or not.
+    Safe,
+}
+
+/// How far to explore the weak memory itself ([`crate::weak`]) where a program is not robust.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Beyond {
+    /// Not at all: what interleavings do not show is undecided.
+    #[default]
+    Nothing,
+    /// Briefly: a part of the limits, so that a violation of robustness is reported soon.
+    Brief,
+    /// As far as the limits allow.
+    Full,
+}
+
 /// Which theorem a search for attacks relies on ([`crate::robustness::store_atomic`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Method {
@@ -207,6 +229,12 @@ pub struct Question {
     pub buffer: usize,
     /// On how many cores.
     pub jobs: usize,
+    /// What has to hold.
+    pub require: Require,
+    /// Where reads can be stale and the program is not robust, how far to look at the weak memory itself.
+    pub beyond: Beyond,
+    /// How many stale writes a location may have then; if none, the bound grows until it is never met.
+    pub stale: Option<usize>,
 }
 
 impl Default for Question {
@@ -224,6 +252,9 @@ impl Default for Question {
             limits: Limits::default(),
             buffer: 8,
             jobs: 1,
+            require: Require::Robust,
+            beyond: Beyond::Nothing,
+            stale: None,
         }
     }
 }

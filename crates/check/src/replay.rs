@@ -138,7 +138,7 @@ pub fn replay<M: Monitor>(
 }
 
 /// Adds to the steps of a run what they write and assign.
-fn add_values(program: &Program, steps: &mut [RunStep]) {
+pub(crate) fn add_values(program: &Program, steps: &mut [RunStep]) {
     let mut registers: Vec<Vec<Value>> =
         program.threads.iter().map(|thread| vec![0; thread.registers.len()]).collect();
     for step in steps {
@@ -159,7 +159,7 @@ fn add_values(program: &Program, steps: &mut [RunStep]) {
 }
 
 /// What an action writes when it reads `read`.
-fn written(action: &Action, read: Option<Value>, program: &Program) -> Option<Value> {
+pub(crate) fn written(action: &Action, read: Option<Value>, program: &Program) -> Option<Value> {
     match action {
         Action::Write { value, .. } => Some(*value),
         Action::Update { change, .. } => {

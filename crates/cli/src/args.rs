@@ -4,7 +4,7 @@ use crate::compiled::CodeArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
 use check::robustness::store_atomic::Machine;
-use check::{DoubleCheck, Extent, Method, Model, Property, Question, Reductions};
+use check::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Reductions, Require};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
@@ -84,6 +84,15 @@ pub(crate) struct Check {
     /// Report every place that can go wrong, not only the first
     #[arg(long)]
     pub all: bool,
+    /// What has to hold for exit code 0. A program that is not robust may be safe all the same: no races, failing
+    /// assertions or run-time errors on the weak memory. `safe` accepts it, and explores the weak memory as far as the
+    /// limits allow; `robust` has a brief look only
+    #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
+    pub require: RequireName,
+    /// Where the weak memory is explored, how many old writes of a location can still be read at most; executions with
+    /// more are left out [default: more and more, until no execution has more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=190))]
+    pub stale: Option<u8>,
     /// Make it an error if a value wraps around at max_value
     #[arg(long)]
     pub strict_values: bool,
@@ -451,6 +460,15 @@ impl From<MachineName> for Machine {
     }
 }
 
+/// What has to hold, by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RequireName {
+    /// Every execution is an interleaving
+    Robust,
+    /// Nothing goes wrong in any execution
+    Safe,
+}
+
 /// Theorems by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MethodName {
@@ -489,6 +507,8 @@ pub(crate) enum Target {
     Promela,
     /// C11 with POSIX threads
     C,
+    /// Rust with `std::thread`
+    Rust,
 }
 
 /// Values to tell apart, by name.
@@ -542,6 +562,15 @@ impl Check {
             },
             limits: self.search.limits.limits(),
             jobs: self.search.limits.jobs(),
+            require: match self.require {
+                RequireName::Robust => Require::Robust,
+                RequireName::Safe => Require::Safe,
+            },
+            beyond: match (self.require, self.stale) {
+                (RequireName::Robust, None) => Beyond::Brief,
+                _ => Beyond::Full,
+            },
+            stale: self.stale.map(usize::from),
             ..Question::default()
         }
     }

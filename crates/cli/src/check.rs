@@ -1,14 +1,14 @@
 //! `fencepost check`: every file in turn, a report for each, one exit code for all.
 
 use crate::args;
-use crate::compiled;
+use crate::compiled::{self, Reads};
 use crate::exit::Exit;
 use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
-use check::{Extent, Question};
+use check::{Beyond, Extent, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
@@ -95,14 +95,40 @@ impl Job<'_> {
     fn check_code(&mut self, program: compiled::Program) -> io::Result<()> {
         // What discovering the program takes is taken from what checking it may take.
         let question = self.args.question(&program.file);
-        let beyond = question.model.machine().is_some();
-        let found =
-            guard::work(|| program.discover(&self.args.code, beyond, question.limits, &|_| {}));
-        match found.unwrap_or_else(|internal| {
-            Err(Unusable::new(Path::new(""), String::new(), vec![internal]))
-        }) {
-            Ok(source) => self.check_with(&source, &question),
-            Err(unusable) => self.refuse(&unusable),
+        let code = &self.args.code;
+        let discover = |question: &Question, reads: Reads| {
+            let found = guard::work(|| program.discover(code, question, reads, &|_| {}));
+            found.unwrap_or_else(|internal| {
+                Err(Unusable::new(Path::new(""), String::new(), vec![internal]))
+            })
+        };
+        let source = match discover(&question, Reads::Interleavings) {
+            Ok(source) => source,
+            Err(unusable) => return self.refuse(&unusable),
+        };
+        // On interleavings alone threads are not known beyond what interleavings read.
+        let first = Question { beyond: Beyond::Nothing, ..question };
+        let report = match self.report(&source, &first) {
+            Ok(report) => report,
+            Err(unusable) => return self.refuse(&unusable),
+        };
+        if question.beyond == Beyond::Nothing || !report.awaits_weak_memory() {
+            return self.conclude(report);
+        }
+        let mut brief = question;
+        if question.beyond == Beyond::Brief {
+            brief.limits.budget = question.limits.budget.at_most(check::weak::BRIEF_TIME);
+        }
+        match discover(&brief, Reads::SeenAnywhere) {
+            Ok(source) => match self.report(&source, &question) {
+                Ok(further) => self.conclude(further),
+                Err(_) => self.conclude(report),
+            },
+            Err(why) => {
+                let mut report = report;
+                report.weak_memory_unknown(&why.summary());
+                self.conclude(report)
+            }
         }
     }
 
@@ -127,13 +153,21 @@ impl Job<'_> {
     }
 
     fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
+        match self.report(source, question) {
+            Ok(report) => self.conclude(report),
+            Err(unusable) => self.refuse(&unusable),
+        }
+    }
+
+    /// The answer to a question about a program.
+    fn report(&self, source: &Source, question: &Question) -> Result<InputReport, Unusable> {
         let watch = self.board.watch(&source.program, visible(&source.name));
         let mut question = *question;
         match inputs::model_for(source, question.model, self.args.model.is_some()) {
             Ok(model) => question.model = model,
             Err(why) => {
                 let (name, text) = (source.name.clone(), source.text.to_string());
-                return self.refuse(&Unusable { name, text, why: vec![why] });
+                return Err(Unusable { name, text, why: vec![why] });
             }
         }
         let worked = guard::work(|| {
@@ -146,15 +180,16 @@ impl Job<'_> {
                 .map_err(|why| why.iter().map(|why| report::refused_at(source, why)).collect())
         });
         drop(watch);
-        let report = match worked.unwrap_or_else(|internal| Err(vec![internal])) {
-            Ok(report) => report,
-            Err(why) => {
-                let (name, text) = (source.name.clone(), source.text.to_string());
-                return self.refuse(&Unusable { name, text, why });
-            }
-        };
+        worked.unwrap_or_else(|internal| Err(vec![internal])).map_err(|why| {
+            let (name, text) = (source.name.clone(), source.text.to_string());
+            Unusable { name, text, why }
+        })
+    }
+
+    /// Shows a report, and counts it.
+    fn conclude(&mut self, report: InputReport) -> io::Result<()> {
         for internal in &report.errors {
-            let shown = internal.render(&report.file, &report.text, self.errors.color);
+            let shown = report.shown(internal, self.errors.color, usize::MAX);
             terminal::complain(&shown);
         }
         let wrong = !report.faults.is_empty() || !report.errors.is_empty();
@@ -193,11 +228,7 @@ impl Job<'_> {
             Face::Table { names } => {
                 for fault in report.faults.iter().filter(|_| !details) {
                     let shown = fault.diagnostic();
-                    terminal::complain(&shown.render(
-                        &report.file,
-                        &report.text,
-                        self.errors.color,
-                    ));
+                    terminal::complain(&report.shown(&shown, self.errors.color, usize::MAX));
                 }
                 self.out.write_all(text::line(report, names, &self.look).as_bytes())?;
                 if details && report.findings().next().is_some() {
@@ -221,7 +252,7 @@ impl Job<'_> {
             warnings.extend(stuck.map(|finding| finding.diagnostic().with_help(help)));
         }
         for warning in warnings {
-            terminal::complain(&warning.render(&report.file, &report.text, self.errors.color));
+            terminal::complain(&report.shown(&warning, self.errors.color, usize::MAX));
         }
     }
 

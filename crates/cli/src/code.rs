@@ -1,7 +1,6 @@
 //! Real code: from a module of LLVM IR to a program, its text being the user's own files.
 
-use ir::Origin;
-use lang::source::File;
+use lang::source::{File, Language};
 use lang::{Diagnostic, Source, Span, codes};
 use llvm::{Module, PlaceId};
 use search::{Limits, Progress};
@@ -27,18 +26,21 @@ pub fn discover(
 ) -> Result<Source, super::Error> {
     let module = Arc::new(module);
     let mut texts = Texts::new(&module, name);
-    let (lowered, _) = vm::program(module.clone(), entry, limits, observe)
+    let lowered = vm::program(module.clone(), entry, limits, observe)
         .map_err(|why| texts.error(name, why))?;
     let spans: Vec<Span> = lowered.origins.iter().map(|places| texts.span(places)).collect();
     let mut source = Source::of_program(name, &texts.text, lowered.program, spans);
+    source.language = match Path::new(name).extension().and_then(|e| e.to_str()) {
+        Some("cc" | "cpp" | "cxx" | "C" | "hpp") => Language::Cpp,
+        Some("rs") => Language::Rust,
+        _ => Language::C,
+    };
     if texts.files.len() > 1 {
         source.files = texts.files;
     }
-    source.failures = lowered
-        .failures
-        .into_iter()
-        .map(|(origin, failure)| (origin, failure.message))
-        .collect::<Vec<(Origin, String)>>();
+    source.failures = lowered.failures;
+    source.effects = lowered.effects.into_iter().collect();
+    source.values = lowered.values.into_iter().map(|(value, name)| (value, name.into())).collect();
     source.warnings =
         lowered.notes.into_iter().map(|note| Diagnostic::warning(codes::CODE_NOTE, note)).collect();
     if module.optimised.is_some() {
@@ -74,7 +76,8 @@ impl<'m> Texts<'m> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let is_system = SYSTEM.iter().any(|folder| key.starts_with(folder));
+        let is_system = SYSTEM.iter().any(|folder| key.starts_with(folder))
+            || key.to_string_lossy().contains("/lib/rustlib/src/");
         let text = if is_system { None } else { std::fs::read_to_string(&key).ok() };
         let number = text.map(|text| {
             let start = self.text.len();
@@ -142,14 +145,37 @@ impl<'m> Texts<'m> {
                     progress.states
                 ),
             ),
+            Undiscovered::Grows { at, cell, values } => {
+                let why = format!(
+                    "undecided: `{cell}` grows without bound, as far as can be seen: it takes more than {values} values"
+                );
+                return self.error_at(name, &at, Diagnostic::error(codes::UNFINISHED, why));
+            }
             Undiscovered::Refused { at, why } => {
-                let span = self.span(&at);
-                let error = Diagnostic::error(codes::CODE, why);
-                if span == Span::new(0, 0) { error } else { error.with_label(span, "here") }
+                return self.error_at(name, &at, Diagnostic::error(codes::CODE, why));
             }
         };
-        let name =
-            if self.files.len() == 1 { self.files[0].name.clone() } else { name.to_string() };
-        super::Error { name, text: self.text.clone(), diagnostics: vec![diagnostic] }
+        self.error_at(name, &[], diagnostic)
+    }
+
+    /// A diagnostic with its place, in the file that the place is in.
+    fn error_at(&mut self, name: &str, at: &[PlaceId], diagnostic: Diagnostic) -> super::Error {
+        let span = self.span(at);
+        let file = self.files.iter().rev().find(|file| file.span.start <= span.start);
+        match file.filter(|_| span != Span::new(0, 0)) {
+            Some(File { name, span: whole }) => {
+                let here = Span::new(span.start - whole.start, span.end - whole.start);
+                super::Error {
+                    name: name.clone(),
+                    text: self.text[whole.start..whole.end].to_string(),
+                    diagnostics: vec![diagnostic.with_label(here, "here")],
+                }
+            }
+            None => super::Error {
+                name: name.to_string(),
+                text: self.text.clone(),
+                diagnostics: vec![diagnostic],
+            },
+        }
     }
 }

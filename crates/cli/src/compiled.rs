@@ -6,12 +6,13 @@
 
 use crate::inputs::{self, Unusable};
 use crate::quantity;
+use check::Question;
 use clap::Args;
 use fencepost::code;
 use lang::{Diagnostic, Source, codes};
 use llvm::Module;
 use llvm::compile::{Compiled, Failure, Language, Options, compile};
-use search::{Limits, Progress};
+use search::Progress;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use vm::{Entry, Stub};
@@ -40,6 +41,16 @@ pub(crate) struct Program {
     pub file: PathBuf,
     module: Result<Module, Unusable>,
     warnings: Vec<String>,
+}
+
+/// What threads of a program may read while they are discovered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reads {
+    /// What some interleaving lets them read.
+    Interleavings,
+    /// Every value that interleavings put into the cell, wherever the thread is, so that it can be followed on a weak
+    /// memory.
+    SeenAnywhere,
 }
 
 /// Is the file compiled rather than read?
@@ -99,21 +110,27 @@ fn unusable(file: &Path, why: &Failure) -> Unusable {
 }
 
 impl Program {
-    /// All that the program's threads can do.
+    /// All that the program's threads can do in interleavings, and beyond as far as `reads` says; on machines with store
+    /// buffers, whatever they read.
     pub(crate) fn discover(
-        self,
+        &self,
         args: &CodeArgs,
-        beyond_interleavings: bool,
-        limits: Limits,
+        question: &Question,
+        reads: Reads,
         observe: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Source, Unusable> {
-        let entry =
-            Entry { functions: args.entry.clone(), stubs: args.stub.clone(), beyond_interleavings };
+        let entry = Entry {
+            functions: args.entry.clone(),
+            stubs: args.stub.clone(),
+            beyond_interleavings: question.model.machine().is_some(),
+            beyond_seen_values: reads == Reads::SeenAnywhere,
+            every_interleaving: !question.reductions.partial_order,
+        };
         let name = inputs::name(&self.file);
         let mut source =
-            code::discover(&name, self.module?, &entry, limits, observe).map_err(|error| {
-                Unusable { name: error.name, text: error.text, why: error.diagnostics }
-            })?;
+            code::discover(&name, self.module.clone()?, &entry, question.limits, observe).map_err(
+                |error| Unusable { name: error.name, text: error.text, why: error.diagnostics },
+            )?;
         let warnings =
             self.warnings.iter().map(|text| Diagnostic::warning(codes::CODE_NOTE, text.clone()));
         source.warnings.extend(warnings);

@@ -15,6 +15,7 @@ pub(crate) fn run(args: &args::Export) -> io::Result<Exit> {
     let exported = match args.to {
         Target::Promela => ::export::promela(&source.program),
         Target::C => ::export::c(&source.program),
+        Target::Rust => ::export::rust(&source.program),
     };
     match exported {
         Ok(text) => {

@@ -57,6 +57,11 @@ impl Unusable {
         Unusable { name: name(path), text, why }
     }
 
+    /// Why it cannot be checked, in a few words.
+    pub(crate) fn summary(&self) -> String {
+        self.why.first().map_or_else(String::new, |why| why.message.clone())
+    }
+
     /// The exit code for it.
     pub(crate) fn exit(&self) -> Exit {
         let has = |code: &str| self.why.iter().any(|why| why.code == code);

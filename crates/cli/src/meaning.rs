@@ -72,6 +72,8 @@ const TABLES: &[Table] = &[
             option("input", MODELS),
             option("observational", STALE),
             option("no_races", STALE),
+            option("require", STALE),
+            option("stale", STALE),
             option("all", GRAPHS),
             option("strict_values", MODELS),
             option("entry", MODELS),

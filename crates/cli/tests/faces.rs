@@ -96,7 +96,7 @@ fn junit() {
     let (_, text) = written("out.xml", &format!("check --junit {{}} {files}"));
     let document = roxmltree::Document::parse(&text).expect("well-formed XML");
     let suites = document.root_element();
-    assert_eq!(suites.attribute("failures"), Some("1"));
+    assert_eq!(suites.attribute("failures"), Some("2"));
     assert_eq!(suites.attribute("errors"), Some("1"));
     insta::with_settings!({ filters => vec![(r#"time="[^"]*""#, "time=\"[time]\"")] }, {
         insta::assert_snapshot!(text);

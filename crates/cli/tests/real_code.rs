@@ -1,4 +1,4 @@
-//! Programs in C and C++, as users write them: `examples/real`, and small ones that are refused or go wrong.
+//! Programs in C, C++ and Rust, as users write them: `examples/real`, and small ones that are refused or go wrong.
 //!
 //! The first lines of an example say what it is checked with and what the answers are.
 
@@ -38,6 +38,15 @@ fn no_clang() -> bool {
     missing
 }
 
+/// The same for Rust.
+fn no_rustc() -> bool {
+    let missing = Command::new("rustc").arg("--version").output().is_err();
+    if missing {
+        eprintln!("no rustc: programs in Rust are not checked");
+    }
+    missing
+}
+
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/real")
 }
@@ -45,9 +54,7 @@ fn examples() -> PathBuf {
 /// Catches an example whose answer is not what its first lines say, with or without its mistake.
 #[test]
 fn examples_give_the_answers_they_promise() {
-    if no_clang() {
-        return;
-    }
+    let (no_clang, no_rustc) = (no_clang(), no_rustc());
     let mut asked = 0;
     let mut files: Vec<PathBuf> = std::fs::read_dir(examples())
         .expect("examples")
@@ -55,6 +62,10 @@ fn examples_give_the_answers_they_promise() {
         .collect();
     files.sort();
     for file in &files {
+        let is_rust = file.extension().is_some_and(|end| end == "rs");
+        if is_rust && no_rustc || !is_rust && no_clang {
+            continue;
+        }
         let text = std::fs::read_to_string(file).expect("a readable example");
         for line in text.lines().filter_map(|line| line.strip_prefix("// fencepost")) {
             let (flags, promised) = line.split_once(": ").expect("`// fencepost FLAGS: ANSWERS`");
@@ -72,7 +83,8 @@ fn examples_give_the_answers_they_promise() {
             }
         }
     }
-    assert!(files.len() >= 15 && asked >= 50, "{} examples, {asked} answers", files.len());
+    let expected = if no_clang || no_rustc { 0 } else { 70 };
+    assert!(files.len() >= 20 && asked >= expected, "{} examples, {asked} answers", files.len());
 }
 
 fn check_text(name: &str, text: &str, options: &[&str]) -> Said {
@@ -157,6 +169,97 @@ fn mistakes_with_memory_are_found() {
     }
 }
 
+/// Catches locks and barriers that are used against their rules.
+#[test]
+fn misused_locks_are_found() {
+    if no_clang() {
+        return;
+    }
+    let head = "#include <pthread.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\npthread_barrier_t b;\n\
+                pthread_rwlock_t w = PTHREAD_RWLOCK_INITIALIZER;\npthread_t t;\nint x;\n\
+                void *f(void *p) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return 0; }\n\
+                void *g(void *p) { pthread_mutex_unlock(&m); return 0; }\n\
+                void *h(void *p) { pthread_mutex_lock(&m); return 0; }\n";
+    let cases = [
+        ("pthread_mutex_unlock(&m);", "that the thread does not hold"),
+        ("pthread_mutex_lock(&m); pthread_create(&t, 0, g, 0);", "that the thread does not hold"),
+        ("pthread_rwlock_unlock(&w);", "that the thread does not hold"),
+        ("pthread_create(&t, 0, f, 0); pthread_mutex_destroy(&m);", "was destroyed"),
+        ("pthread_create(&t, 0, f, 0); pthread_mutex_destroy(&m);", "while somebody holds it"),
+        ("pthread_create(&t, 0, h, 0); pthread_join(t, 0); pthread_mutex_destroy(&m);", "holds it"),
+        ("pthread_mutex_destroy(&m); pthread_mutex_destroy(&m);", "destroyed twice"),
+        ("pthread_barrier_wait(&b);", "not initialised"),
+        ("pthread_barrier_init(&b, 0, 1); pthread_barrier_init(&b, 0, 1);", "initialised twice"),
+        (
+            "pthread_barrier_init(&b, 0, 1); pthread_barrier_destroy(&b); pthread_barrier_wait(&b);",
+            "not init",
+        ),
+    ];
+    for (body, what) in cases {
+        let text = format!("{head}int main(void) {{ {body} }}");
+        let said = check_text("lock.c", &text, &["--all"]);
+        assert_eq!(said.code, Some(1), "{body}: {}", said.all);
+        assert!(said.all.contains(what), "{body}: no `{what}` in\n{}", said.all);
+    }
+    let right = "pthread_create(&t, 0, f, 0); f(0); pthread_join(t, 0); pthread_mutex_destroy(&m);\n\
+                 pthread_mutex_init(&m, 0); f(0); pthread_rwlock_rdlock(&w); pthread_rwlock_unlock(&w);";
+    let said = check_text("lock.c", &format!("{head}int main(void) {{ {right} }}"), &[]);
+    assert_eq!(said.code, Some(0), "{}", said.all);
+}
+
+/// Catches places in headers that are shown as places of the file that includes them, addresses shown as numbers, and
+/// advice in another language than the user's.
+#[test]
+fn findings_are_in_the_users_words() {
+    if no_clang() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let header = "#include <stdatomic.h>\nstruct node { int value; };\nstruct node first;\n\
+                  struct node *_Atomic top;\n\
+                  static void push(void) {\n  first.value = 1;\n\
+                  \x20 atomic_store_explicit(&top, &first, memory_order_relaxed);\n}\n";
+    let main = "#include \"stack.h\"\n#include <pthread.h>\nint got;\n\
+                void *f(void *p) {\n  push();\n  return 0;\n}\n\
+                int main(void) {\n  pthread_t t;\n  pthread_create(&t, 0, f, 0);\n\
+                \x20 struct node *n = atomic_load_explicit(&top, memory_order_relaxed);\n\
+                \x20 if (n) got = n->value;\n  pthread_join(t, 0);\n}\n";
+    let at = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    at("stack.h", header);
+    let said = check(&[&at("main.c", main).display().to_string()]);
+    assert_eq!(said.code, Some(1), "{}", said.all);
+    for part in [
+        "main.c:12:",
+        "stack.h:6:",
+        "stack.h:7: atomic_store",
+        "top = &first",
+        "reads &first",
+        "starts thread 1",
+        "`memory_order_release`",
+    ] {
+        assert!(said.all.contains(part), "no `{part}` in\n{}", said.all);
+    }
+}
+
+/// Catches a counter without end that is followed without end, or given up on without saying which it is.
+#[test]
+fn a_value_that_grows_without_bound_is_named() {
+    if no_clang() {
+        return;
+    }
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\nstruct { atomic_long next, owner; } lock;\n\
+                void *f(void *p) { for (;;)\n  atomic_fetch_add(&lock.next, 1);\n}\n\
+                int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); f(0); }\n";
+    let said = check_text("grows.c", text, &[]);
+    assert_eq!(said.code, Some(3), "{}", said.all);
+    assert!(said.all.contains("`lock.next` grows without bound"), "{}", said.all);
+    assert!(said.all.contains("grows.c:5:"), "{}", said.all);
+}
+
 /// Catches functions that run as threads without `main`, files that are linked, and stubs.
 #[test]
 fn entries_files_and_stubs() {
@@ -232,9 +335,87 @@ fn answers_that_were_wrong() {
              int main(void) { pthread_create(&a, 0, f, 0); pthread_join(a, 0); assert(strlen(text) == 1); }",
             "assertions holds",
         ),
+        // A variable of a thread that has ended.
+        (
+            "int *_Atomic p;\nvoid *f(void *q) { int y = 1; p = &y; return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0); pthread_join(a, 0); r = *p; }",
+            "assertions violated",
+        ),
+        // A thread-local variable of a thread that may have ended.
+        (
+            "_Thread_local int y;\nint *_Atomic p;\nvoid *f(void *q) { y = 1; p = &y; return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0); int *q = p; if (q) r = *q; pthread_join(a, 0); }",
+            "races violated",
+        ),
+        // What was allocated is not known to be there to whoever reads a relaxed pointer to it.
+        (
+            "int *_Atomic p;\nvoid *f(void *q) { p = malloc(4); return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0);\n\
+             int *q = atomic_load_explicit(&p, memory_order_relaxed); if (q) *q = 1; pthread_join(a, 0); }",
+            "races violated",
+        ),
+        (
+            "int *_Atomic p;\nvoid *f(void *q) { p = malloc(4); return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0);\n\
+             int *q = atomic_load_explicit(&p, memory_order_acquire); if (q) *q = 1; pthread_join(a, 0); }",
+            "races holds",
+        ),
+        // A loop that waits, and reads on the way what is written in no order with that.
+        (
+            "void *f(void *p) { while (!atomic_load_explicit(&x, memory_order_acquire)) { int k = r; (void)k; } return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0); r = 0;\n\
+             atomic_store_explicit(&x, 1, memory_order_release); pthread_join(a, 0); }",
+            "races violated",
+        ),
+        // An update that wraps around.
+        (
+            "atomic_uint u = 5;\nvoid *f(void *p) { u += 0x7fffffff; return 0; }\n\
+             int main(void) { pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);\n\
+             pthread_join(a, 0); pthread_join(b, 0); assert(u == 3); }",
+            "assertions holds",
+        ),
     ];
     for (text, answer) in cases {
         let said = check_text("once.c", &format!("{head}{text}\n"), &[]);
         assert!(said.verdicts.iter().any(|v| v == answer), "{text}: no {answer} in\n{}", said.all);
+    }
+}
+
+/// Local states that only weak memory leads to are followed through fences, choices and weak compare-and-exchange:
+/// the reader sees the flag and not the data, and goes on from there.
+#[test]
+fn threads_are_followed_where_only_weak_memory_leads() {
+    if no_clang() {
+        return;
+    }
+    let program = |between: &str| {
+        format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdbool.h>\n\
+             bool __VERIFIER_nondet_bool(void);\n\
+             static atomic_int data, flag, other;\n\
+             static void *writer(void *p) {{\n\
+               atomic_store_explicit(&data, 1, memory_order_relaxed);\n\
+               atomic_store_explicit(&flag, 1, memory_order_relaxed);\n  return 0;\n}}\n\
+             int main(void) {{\n  pthread_t w;\n  pthread_create(&w, 0, writer, 0);\n\
+               int f = atomic_load_explicit(&flag, memory_order_relaxed);\n\
+               int d = atomic_load_explicit(&data, memory_order_relaxed);\n\
+               if (f == 1 && d == 0) {{\n    {between}\n\
+                 assert(atomic_load_explicit(&other, memory_order_relaxed) == 1);\n  }}\n\
+               pthread_join(w, 0);\n}}\n"
+        )
+    };
+    for between in [
+        "",
+        "atomic_thread_fence(memory_order_seq_cst);",
+        "if (__VERIFIER_nondet_bool()) atomic_load(&flag);",
+        "int e = 0; while (!atomic_compare_exchange_weak(&other, &e, 0)) ;",
+    ] {
+        let said = check_text("t.c", &program(between), &["--require", "safe"]);
+        assert!(
+            said.verdicts.contains(&"assertions violated".to_string()),
+            "{between}: {}",
+            said.all
+        );
+        assert_eq!(said.code, Some(1), "{between}: {}", said.all);
     }
 }

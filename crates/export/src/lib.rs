@@ -6,7 +6,7 @@
 //!
 //! [`c()`] writes a program as C11 with threads and atomics, memory orders included, so that compilers and
 //! tools for C can be tried on it, and so that what Fencepost says of C can be compared with what it says
-//! of the program.
+//! of the program. [`rust()`] does the same in Rust.
 //!
 //! ```
 //! use ir::expr::Domain;
@@ -37,11 +37,13 @@
 mod c;
 mod names;
 mod promela;
+mod rust;
 mod storage;
 mod text;
 
 pub use c::c;
 pub use promela::promela;
+pub use rust::rust;
 
 use ir::{Reg, RegSet, Thread};
 
@@ -90,8 +92,8 @@ pub enum ExportError {
         /// How many there may be.
         most: usize,
     },
-    /// C has no word for something that the program does.
-    #[error("thread {thread}: {what}, which C has no word for")]
+    /// C and Rust have no word for something that the program does.
+    #[error("thread {thread}: {what}, which C and Rust have no word for")]
     NotInC {
         /// The thread that does.
         thread: String,

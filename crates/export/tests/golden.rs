@@ -119,11 +119,11 @@ fn c_does_not_have_a_word_for_everything() {
         ),
         (
             "global x; thread t { fence(x); x.store(1); }",
-            "thread t: a fence for some locations only, which C has no word for",
+            "thread t: a fence for some locations only, which C and Rust have no word for",
         ),
         (
             "global x; thread t { atomic { x.store(1); } }",
-            "thread t: a transaction, which C has no word for",
+            "thread t: a transaction, which C and Rust have no word for",
         ),
     ] {
         assert_eq!(exported_to_c(text), Err(why.to_string()));

@@ -235,6 +235,7 @@ fn the_bus() {
             .chain(watcher.clone())
             .collect(),
         spawned: vec![],
+        foreseen: Vec::new(),
         condition: None,
     };
     assert_eq!(agree("locked", &program(true)), Some(Answer::Fails), "2 is reached");

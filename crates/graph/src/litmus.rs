@@ -57,6 +57,7 @@ pub(crate) fn program<const T: usize>(threads: [Vec<Instr>; T]) -> Program {
         threads: threads.into_iter().enumerate().map(thread).collect(),
         spawned: vec![],
         condition: None,
+        foreseen: Vec::new(),
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Program {
     pub spawned: Vec<Tid>,
     /// What is asked of the states in which its runs end.
     pub condition: Option<Condition>,
+    /// For code that was discovered by running it: per location, the values whose reads its threads have code for,
+    /// ascending. Interleavings write no others. Empty if the threads have code for all values.
+    pub foreseen: Vec<Option<Vec<Value>>>,
 }
 
 /// A shared memory location.
@@ -451,7 +454,14 @@ impl Location {
 impl Program {
     /// A program whose threads start by themselves.
     pub fn new(domain: Domain, locations: Vec<Location>, threads: Vec<Thread>) -> Self {
-        Program { domain, locations, threads, spawned: Vec::new(), condition: None }
+        Program {
+            domain,
+            locations,
+            threads,
+            spawned: Vec::new(),
+            condition: None,
+            foreseen: Vec::new(),
+        }
     }
 
     /// Does the thread, when it is at `pc`, wait for another to start it?

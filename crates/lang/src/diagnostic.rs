@@ -61,14 +61,17 @@ impl Diagnostic {
     /// The diagnostic as a terminal shows it: message, place, underlined source and help. `text` is
     /// the file's text; control characters in it are shown escaped.
     pub fn render(&self, source_name: &str, text: &str, color: bool) -> String {
-        render::render(self, source_name, text, color, render::WIDTH)
+        let origin = |line| (source_name.to_string(), line);
+        render::render(self, source_name, text, &origin, (color, render::WIDTH))
     }
 
-    /// The same for a terminal of so many columns: longer source lines are cut around what matters.
+    /// The same for a text that was read from several files, and for a terminal of so many columns: longer source
+    /// lines are cut around what matters. `origin` gives the file and the line in it of a line of the text.
     pub fn render_within(
         &self,
         source_name: &str,
         text: &str,
+        origin: &dyn Fn(usize) -> (String, usize),
         color: bool,
         width: usize,
     ) -> String {
@@ -76,7 +79,7 @@ impl Diagnostic {
         let lines = 1 + text.matches('\n').count();
         let margin = lines.to_string().len() + 6;
         let width = width.saturating_sub(margin).min(render::WIDTH);
-        render::render(self, source_name, text, color, width)
+        render::render(self, source_name, text, origin, (color, width))
     }
 }
 

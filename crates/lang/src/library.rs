@@ -28,7 +28,7 @@ use crate::lexer;
 use crate::lower;
 use crate::parser;
 pub use crate::source::File;
-use crate::source::Span;
+use crate::source::{Span, origin_of_line};
 use ir::Domain;
 use memory::rc11_views::{Space, System};
 
@@ -223,21 +223,11 @@ impl Unusable {
 }
 
 fn render(diagnostics: &[Diagnostic], files: &[File], text: &str, color: bool) -> String {
-    let one = |diagnostic: &Diagnostic| {
-        let main = diagnostic.span().and_then(|span| locate(files, span));
-        let Some((file, _)) = main.or_else(|| files.first().map(|file| (file, Span::new(0, 0))))
-        else {
-            return diagnostic.to_string();
-        };
-        let mut shown = diagnostic.clone();
-        shown
-            .labels
-            .retain(|(span, _)| locate(files, *span).is_some_and(|(other, _)| other == file));
-        for (span, _) in &mut shown.labels {
-            let start = file.span.start;
-            *span = Span::new(span.start - start, span.end - start);
-        }
-        shown.render(&file.name, &text[file.span.start..file.span.end], color)
+    let name = files.first().map_or("", |file| &*file.name);
+    let origin = |line| {
+        let (file, line) = origin_of_line(files, text, line).unwrap_or((name, line));
+        (file.to_string(), line)
     };
+    let one = |found: &Diagnostic| found.render_within(name, text, &origin, color, usize::MAX);
     diagnostics.iter().map(one).collect::<Vec<String>>().join("\n")
 }

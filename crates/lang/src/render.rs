@@ -10,7 +10,8 @@
 //!
 //! The same text gives the same picture on every terminal: tabs are four columns, wide characters
 //! two, long lines are cut around what matters, and characters that could play tricks with a
-//! terminal (controls, direction marks) are shown escaped.
+//! terminal (controls, direction marks) are shown escaped. A text that was read from several files is
+//! shown file by file, that of the main label first.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::{Span, floor_boundary};
@@ -52,11 +53,16 @@ impl Painter {
     }
 }
 
+/// Which file a line of the text is from, and which line of the file it is.
+pub(crate) type Origin<'o> = dyn Fn(usize) -> (String, usize) + 'o;
+
 /// A label with its place in the text.
 struct Mark<'a> {
     span: Span,
     text: &'a str,
     main: bool,
+    file: String,
+    /// Counted in the file.
     line: usize,
     line_start: usize,
     line_end: usize,
@@ -67,8 +73,8 @@ pub(crate) fn render(
     diagnostic: &Diagnostic,
     name: &str,
     text: &str,
-    color: bool,
-    width: usize,
+    origin: &Origin<'_>,
+    (color, width): (bool, usize),
 ) -> String {
     let painter = Painter { color, width };
     let ink = match diagnostic.severity {
@@ -78,19 +84,20 @@ pub(crate) fn render(
     let head = format!("{}[{}]", diagnostic.severity, diagnostic.code);
     let message = format!(": {}", escape(&diagnostic.message));
     let mut out = format!("{}{}\n", painter.paint(ink, &head), painter.paint(Ink::Bold, &message));
-    let marks = marks(diagnostic, text);
+    let marks = marks(diagnostic, text, origin);
     let digits = marks.iter().map(|mark| mark.line.to_string().len()).max().unwrap_or(1);
     let margin = " ".repeat(digits + 1);
     let arrow = painter.paint(Ink::Frame, &format!("{margin}-->"));
-    match marks.iter().find(|mark| mark.main) {
-        Some(mark) => {
-            let column = 1 + text[mark.line_start..mark.span.start].chars().count();
-            let _ = writeln!(out, "{arrow} {}:{}:{column}", escape(name), mark.line);
-            excerpt(&mut out, &marks, text, digits, ink, &painter);
-        }
-        None => {
-            let _ = writeln!(out, "{arrow} {}", escape(name));
-        }
+    if marks.is_empty() {
+        let _ = writeln!(out, "{arrow} {}", escape(name));
+    }
+    let elsewhere = painter.paint(Ink::Frame, &format!("{margin}:::"));
+    for group in marks.chunk_by(|one, other| one.file == other.file) {
+        let main = group.iter().find(|mark| mark.main);
+        let (mark, arrow) = main.map_or((&group[0], &elsewhere), |main| (main, &arrow));
+        let column = 1 + text[mark.line_start..mark.span.start].chars().count();
+        let _ = writeln!(out, "{arrow} {}:{}:{column}", escape(&mark.file), mark.line);
+        excerpt(&mut out, group, text, digits, ink, &painter);
     }
     if let Some(help) = &diagnostic.help {
         let equals = painter.paint(Ink::Frame, &format!("{margin} ="));
@@ -99,8 +106,8 @@ pub(crate) fn render(
     out
 }
 
-/// The labels in the order of the text.
-fn marks<'a>(diagnostic: &'a Diagnostic, text: &str) -> Vec<Mark<'a>> {
+/// The labels in the order of the text, those in the file of the main one first.
+fn marks<'a>(diagnostic: &'a Diagnostic, text: &str, origin: &Origin<'_>) -> Vec<Mark<'a>> {
     let mut marks: Vec<Mark> = diagnostic
         .labels
         .iter()
@@ -110,17 +117,23 @@ fn marks<'a>(diagnostic: &'a Diagnostic, text: &str) -> Vec<Mark<'a>> {
             let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
             let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
             let end = floor_boundary(text, span.end).clamp(start, line_end.max(start));
+            let (file, line) = origin(1 + text[..start].matches('\n').count());
             Mark {
                 span: Span::new(start, end),
                 text: label,
                 main: index == 0,
-                line: 1 + text[..start].matches('\n').count(),
+                file,
+                line,
                 line_start,
                 line_end,
             }
         })
         .collect();
-    marks.sort_by_key(|mark| (mark.line, mark.span.start));
+    let main = marks.first().map_or(String::new(), |mark| mark.file.clone());
+    marks.sort_by(|one, other| {
+        let key = |mark: &Mark| (mark.file != main, mark.file.clone(), mark.line, mark.span.start);
+        key(one).cmp(&key(other))
+    });
     marks
 }
 

@@ -4,6 +4,7 @@ use crate::Diagnostic;
 use crate::litmus::Litmus;
 use crate::lower::Lowered;
 use ir::{Origin, Program, Value};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A range of bytes of a text.
@@ -34,6 +35,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: Arc<str>,
+    /// What the text is written in.
+    pub language: Language,
     /// What it means.
     pub program: Program,
     /// Where each instruction came from, by [`Origin`].
@@ -46,9 +49,27 @@ pub struct Source {
     pub files: Vec<File>,
     /// What goes wrong at assertions that are no statements of the source, such as an access to memory that was freed.
     pub failures: Vec<(Origin, String)>,
+    /// What steps do that are no statements of their own, such as the start of a thread.
+    pub effects: HashMap<Origin, String>,
+    /// Values that stand for something else than a number, such as the address of a variable, and what the user calls it.
+    pub values: BTreeMap<Value, Arc<str>>,
     /// What a litmus test says beyond its program, if it is one.
     pub litmus: Option<Litmus>,
     line_starts: Vec<usize>,
+}
+
+/// The language that a text is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Language {
+    /// One of the languages made for algorithms and litmus tests.
+    #[default]
+    Algorithms,
+    /// C, or something compiled that says not from what.
+    C,
+    /// C++.
+    Cpp,
+    /// Rust.
+    Rust,
 }
 
 /// A file and where it is in the text.
@@ -58,6 +79,13 @@ pub struct File {
     pub name: String,
     /// Its place in the text.
     pub span: Span,
+}
+
+/// The file that a line of a text of several files is from, and the line in that file; both are counted from 1.
+pub fn origin_of_line<'a>(files: &'a [File], text: &str, line: usize) -> Option<(&'a str, usize)> {
+    let first = |file: &File| 1 + text[..file.span.start].matches('\n').count();
+    let file = files.iter().rev().find(|file| first(file) <= line)?;
+    Some((&file.name, line + 1 - first(file)))
 }
 
 /// A hint from the text that these values of a location matter.
@@ -84,21 +112,24 @@ impl Source {
         Source {
             name: name.to_string(),
             text: text.into(),
+            language: Language::default(),
             program,
             spans,
             warnings: Vec::new(),
             tracks: Vec::new(),
             files: Vec::new(),
             failures: Vec::new(),
+            effects: HashMap::new(),
+            values: BTreeMap::new(),
             litmus: None,
             line_starts: std::iter::once(0).chain(newlines).collect(),
         }
     }
 
     /// The file that a byte of the text is in, and the file's first line in the text; none if there is only one file.
-    pub fn file_at(&self, offset: usize) -> Option<(&str, usize)> {
+    pub fn file_at(&self, offset: usize) -> Option<(&File, usize)> {
         let file = self.files.iter().rev().find(|file| file.span.start <= offset)?;
-        Some((&file.name, self.line_column(file.span.start).0))
+        Some((file, self.line_column(file.span.start).0))
     }
 
     /// What goes wrong at an instruction, if it is no assertion of the source.

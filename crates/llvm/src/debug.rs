@@ -150,6 +150,8 @@ struct Search {
     found: DebugTy,
     /// How many more types may be looked at.
     fuel: usize,
+    /// Stop at the first thing that begins at the offset.
+    whole: bool,
 }
 
 impl Debug {
@@ -171,6 +173,11 @@ impl Debug {
     /// The type of the source with this index.
     pub fn ty(&self, ty: DebugTy) -> &DebugType {
         &self.types[ty.0 as usize]
+    }
+
+    /// The type of the source with this number, if there are so many.
+    pub fn type_at(&self, index: usize) -> Option<DebugTy> {
+        (index < self.types.len()).then_some(DebugTy(index as u32))
     }
 
     /// A place, the place where its function was inlined, and so on outwards.
@@ -223,9 +230,16 @@ impl Debug {
         self.part(ty, offset).map(|part| part.0)
     }
 
+    /// The same, but to the largest thing that begins at the offset: to a struct, not to its first field.
+    pub fn describe_whole(&self, ty: DebugTy, offset: u64) -> Option<String> {
+        let mut search = Search { path: String::new(), found: ty, fuel: FUEL, whole: true };
+        let bits = offset.checked_mul(8)?;
+        self.describe_part(ty, bits, 0, &mut search).then_some(search.path)
+    }
+
     /// The path of [`Debug::describe`], and the type of what is there.
     pub fn part(&self, ty: DebugTy, offset: u64) -> Option<(String, DebugTy)> {
-        let mut search = Search { path: String::new(), found: ty, fuel: FUEL };
+        let mut search = Search { path: String::new(), found: ty, fuel: FUEL, whole: false };
         let bits = offset.checked_mul(8)?;
         self.describe_part(ty, bits, 0, &mut search).then_some((search.path, search.found))
     }
@@ -234,7 +248,9 @@ impl Debug {
     /// empty base class and the first field): the first that leads to something is taken.
     fn describe_part(&self, ty: DebugTy, bits: u64, depth: usize, search: &mut Search) -> bool {
         search.found = ty;
-        let Some(stripped) = self.strip(ty) else { return bits == 0 };
+        let Some(stripped) = self.strip(ty).filter(|_| bits > 0 || !search.whole) else {
+            return bits == 0;
+        };
         if depth > DEPTH || search.fuel == 0 {
             return false;
         }

@@ -31,12 +31,13 @@ impl Lvalue {
     pub fn pointee(&self, debug: &Debug, offset: u64) -> Option<String> {
         let ty = debug.pointee(self.ty)?;
         let size = debug.size(ty);
-        if size > 0 && offset >= size {
-            let part = debug.describe(ty, offset % size)?;
-            return Some(format!("{}[{}]{part}", self.text, offset / size));
+        // An array without a length at the end of a struct goes on beyond the struct.
+        if let Some(part) = debug.describe(ty, offset) {
+            return Some(follow(&self.text, &part));
         }
-        let part = debug.describe(ty, offset)?;
-        Some(follow(&self.text, &part))
+        let index = offset.checked_div(size)?;
+        let part = debug.describe(ty, offset % size)?;
+        Some(format!("{}[{index}]{part}", self.text))
     }
 }
 

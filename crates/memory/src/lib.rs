@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
 pub mod attack;
+pub mod rc11;
 pub mod rc11_views;
 pub mod rc20;
 pub mod sc;

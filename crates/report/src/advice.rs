@@ -8,6 +8,7 @@ use check::Certificate;
 use check::remedy::{self, Strengthen};
 use ir::Program;
 use lang::Source;
+use lang::source::Language;
 use serde::Serialize;
 
 /// One thing that can be done.
@@ -46,22 +47,24 @@ pub fn advice(
     proof: Option<&Proof>,
 ) -> Vec<Advice> {
     let mut all = Vec::new();
+    let words = Words::of(source.language);
     match (kind, certificate, proof) {
-        (Kind::Race, ..) => all.push(Advice::new(
-            "order the two accesses, for instance by a `rel` store after the first that an `acq` load \
+        (Kind::Race, ..) => all.push(Advice::new(format!(
+            "order the two accesses, for instance by a `{}` store after the first that an `{}` load \
              before the second reads, or by a lock around both; or make the location atomic",
-        )),
-        (Kind::Assertion | Kind::FinalState, ..) => all.push(Advice::new(
+            words.release, words.acquire
+        ))),
+        (Kind::Assertion | Kind::FinalState, None, _) => all.push(Advice::new(
             "this is an interleaving, possible on every machine: no fence or memory order forbids it",
         )),
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
-            all.extend(release_acquire(program, certificate, proof));
+            all.extend(release_acquire(&words, program, certificate, proof));
             all.extend(fences(source, program, certificate, proof, !all.is_empty()));
             if all.is_empty() {
-                all.push(Advice::new(
-                    "make the accesses of the cycle stronger, or put `fence(seq_cst);` between those of \
-                     each thread",
-                ));
+                all.push(Advice::new(format!(
+                    "make the accesses of the cycle stronger, or put `{}` between those of each thread",
+                    words.fence
+                )));
             }
             if kind == Kind::Dependency {
                 all.push(Advice::new("or make sure that a stale value is thrown away unused"));
@@ -73,12 +76,17 @@ pub fn advice(
 }
 
 /// Release and acquire where the cycle passes values on, if that rules the execution out.
-fn release_acquire(program: &Program, certificate: &Certificate, proof: &Proof) -> Option<Advice> {
+fn release_acquire(
+    words: &Words,
+    program: &Program,
+    certificate: &Certificate,
+    proof: &Proof,
+) -> Option<Advice> {
     let mut changes: Vec<String> = Vec::new();
     for (id, how) in remedy::synchronisation(program, certificate)? {
         let mode = match how {
-            Strengthen::Release => "rel",
-            Strengthen::Acquire => "acq",
+            Strengthen::Release => words.release,
+            Strengthen::Acquire => words.acquire,
         };
         let change = format!("{} `{mode}`", location_of(&proof.events[id.index()]));
         if !changes.contains(&change) {
@@ -96,6 +104,7 @@ fn fences(
     proof: &Proof,
     alternative: bool,
 ) -> Option<Advice> {
+    let words = Words::of(source.language);
     let mut places: Vec<String> = Vec::new();
     let mut edits: Option<Vec<Edit>> = Some(Vec::new());
     for (from, to) in remedy::unfenced(program, certificate) {
@@ -105,10 +114,10 @@ fn fences(
         if !places.contains(&place) {
             places.push(place);
         }
-        let edit = to.place.as_ref().filter(|to| starts_statement(&source.text, to));
+        let edit = to.place.as_ref().filter(|to| takes_edit(&source.text, to));
         match (&mut edits, edit) {
             (Some(edits), Some(Place { line, column, .. })) => {
-                let edit = Edit { line: *line, column: *column, insert: FENCE.to_string() };
+                let edit = Edit { line: *line, column: *column, insert: words.inserted() };
                 if !edits.contains(&edit) {
                     edits.push(edit);
                 }
@@ -126,12 +135,48 @@ fn fences(
         String::new()
     };
     let list = and(&places);
-    let text = format!("{or} `fence(seq_cst);` {each}{list}: that rules this cycle out");
+    let text = format!("{or} `{}` {each}{list}: that rules this cycle out", words.fence);
     Some(Advice { text, edits: edits.unwrap_or_default() })
 }
 
-/// The fence that is inserted.
-const FENCE: &str = "fence(seq_cst); ";
+/// What advice calls things, in the user's language.
+struct Words {
+    release: &'static str,
+    acquire: &'static str,
+    fence: &'static str,
+}
+
+impl Words {
+    fn of(language: Language) -> Self {
+        let (release, acquire, fence) = match language {
+            Language::Algorithms => ("rel", "acq", "fence(seq_cst);"),
+            Language::C => (
+                "memory_order_release",
+                "memory_order_acquire",
+                "atomic_thread_fence(memory_order_seq_cst);",
+            ),
+            Language::Cpp => (
+                "std::memory_order_release",
+                "std::memory_order_acquire",
+                "std::atomic_thread_fence(std::memory_order_seq_cst);",
+            ),
+            Language::Rust => {
+                ("Ordering::Release", "Ordering::Acquire", "fence(Ordering::SeqCst);")
+            }
+        };
+        Words { release, acquire, fence }
+    }
+
+    /// The fence as it is inserted before a statement.
+    fn inserted(&self) -> String {
+        format!("{} ", self.fence)
+    }
+}
+
+/// Can a fence be put before a statement by an edit of the input itself?
+fn takes_edit(text: &str, place: &Place) -> bool {
+    place.elsewhere.is_none() && starts_statement(text, place)
+}
 
 /// Can a statement be put before this one without changing what the others mean? Only if it stands
 /// behind the end of another or the start of a block: `if (r) x.store(1);` has one too few braces.
@@ -145,23 +190,26 @@ fn starts_statement(text: &str, place: &Place) -> bool {
 /// A fence between two statements of a thread.
 pub fn fence_between(source: &Source, thread: &str, from: &Place, to: &Place) -> Advice {
     let Place { line, column, .. } = *to;
-    let edit = Edit { line, column, insert: FENCE.to_string() };
+    let words = Words::of(source.language);
+    let edit = Edit { line, column, insert: words.inserted() };
     Advice {
-        text: format!("put `fence(seq_cst);` {}", between(thread, Some(from), Some(to))),
-        edits: Some(edit).filter(|_| starts_statement(&source.text, to)).into_iter().collect(),
+        text: format!("put `{}` {}", words.fence, between(thread, Some(from), Some(to))),
+        edits: Some(edit).filter(|_| takes_edit(&source.text, to)).into_iter().collect(),
     }
 }
 
 fn between(thread: &str, from: Option<&Place>, to: Option<&Place>) -> String {
     match (from, to) {
         (Some(a), Some(b)) if a.line < b.line => {
-            format!("between line {} and line {} of `{thread}`", a.line, b.line)
+            format!("between line {} and line {} of `{thread}`", a.line_text(), b.line_text())
         }
         (Some(a), Some(b)) if a.line > b.line => {
-            format!("on the way from line {} back to line {} of `{thread}`", a.line, b.line)
+            let (a, b) = (a.line_text(), b.line_text());
+            format!("on the way from line {a} back to line {b} of `{thread}`")
         }
         (Some(a), Some(b)) => {
-            format!("between `{}` and `{}` (line {}) of `{thread}`", a.text, b.text, a.line)
+            let line = a.line_text();
+            format!("between `{}` and `{}` (line {line}) of `{thread}`", a.text, b.text)
         }
         _ => format!("in `{thread}`"),
     }
@@ -175,7 +223,7 @@ fn location_of(event: &Event) -> String {
         _ => "read",
     };
     match &event.place {
-        Some(place) => format!("the {what} of line {}", place.line),
+        Some(place) => format!("the {what} of line {}", place.line_text()),
         None => format!("the initial {what}"),
     }
 }

@@ -10,11 +10,12 @@ use crate::finding::{Finding, Kind};
 use crate::place::Place;
 use crate::proof::{self, EventKind, Hop, Proof};
 use crate::run::{self, Assigned, Step};
+use crate::shown::Shown;
 use check::Model;
 use check::robustness::store_atomic::judge::{Event, Happening};
 use check::robustness::store_atomic::triangular_race::Race;
 use check::robustness::store_atomic::{Computation, OnCycle};
-use ir::{Fault, Loc, Pc, Program, Tid, Value};
+use ir::{Fault, Loc, Pc, Tid, Value};
 use lang::Source;
 use memory::store_buffer::trace::Trace;
 
@@ -29,7 +30,7 @@ fn finding(source: &Source, kind: Kind, code: &'static str, (tid, pc): (Tid, Pc)
         tid,
         place: Place::of_step(source, program, tid, pc),
         locals: Vec::new(),
-        start: run::start(program),
+        start: run::start(source, program),
         run: Vec::new(),
         certificate: None,
         note: None,
@@ -102,6 +103,7 @@ fn steps(source: &Source, witness: &Computation, first: usize) -> Vec<Step> {
     for (happening, registers) in witness.happenings.iter().zip(&witness.registers) {
         let Happening { tid, pc, event } = *happening;
         let (action, loc, read, written) = describe(event);
+        let shown = |value: Option<Value>| value.map(|value| Shown::of(source, value));
         let mut events = Vec::new();
         if is_access(event) {
             events.push(first + accesses);
@@ -120,7 +122,7 @@ fn steps(source: &Source, witness: &Computation, first: usize) -> Vec<Step> {
         let mut assigned = Vec::new();
         for ((name, old), new) in thread.registers.iter().zip(known).zip(registers) {
             if *old != *new {
-                assigned.push(Assigned { local: name.clone(), value: *new });
+                assigned.push(Assigned { local: name.clone(), value: Shown::of(source, *new) });
                 *old = *new;
             }
         }
@@ -129,11 +131,13 @@ fn steps(source: &Source, witness: &Computation, first: usize) -> Vec<Step> {
             tid,
             place: Place::of_step(source, program, tid, pc),
             action,
+            effect: source.effects.get(&program.step(tid, pc).origin).cloned(),
             location: loc.map(|loc| program.locations[loc.index()].display_name()),
-            read,
-            written,
+            read: shown(read),
+            written: shown(written),
             assigned,
             events,
+            newer: 0,
             stale: None,
         });
     }
@@ -167,7 +171,7 @@ fn proof(source: &Source, witness: &Computation) -> Proof {
     };
     let accesses: Vec<&Happening> =
         witness.happenings.iter().filter(|happening| is_access(happening.event)).collect();
-    let mut events: Vec<proof::Event> = (0..first).map(|loc| initial(program, loc)).collect();
+    let mut events: Vec<proof::Event> = (0..first).map(|loc| initial(source, loc)).collect();
     events.extend(accesses.iter().enumerate().map(|(k, h)| access(source, h, first + k)));
     let mo: Vec<Vec<usize>> = (0..first)
         .map(|loc| {
@@ -223,16 +227,16 @@ fn own_event(tid: Tid, id: usize, node: &memory::store_buffer::trace::Node) -> O
     (node.tid == tid).then_some(id)
 }
 
-fn initial(program: &Program, loc: usize) -> proof::Event {
-    let location = program.locations[loc].display_name();
-    let written = Some(program.locations[loc].initial);
+fn initial(source: &Source, loc: usize) -> proof::Event {
+    let location = source.program.locations[loc].display_name();
+    let written = Some(Shown::of(source, source.program.locations[loc].initial));
     proof::Event {
         id: loc,
         thread: None,
         tid: None,
         kind: EventKind::Initial,
         mode: None,
-        label: proof::effect(EventKind::Initial, &location, None, written),
+        label: proof::effect(EventKind::Initial, &location, None, written.as_ref()),
         location: Some(location),
         read: None,
         written,
@@ -243,13 +247,16 @@ fn initial(program: &Program, loc: usize) -> proof::Event {
 fn access(source: &Source, happening: &Happening, id: usize) -> proof::Event {
     let program = &source.program;
     let (action, loc, read, written) = describe(happening.event);
-    let kind = match (read, written) {
+    let shown = |value: Option<Value>| value.map(|value| Shown::of(source, value));
+    let (read, written) = (shown(read), shown(written));
+    let kind = match (&read, &written) {
         (Some(_), Some(_)) => EventKind::Update,
         (Some(_), None) => EventKind::Read,
         _ => EventKind::Write,
     };
     let location = loc.map(|loc| program.locations[loc.index()].display_name());
-    let mut label = proof::effect(kind, location.as_deref().unwrap_or_default(), read, written);
+    let place = location.as_deref().unwrap_or_default();
+    let mut label = proof::effect(kind, place, read.as_ref(), written.as_ref());
     if action == "issue" {
         label.push_str(", delayed");
     }

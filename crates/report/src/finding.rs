@@ -107,6 +107,9 @@ impl Finding {
     ) -> Self {
         let mut run: Vec<Step> =
             witness.run().iter().map(|step| run::step(source, program, step)).collect();
+        for (step, newer) in run.iter_mut().zip(witness.newer()) {
+            step.newer = usize::from(*newer);
+        }
         watch(source, program, witness, &mut run);
         let certificate =
             witness.certificate().map(|certificate| Proof::new(source, program, certificate));
@@ -147,11 +150,11 @@ impl Finding {
             },
             locals: match &program.condition {
                 Some(condition) if kind == Kind::FinalState => {
-                    run::observed_values(program, witness.run(), condition)
+                    run::observed_values(source, program, witness.run(), condition)
                 }
-                _ => run::locals_used(program, witness.run(), (witness.tid, witness.pc)),
+                _ => run::locals_used(source, program, witness.run(), (witness.tid, witness.pc)),
             },
-            start: run::start(program),
+            start: run::start(source, program),
             run,
             advice: advice::advice(
                 source,
@@ -229,6 +232,13 @@ impl Finding {
             Kind::Race => {
                 labels.push((access, format!("{} here", verb(access))));
                 labels.push((other, format!("{} here, in no order with it", verb(other))));
+            }
+            Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck => {
+                let head = head.with_label(self.place.span, self.short_reason());
+                let stale = access.place.as_ref().filter(|_| proof.access != proof.other);
+                return stale
+                    .into_iter()
+                    .fold(head, |head, place| head.with_label(place.span, met(access, other)));
             }
             Kind::DelayedStore => {
                 labels.push((access, "is done first".to_string()));
@@ -332,7 +342,7 @@ fn refuted(kind: Kind, thread: &str, proof: &Proof) -> String {
 /// `x = 1`, for the value written or else read.
 pub fn binding(event: &Event) -> String {
     let location = event.location.as_deref().unwrap_or("?");
-    match event.written.or(event.read) {
+    match event.written.as_ref().or(event.read.as_ref()) {
         Some(value) => format!("{location} = {value}"),
         None => location.to_string(),
     }
@@ -341,7 +351,7 @@ pub fn binding(event: &Event) -> String {
 /// What an access does, as a verb with its object.
 fn verb(event: &Event) -> String {
     let location = event.location.as_deref().unwrap_or("memory");
-    match (event.read, event.written) {
+    match (&event.read, &event.written) {
         (Some(_), Some(_)) => format!("updates {location}"),
         (Some(_), None) => format!("reads {location}"),
         _ => format!("writes {location}"),
@@ -358,10 +368,20 @@ fn may(access: &Event, stale: &Event) -> String {
     }
 }
 
+/// What an access of a weak run did, given the stale write it met.
+fn met(access: &Event, stale: &Event) -> String {
+    let from = origin(stale);
+    match access.kind {
+        EventKind::Write => format!("is ordered right after {from}"),
+        EventKind::Update => format!("updates {}, {from}", binding(stale)),
+        _ => format!("reads {}, {from}", binding(stale)),
+    }
+}
+
 /// Where a write came from.
 pub fn origin(write: &Event) -> String {
     match &write.place {
         None => "the initial value".to_string(),
-        Some(place) => format!("the value from line {}", place.line),
+        Some(place) => format!("the value from line {}", place.line_text()),
     }
 }

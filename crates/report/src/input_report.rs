@@ -7,8 +7,10 @@
 use crate::finding::Finding;
 use crate::ruling::{self, Ruling};
 use check::{
-    Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Reach, Why, Witness,
+    Answer, By, Cost, Decision, Extent, Model, NotAsked, Property, Question, Reach, Require, Why,
+    Witness,
 };
+use lang::source::File;
 use lang::{Diagnostic, Severity, Source};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -64,6 +66,21 @@ pub struct Part {
     pub written: bool,
 }
 
+impl Part {
+    /// Which lines of a text of several files are from which; none if there is only one file.
+    pub(crate) fn of(files: &[File], text: &str) -> Vec<Part> {
+        let part = |file: &File| Part {
+            file: file.name.clone(),
+            first: 1 + text[..file.span.start].matches('\n').count(),
+            written: file.name != lang::library::GENERATED,
+        };
+        match files {
+            [_] => Vec::new(),
+            many => many.iter().map(part).collect(),
+        }
+    }
+}
+
 /// The answer to one question.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -75,6 +92,40 @@ pub struct Reply {
     pub why: Option<String>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// How it was answered, if not by interleavings.
+    pub weak: Option<WeakAnswer>,
+    /// Does the input have to have the property?
+    pub required: bool,
+}
+
+impl Reply {
+    /// A reply about a property that the input has to have, found without exploring weak memory.
+    pub fn new(
+        property: &'static str,
+        ruling: Ruling,
+        why: Option<String>,
+        findings: Vec<Finding>,
+    ) -> Self {
+        Reply { property, ruling, why, findings, weak: None, required: true }
+    }
+
+    /// How far the answer goes, in a few words, if it comes from the weak memory itself.
+    pub fn scope(&self) -> Option<String> {
+        let weak = self.weak.filter(|_| self.ruling == Ruling::Holds)?;
+        Some(match weak.stale {
+            None => "in all executions of the weak memory".to_string(),
+            Some(most) => {
+                format!("in executions of the weak memory with at most {most} stale writes")
+            }
+        })
+    }
+}
+
+/// That an answer comes from exploring the weak memory itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct WeakAnswer {
+    /// The most stale writes that a location had in the executions covered; none if all were covered.
+    pub stale: Option<usize>,
 }
 
 /// A question that was not asked, although the input could have been asked it: nothing is said to hold
@@ -172,11 +223,18 @@ impl InputReport {
             let Decision { property, verdict, .. } = decision;
             let more = answer.more.iter().filter(|(p, _)| p == property).map(|(_, w)| w);
             let witnesses = verdict.witness().into_iter().chain(more);
+            let is_robustness =
+                matches!(property, Property::Robustness | Property::ObservationalRobustness);
             Reply {
                 property: property.name(),
                 ruling: Ruling::of(verdict),
                 why: verdict.why().map(|why| why.to_string()),
                 findings: distinct(witnesses.map(|witness| finding(Some(*property), witness))),
+                weak: match decision.by {
+                    By::WeakMemory { stale } => Some(WeakAnswer { stale }),
+                    _ => None,
+                },
+                required: !is_robustness || question.require == Require::Robust,
             }
         };
         let mut warnings = source.warnings.clone();
@@ -192,13 +250,18 @@ impl InputReport {
             attacks: answer.decisions.iter().find_map(attacks),
             cost: answer.cost,
             extent: question.extent,
+            parts: Part::of(&source.files, &source.text),
             limited: question.model.machine().is_none()
                 && answer.verdicts().any(|verdict| matches!(verdict.why(), Some(Why::Limit(_)))),
             ..InputReport::new(&source.name, source.text.clone(), question.model.name())
         };
-        if report.verdict() == Ruling::Holds.name() {
-            report.conclusion = Some(conclusion(question.model, answer));
-        }
+        report.conclusion = match report.is_safe_only() {
+            true => Some(safe(question.model, &report)),
+            false if report.verdict() == Ruling::Holds.name() => {
+                Some(conclusion(question.model, answer))
+            }
+            false => None,
+        };
         report
     }
 
@@ -211,6 +274,15 @@ impl InputReport {
     /// A diagnostic about the input as plain data.
     pub fn notice(&self, diagnostic: &Diagnostic) -> Notice {
         Notice::new(diagnostic, &self.text)
+    }
+
+    /// A diagnostic about the input as a terminal of so many columns shows it.
+    pub fn shown(&self, diagnostic: &Diagnostic, color: bool, width: usize) -> String {
+        let origin = |line| {
+            let (file, line) = self.origin(line).unwrap_or((&self.file, line));
+            (file.to_string(), line)
+        };
+        diagnostic.render_within(&self.file, &self.text, &origin, color, width)
     }
 
     /// `file:line:column: message`
@@ -245,16 +317,45 @@ impl InputReport {
         let stuck = self.stuck.iter().map(|finding| Notice {
             code: finding.code,
             message: finding.message.clone(),
-            line: Some(finding.place.line),
+            line: Some(finding.place.whole_line),
             column: Some(finding.place.column),
             help: None,
         });
         self.warnings.iter().map(|warning| self.notice(warning)).chain(stuck).collect()
     }
 
-    /// The worst of the answers: violated, else undecided, else holds.
+    /// Is it open what the program does beyond interleavings, although it would matter?
+    pub fn awaits_weak_memory(&self) -> bool {
+        let why = Why::NotRobust.to_string();
+        self.replies.iter().any(|reply| reply.why.as_ref() == Some(&why))
+    }
+
+    /// Says why the weak memory could not be explored.
+    pub fn weak_memory_unknown(&mut self, why: &str) {
+        let open = Why::NotRobust.to_string();
+        for reply in self.replies.iter_mut().filter(|reply| reply.why.as_ref() == Some(&open)) {
+            reply.why = Some(format!("{open}; following threads beyond them failed: {why}"));
+        }
+    }
+
+    /// Is the program not robust, or not known to be, and safe all the same?
+    pub fn is_safe_only(&self) -> bool {
+        let mut others = self.replies.iter().filter(|reply| reply.weak.is_some());
+        let weak = others.next().is_some();
+        let open = |reply: &&Reply| {
+            reply.ruling != Ruling::Holds
+                && reply.property != Property::Robustness.name()
+                && reply.property != Property::ObservationalRobustness.name()
+        };
+        weak && self.faults.is_empty()
+            && self.errors.is_empty()
+            && !self.replies.iter().any(|reply| open(&reply))
+    }
+
+    /// The worst of the answers that are required: violated, else undecided, else holds.
     pub fn ruling(&self) -> Ruling {
-        let any = |ruling| self.replies.iter().any(|reply| reply.ruling == ruling);
+        let required = || self.replies.iter().filter(|reply| reply.required);
+        let any = |ruling| required().any(|reply| reply.ruling == ruling);
         let worst = [Ruling::Violated, Ruling::Undecided].into_iter().find(|ruling| any(*ruling));
         worst.unwrap_or(Ruling::Holds)
     }
@@ -311,6 +412,27 @@ fn attacks(decision: &Decision) -> Option<Attacks> {
         }
         _ => None,
     }
+}
+
+/// What it means that a program is not robust, and nothing is wrong on the weak memory.
+fn safe(model: Model, report: &InputReport) -> String {
+    let violated = report.replies.iter().any(|reply| reply.ruling == Ruling::Violated);
+    let stale = report.replies.iter().find_map(|reply| reply.weak?.stale);
+    let robust = if violated { "not robust, but safe" } else { "safe, robust or not" };
+    let name = model.name().to_uppercase();
+    let scope = match stale {
+        None => String::new(),
+        Some(most) => format!(" in which a location has at most {most} stale writes"),
+    };
+    let races = report.replies.iter().any(|reply| reply.property == Property::Races.name());
+    let races = if races { "races, " } else { "" };
+    let verdict = match report.ruling() {
+        Ruling::Holds => "",
+        _ => "; --require safe accepts that",
+    };
+    format!(
+        "{robust}: no execution of {name}{scope} has {races}failing assertions or run-time errors{verdict}"
+    )
 }
 
 /// What it means that everything holds.

@@ -7,6 +7,8 @@
 //! | `file`, `model` | what was checked against what |
 //! | `property` | what was asked; null in objects about the file as a whole |
 //! | `verdict` | `holds`, `violated`, `undecided` or, if the file cannot be checked, `error` |
+//! | `required` | whether the exit code depends on it: with `--require safe`, robustness does not count |
+//! | `weak` | if the answer comes from exploring the weak memory itself: `stale` is the bound on stale writes, null if it is exact |
 //! | `states`, `transitions`, `seconds`, `peak_bytes` | what checking the file cost |
 //! | `attacks`, `attacks_examined`, `method` | on machines with store buffers, what was looked for |
 //! | `exists` | whether a final state that the file asks for exists: `yes`, `no` or `unknown`, and why |
@@ -19,7 +21,7 @@
 //! `docs/finding.schema.json`.
 
 use crate::finding::Finding;
-use crate::input_report::{Attacks, InputReport, Notice, Unchecked};
+use crate::input_report::{Attacks, InputReport, Notice, Unchecked, WeakAnswer};
 use lang::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,6 +37,11 @@ pub struct Line<'a> {
     pub property: Option<&'a str>,
     /// The answer.
     pub verdict: &'a str,
+    /// Does the exit code depend on it?
+    pub required: bool,
+    /// How far the weak memory was explored, if that gave the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weak: Option<WeakAnswer>,
     /// Distinct states explored.
     pub states: u64,
     /// Transitions explored.
@@ -76,6 +83,8 @@ pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
         model: sheet.model,
         property: None,
         verdict: "error",
+        required: true,
+        weak: None,
         states: sheet.cost.states,
         transitions: sheet.cost.transitions,
         seconds: sheet.cost.elapsed.as_secs_f64(),
@@ -97,13 +106,16 @@ pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
     }
     for fault in &sheet.faults {
         let place = &fault.place;
-        let error = format!("{}:{}:{}: {}", sheet.file, place.line, place.column, fault.message);
+        let file = place.file.as_ref().unwrap_or(&sheet.file);
+        let error = format!("{file}:{}:{}: {}", place.line, place.column, fault.message);
         lines.push(Line { witness: Some(fault), error: Some(error), ..blank() });
     }
     for reply in &sheet.replies {
         let line = |witness| Line {
             property: Some(reply.property),
             verdict: reply.ruling.name(),
+            required: reply.required,
+            weak: reply.weak,
             witness,
             error: reply.why.clone(),
             ..blank()

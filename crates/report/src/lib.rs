@@ -43,6 +43,7 @@ pub mod ruling;
 pub mod run;
 pub mod sarif;
 pub mod serializability;
+pub mod shown;
 pub mod text;
 pub mod timeline;
 

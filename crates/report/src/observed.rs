@@ -75,7 +75,7 @@ fn sheet(file: &str, text: &str, observations: &[&Observation]) -> InputReport {
         let found = observations.iter().filter(|one| (one.problem == Kind::Race) == is_race);
         let findings: Vec<Finding> = found.map(|one| finding(one, text)).collect();
         let ruling = if findings.is_empty() { Ruling::Holds } else { Ruling::Violated };
-        sheet.replies.push(Reply { property, ruling, why: None, findings });
+        sheet.replies.push(Reply::new(property, ruling, None, findings));
     }
     sheet
 }
@@ -100,6 +100,8 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         written: None,
         assigned: Vec::new(),
         events: Vec::new(),
+        effect: None,
+        newer: 0,
         stale: None,
     });
     let message = match other {

@@ -4,6 +4,7 @@ use crate::escape::{columns, pad, visible};
 use crate::input_report::Notice;
 use crate::litmus::{self, Counts};
 use crate::run::{Assigned, Held};
+use crate::shown::Shown;
 use crate::text::{Ink, Look, amount};
 use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};
@@ -305,18 +306,18 @@ impl Row {
         (&self.threads, &self.memory) == (&other.threads, &other.memory)
     }
 
-    fn sort_key(&self) -> (Vec<Value>, Vec<String>) {
+    fn sort_key(&self) -> (Vec<Shown>, Vec<String>) {
         let values = self.cells().into_iter().map(|(_, value)| value).collect();
         (values, self.threads.iter().map(|end| end.status.clone()).collect())
     }
 
     /// Every register and location with its value.
-    fn cells(&self) -> Vec<(String, Value)> {
+    fn cells(&self) -> Vec<(String, Shown)> {
         let locals = self.threads.iter().flat_map(|end| {
             let name = |a: &Assigned| visible(&format!("{}.{}", end.thread, a.local));
-            end.locals.iter().map(move |a| (name(a), a.value))
+            end.locals.iter().map(move |a| (name(a), a.value.clone()))
         });
-        let memory = self.memory.iter().map(|held| (visible(&held.location), held.value));
+        let memory = self.memory.iter().map(|held| (visible(&held.location), held.value.clone()));
         locals.chain(memory).collect()
     }
 
@@ -344,7 +345,7 @@ fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
     let Seen { state, under_sc, .. } = seen;
     let held = |(location, value): (&ir::Location, &Value)| Held {
         location: location.display_name(),
-        value: *value,
+        value: Shown::of(source, *value),
     };
     let ends = program.tids().zip(&state.threads);
     let asking = program.condition.as_ref().filter(|_| litmus::is_asked_about(state));
@@ -374,7 +375,7 @@ fn end_of(source: &Source, program: &Program, tid: Tid, end: &ThreadEnd) -> End 
         line: (end.status != Status::Halted).then(|| source.line_column(span.start).0),
         status,
         locals: locals
-            .map(|(name, value)| Assigned { local: name.clone(), value: *value })
+            .map(|(name, value)| Assigned { local: name.clone(), value: Shown::of(source, *value) })
             .collect(),
     }
 }

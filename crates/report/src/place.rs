@@ -1,6 +1,7 @@
 //! Places in a source text.
 
 use ir::{Pc, Program, Tid};
+use lang::source::File;
 use lang::{Source, Span};
 use serde::Serialize;
 
@@ -16,6 +17,9 @@ pub struct Place {
     /// The file, where several were read as one text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// That file's short name, if it is not the one that the input is named by.
+    #[serde(skip)]
+    pub elsewhere: Option<String>,
     /// Its line in the text as a whole.
     #[serde(skip)]
     pub whole_line: usize,
@@ -33,15 +37,29 @@ impl Place {
         let place = Place::at(line, column, text, span);
         match source.file_at(span.start) {
             None => place,
-            Some((file, first)) => {
-                Place { line: line + 1 - first, file: Some(file.to_string()), ..place }
+            Some((File { name, .. }, first)) => {
+                let short = name.rsplit('/').next().unwrap_or(name);
+                Place {
+                    line: line + 1 - first,
+                    file: Some(name.clone()),
+                    elsewhere: (*name != source.name).then(|| short.to_string()),
+                    ..place
+                }
             }
+        }
+    }
+
+    /// The line, with its file where that is not clear.
+    pub fn line_text(&self) -> String {
+        match &self.elsewhere {
+            Some(file) => format!("{file}:{}", self.line),
+            None => self.line.to_string(),
         }
     }
 
     /// A place in a text of one file.
     pub fn at(line: usize, column: usize, text: String, span: Span) -> Self {
-        Place { line, column, text, file: None, whole_line: line, span }
+        Place { line, column, text, file: None, elsewhere: None, whole_line: line, span }
     }
 
     /// The place of a thread's step.

@@ -6,6 +6,7 @@
 //! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). One type for all of them is what lets one face draw them all.
 
 use crate::place::Place;
+use crate::shown::Shown;
 use check::{Certificate, remedy};
 use graph::{self, EventId, ExecutionGraph, Label, Relation};
 use ir::{FenceMode, Loc, Program, Tid, Value};
@@ -74,9 +75,9 @@ pub struct Event {
     /// The location accessed.
     pub location: Option<String>,
     /// The value read.
-    pub read: Option<Value>,
+    pub read: Option<Shown>,
     /// The value written.
-    pub written: Option<Value>,
+    pub written: Option<Shown>,
     /// What it did, in a few words: `write x = 1`.
     pub label: String,
     /// The statement; none for an initial write.
@@ -297,7 +298,8 @@ fn event(source: &Source, program: &Program, graph: &ExecutionGraph, id: EventId
         Label::Ctrl => EventKind::Control,
     };
     let mode = if event.is_initial() || hidden { None } else { mode(label) };
-    let (read, written) = (label.value_read(), label.value_written());
+    let shown = |value: Option<Value>| value.map(|value| Shown::of(source, value));
+    let (read, written) = (shown(label.value_read()), shown(label.value_written()));
     Event {
         id: id.index(),
         thread: event.thread().map(|tid| program.threads[tid.index()].display_name()),
@@ -307,7 +309,10 @@ fn event(source: &Source, program: &Program, graph: &ExecutionGraph, id: EventId
             EventKind::Fence => format!("fence {}", mode.as_deref().unwrap_or_default()),
             EventKind::FenceOrder => "fence seq_cst".to_string(),
             EventKind::Control => "decision".to_string(),
-            _ => effect(kind, location.as_deref().unwrap_or_default(), read, written),
+            _ => {
+                let place = location.as_deref().unwrap_or_default();
+                effect(kind, place, read.as_ref(), written.as_ref())
+            }
         },
         mode,
         location,
@@ -333,8 +338,8 @@ fn mode(label: &Label) -> Option<String> {
 pub(crate) fn effect(
     kind: EventKind,
     location: &str,
-    read: Option<Value>,
-    written: Option<Value>,
+    read: Option<&Shown>,
+    written: Option<&Shown>,
 ) -> String {
     match (kind, read, written) {
         (EventKind::Initial, _, Some(value)) => format!("{location} = {value}"),

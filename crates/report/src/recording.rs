@@ -40,7 +40,7 @@ pub fn sheet(file: &str, text: &str, report: &Report) -> InputReport {
             };
             let why = answer.spent.map(|spent| spent.to_string());
             let property = property(answer.question).name();
-            sheet.replies.push(Reply { property, ruling, why, findings });
+            sheet.replies.push(Reply::new(property, ruling, why, findings));
         } else if answer.no() {
             let message = format!("the run is not {}", answer.question.text());
             let warning = Diagnostic::warning(codes::NOT_SERIALIZABLE, message);
@@ -178,6 +178,8 @@ fn steps(
         written: None,
         assigned: Vec::new(),
         events,
+        effect: None,
+        newer: 0,
         stale: None,
     };
     // An access belongs to the unit that it leaves, or to the one after that it enters.

@@ -3,6 +3,7 @@
 //! A witness has the steps with all values read, written and assigned; here they get names and lines.
 
 use crate::place::Place;
+use crate::shown::Shown;
 use check::remedy::{self, Readable};
 use check::replay::RunStep;
 use graph::ExecutionGraph;
@@ -24,18 +25,29 @@ pub struct Step {
     pub place: Place,
     /// What kind of statement it is: `load`, `store`, `fadd`, `fence`, `jump` and so on.
     pub action: &'static str,
+    /// What it does in the user's words, where values would not tell: `starts thread 1`; empty if nothing that a reader
+    /// wants to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
     /// The location accessed.
     pub location: Option<String>,
     /// The value read from it.
-    pub read: Option<Value>,
+    pub read: Option<Shown>,
     /// The value written to it.
-    pub written: Option<Value>,
+    pub written: Option<Shown>,
     /// The locals that get new values.
     pub assigned: Vec<Assigned>,
     /// The events of the certificate that it is.
     pub events: Vec<usize>,
+    /// In a run of the weak memory: how many newer writes to the location it missed, or was placed before.
+    #[serde(skip_serializing_if = "is_none")]
+    pub newer: usize,
     /// Old values that threads could still read after it; null if they are the same as before.
     pub stale: Option<Vec<Stale>>,
+}
+
+fn is_none(newer: &usize) -> bool {
+    *newer == 0
 }
 
 /// The state in which a run starts.
@@ -53,7 +65,7 @@ pub struct Held {
     /// The location.
     pub location: String,
     /// Its value.
-    pub value: Value,
+    pub value: Shown,
 }
 
 /// A thread at its start.
@@ -80,10 +92,10 @@ pub struct Stale {
 }
 
 /// A value that was overwritten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct StaleValue {
     /// The value.
-    pub value: Value,
+    pub value: Shown,
     /// The line that wrote it; none for an initial value.
     pub line: Option<usize>,
 }
@@ -94,13 +106,14 @@ pub struct Assigned {
     /// Its name.
     pub local: String,
     /// Its value.
-    pub value: Value,
+    pub value: Shown,
 }
 
 impl Step {
     /// Is it worth showing to a reader who wants to follow the shared memory?
     pub fn is_shown(&self) -> bool {
         !matches!(self.action, "assign" | "jump" | "skip" | "assume" | "halt")
+            && self.effect.as_deref() != Some("")
     }
 }
 
@@ -133,16 +146,16 @@ pub fn action_name(instr: &Instr) -> &'static str {
 }
 
 /// The state in which every run of `program` starts.
-pub(crate) fn start(program: &Program) -> Start {
+pub(crate) fn start(source: &Source, program: &Program) -> Start {
     let held = |location: &ir::Location| Held {
         location: location.display_name(),
-        value: location.initial,
+        value: Shown::of(source, location.initial),
     };
     let beginner = |thread: &ir::Thread| {
         let locals = thread.registers.iter();
         Beginner {
             thread: thread.display_name(),
-            locals: locals.map(|name| Assigned { local: name.clone(), value: 0 }).collect(),
+            locals: locals.map(|name| Assigned { local: name.clone(), value: 0.into() }).collect(),
         }
     };
     Start {
@@ -155,26 +168,30 @@ pub(crate) fn start(program: &Program) -> Start {
 pub(crate) fn step(source: &Source, program: &Program, step: &RunStep) -> Step {
     let RunStep { tid, pc, ref action, read, written, assigned } = *step;
     let thread = &program.threads[tid.index()];
+    let shown = |value: Option<Value>| value.map(|value| Shown::of(source, value));
     let assigned = assigned.map(|(register, value)| Assigned {
         local: thread.registers[register.index()].clone(),
-        value,
+        value: Shown::of(source, value),
     });
     Step {
         thread: thread.display_name(),
         tid,
         place: Place::of_step(source, program, tid, pc),
         action: action_name(&program.step(tid, pc).instr),
+        effect: source.effects.get(&program.step(tid, pc).origin).cloned(),
         location: action.loc().map(|loc| program.locations[loc.index()].display_name()),
-        read: read.filter(|_| !matches!(action, Action::Write { .. })),
-        written,
+        read: shown(read.filter(|_| !matches!(action, Action::Write { .. }))),
+        written: shown(written),
         assigned: assigned.into_iter().collect(),
         events: Vec::new(),
+        newer: 0,
         stale: None,
     }
 }
 
 /// The locals of a thread that the instruction at its end looks at, after `run`.
 pub(crate) fn locals_used(
+    source: &Source,
     program: &Program,
     run: &[RunStep],
     (tid, pc): (Tid, Pc),
@@ -187,19 +204,23 @@ pub(crate) fn locals_used(
     let names = program.threads[tid.index()].registers.iter().zip((0..).map(Reg));
     names
         .filter(|(_, register)| used.contains(*register))
-        .map(|(name, register)| Assigned { local: name.clone(), value: value(register) })
+        .map(|(name, register)| Assigned {
+            local: name.clone(),
+            value: Shown::of(source, value(register)),
+        })
         .collect()
 }
 
 /// What a final condition is about, with the values after `run`.
 pub(crate) fn observed_values(
+    source: &Source,
     program: &Program,
     run: &[RunStep],
     condition: &Condition,
 ) -> Vec<Assigned> {
     let value = |&what: &Observed| Assigned {
         local: ir::print::observed(program, what),
-        value: check::condition::last_value(program, run, what),
+        value: Shown::of(source, check::condition::last_value(program, run, what)),
     };
     condition.observed.iter().map(value).collect()
 }
@@ -218,7 +239,10 @@ pub(crate) fn stale_values(
         values: old
             .values
             .into_iter()
-            .map(|(value, step)| StaleValue { value, line: step.map(line) })
+            .map(|(value, step)| StaleValue {
+                value: Shown::of(source, value),
+                line: step.map(line),
+            })
             .collect(),
         forbidden: old.forbidden,
     };

@@ -22,9 +22,18 @@ pub fn document(sheets: &[InputReport]) -> Value {
     let mut refused = Vec::new();
     let mut unchecked = Vec::new();
     for sheet in sheets {
-        for finding in sheet.findings().chain(&sheet.stuck) {
+        for reply in sheet.replies.iter().filter(|reply| !reply.required) {
+            for finding in &reply.findings {
+                codes.push(finding.code);
+                results.push(result(sheet, finding, "note"));
+            }
+        }
+        let required = sheet.replies.iter().filter(|reply| reply.required);
+        let required = required.flat_map(|reply| &reply.findings);
+        for finding in sheet.faults.iter().chain(required).chain(&sheet.stuck) {
+            let level = if finding.problem == Kind::Stuck { "warning" } else { "error" };
             codes.push(finding.code);
-            results.push(result(sheet, finding));
+            results.push(result(sheet, finding, level));
         }
         for warning in &sheet.warnings {
             codes.push(warning.code);
@@ -85,8 +94,7 @@ fn rule(code: &str) -> Value {
     rule
 }
 
-fn result(sheet: &InputReport, finding: &Finding) -> Value {
-    let level = if finding.problem == Kind::Stuck { "warning" } else { "error" };
+fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
     let mut text = finding.message.clone();
     if let Some(sentence) = sentence(finding) {
         text.push_str(". ");

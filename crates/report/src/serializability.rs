@@ -85,12 +85,12 @@ impl<'a> Reply<'a> {
             let found = self.violation(decision).map(|(violation, events)| {
                 recording::finding(&self.names, &violation, Some(&events), &source.text)
             });
-            sheet.replies.push(input_report::Reply {
-                property: decision.property.name(),
-                ruling: Ruling::of(&decision.verdict),
-                why: decision.verdict.why().map(|why| why.to_string()),
-                findings: found.into_iter().collect(),
-            });
+            sheet.replies.push(input_report::Reply::new(
+                decision.property.name(),
+                Ruling::of(&decision.verdict),
+                decision.verdict.why().map(|why| why.to_string()),
+                found.into_iter().collect(),
+            ));
         }
         sheet
     }
@@ -103,6 +103,7 @@ impl<'a> Reply<'a> {
         };
         let by = match decision.by {
             By::Interleavings => "interleavings",
+            By::WeakMemory { .. } => "weak memory",
             By::Buffers => "store buffers",
             By::Attacks { .. } | By::TriangularRaces => "attacks",
             By::Theorem2 => "theorem 2",
@@ -206,7 +207,9 @@ fn line(decision: &Decision) -> String {
         (Verdict::Violated(_), By::Attacks { .. }) => {
             format!("{name}: `fencepost check --model tso` shows how")
         }
-        (_, By::Theorem2 | By::Attacks { .. } | By::TriangularRaces) => name.to_string(),
+        (_, By::Theorem2 | By::Attacks { .. } | By::TriangularRaces | By::WeakMemory { .. }) => {
+            name.to_string()
+        }
         (_, By::Interleavings) => {
             format!("{name}, by all interleavings ({})", amount::plural(cost.states, "state"))
         }

@@ -14,6 +14,7 @@ use crate::proof::{Event, EventKind, Proof};
 use crate::refinement::{Question, Refinement};
 use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step, action_name};
+use crate::shown::Shown;
 use check::refinement::{self, History};
 use check::{Cost, Problem, Verdict};
 use ir::{Instr, Tid};
@@ -27,19 +28,6 @@ use std::time::Duration;
 /// The memory model, as reports name it.
 const MODEL: &str = "rc11";
 
-/// Which lines of a text of several files are from which.
-fn parts(files: &[File], text: &str) -> Vec<Part> {
-    let part = |file: &File| Part {
-        file: file.name.clone(),
-        first: 1 + text[..file.span.start].matches('\n').count(),
-        written: file.name != lang::library::GENERATED,
-    };
-    match files {
-        [_] => Vec::new(),
-        many => many.iter().map(part).collect(),
-    }
-}
-
 /// What reports call files that are read as one.
 fn name(files: &[File]) -> String {
     let written = files.iter().filter(|file| file.name != lang::library::GENERATED);
@@ -50,7 +38,7 @@ fn name(files: &[File]) -> String {
 pub fn refused(unusable: &lang::library::Unusable) -> InputReport {
     let why: &[Diagnostic] = &unusable.diagnostics;
     let sheet = InputReport::refused(&name(&unusable.files), &unusable.text, MODEL, why);
-    InputReport { parts: parts(&unusable.files, &unusable.text), ..sheet }
+    InputReport { parts: Part::of(&unusable.files, &unusable.text), ..sheet }
 }
 
 impl Refinement<'_> {
@@ -61,7 +49,7 @@ impl Refinement<'_> {
         if self.project.pairs.len() > 1 {
             sheet.file = format!("{} ({})", sheet.file, self.pair.name);
         }
-        sheet.parts = parts(&self.project.files, text);
+        sheet.parts = Part::of(&self.project.files, text);
         if let ([], true) = (&*sheet.parts, self.project.pairs.len() > 1) {
             // The sheet's name is not the file's.
             let file = name(&self.project.files);
@@ -93,7 +81,7 @@ impl Refinement<'_> {
             Ruling::Violated => self.finding().into_iter().collect(),
             _ => Vec::new(),
         };
-        sheet.replies.push(Reply { property: self.property().name(), ruling, why, findings });
+        sheet.replies.push(Reply::new(self.property().name(), ruling, why, findings));
         sheet
     }
 
@@ -182,7 +170,7 @@ impl Refinement<'_> {
         let skipped =
             file.map_or(0, |file| self.project.text[..file.span.start].matches('\n').count());
         let file = file.map(|file| file.name.clone());
-        Place { line: whole_line - skipped, column, text, file, whole_line, span }
+        Place { line: whole_line - skipped, column, text, file, elsewhere: None, whole_line, span }
     }
 
     /// The events of a run that readers want to see, and the run made of them.
@@ -252,10 +240,12 @@ impl Refinement<'_> {
                 place: place.clone(),
                 action,
                 location: place_name.clone(),
-                read: step.read,
+                read: step.read.map(Shown::from),
                 written: None,
                 assigned: Vec::new(),
                 events: vec![id],
+                effect: None,
+                newer: 0,
                 stale: None,
             });
             events.push(Event {
@@ -265,7 +255,7 @@ impl Refinement<'_> {
                 kind,
                 mode: None,
                 location: None,
-                read: step.read,
+                read: step.read.map(Shown::from),
                 written: None,
                 label,
                 place: Some(place),

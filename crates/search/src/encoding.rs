@@ -58,6 +58,14 @@ impl<'a> Reader<'a> {
         (number >> 1) as i64 ^ -((number & 1) as i64)
     }
 
+    /// The next `count` bytes as they are; fewer at the end.
+    #[inline]
+    pub fn take_bytes(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+
     /// Has everything been read?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -81,5 +89,7 @@ mod tests {
         assert_eq!(signed.map(|_| reader.take_signed()), signed);
         assert!(reader.is_empty());
         assert_eq!(reader.take(), 0);
+        let mut reader = Reader::new(&[1, 200, 3]);
+        assert_eq!((reader.take_bytes(2), reader.take_bytes(2)), (&[1, 200][..], &[3][..]));
     }
 }

@@ -1,6 +1,6 @@
 //! Loads and stores: private memory at once, shared memory as visible actions.
 
-use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::shared::Strength;
@@ -37,7 +37,11 @@ impl Machine {
                 None => "a variable".to_string(),
             },
             Name::Heap { size, .. } => format!("a block of {size} bytes"),
-            Name::Thread { .. } | Name::Team(_) => "a thread".to_string(),
+            Name::Thread { .. } | Name::Team(_) | Name::Counted { .. } => "a thread".to_string(),
+            Name::Given { nth: 0, .. } => "the closure of a thread".to_string(),
+            Name::Given { .. } => "the result of a thread".to_string(),
+            Name::OnceState { .. } => "the state of a `Once`".to_string(),
+            Name::MainResult => "the result of `main`".to_string(),
         }
     }
 
@@ -51,17 +55,15 @@ impl Machine {
     ) -> Result<(ObjectId, u32), Stop> {
         let verb = if writes { "a store" } else { "a load" };
         let Val::Bits(address) = *address else {
-            return Err(Failure::memory(format!(
+            return Err(Stop::fail(format!(
                 "{verb} through a pointer that was never given a value"
             )));
         };
         if address < NULL_PAGE {
-            return Err(Failure::memory(format!("{verb} through a null pointer")));
+            return Err(Stop::fail(format!("{verb} through a null pointer")));
         }
         let Some((object, offset)) = self.space.locate(address) else {
-            return Err(Failure::memory(format!(
-                "{verb} through {address:#x}, where there is nothing"
-            )));
+            return Err(Stop::fail(format!("{verb} through {address:#x}, where there is nothing")));
         };
         let known = self.space.object(object);
         let end = offset.checked_add_unsigned(size);
@@ -69,10 +71,10 @@ impl Machine {
             let (called, total) = (self.called(object), known.size);
             let what =
                 format!("{verb} of {size} bytes at offset {offset} of {called}, which has {total}");
-            return Err(Failure::memory(format!("out of bounds: {what}")));
+            return Err(Stop::fail(format!("out of bounds: {what}")));
         }
         if matches!(known.name, Name::Function(_)) || writes && known.constant {
-            return Err(Failure::memory(format!(
+            return Err(Stop::fail(format!(
                 "{verb} to {}, which is constant",
                 self.called(object)
             )));
@@ -82,33 +84,9 @@ impl Machine {
             && !local.frames.iter().any(|frame| frame.objects.contains(&object))
         {
             let called = self.called(object);
-            return Err(Failure::memory(format!(
-                "{verb} to {called} after its function has returned"
-            )));
+            return Err(Stop::fail(format!("{verb} to {called} after its function has returned")));
         }
         Ok((object, offset as u32))
-    }
-
-    /// Looks whether the block that is accessed is still there.
-    pub(crate) fn alive(
-        &mut self,
-        local: &mut Local,
-        object: ObjectId,
-        what: &str,
-    ) -> Result<(), Stop> {
-        if !matches!(self.space.object(object).name, Name::Heap { .. }) {
-            return Ok(());
-        }
-        let cell = Cell::life(object);
-        self.touches.add(cell, local.thread, false, Strength::Plain);
-        let word = match self.shared.contains(cell) {
-            true => self.visible(local, Action::Read { cell, order: Order::Plain })?,
-            false => self.peek(local, cell),
-        };
-        match word {
-            Word::ZERO => Ok(()),
-            _ => Err(Failure::memory(format!("{what} {} after it was freed", self.called(object)))),
-        }
     }
 
     fn way(&mut self, object: ObjectId, offset: u32, size: u8, order: Order) -> Result<Way, Stop> {
@@ -153,10 +131,17 @@ impl Machine {
     ) -> Result<Word, Stop> {
         let (object, offset) = self.bytes_at(local, address, u64::from(size), false)?;
         self.alive(local, object, "a load from")?;
-        self.load_bytes(local, object, offset, size, order)
+        let word = self.load_bytes(local, object, offset, size, order)?;
+        if order != Order::Plain && word == Word::Undef {
+            let called = self.called(object);
+            return Err(Stop::fail(format!(
+                "an atomic load of {called}, which was never given a value"
+            )));
+        }
+        Ok(word)
     }
 
-    fn load_bytes(
+    pub(crate) fn load_bytes(
         &mut self,
         local: &mut Local,
         object: ObjectId,
@@ -178,15 +163,13 @@ impl Machine {
                 Ok(self.peek(local, cell))
             }
             Way::Pieces(pieces) => {
-                let mut bits = Some(0u128);
+                // As in private memory, padding is 0 next to what was written.
+                let mut bits: Option<u128> = None;
                 for (at, length, _) in pieces {
                     let word = self.load_bytes(local, object, at, length, order)?;
-                    bits = match (bits, word) {
-                        (Some(bits), Word::Bits(piece)) => {
-                            Some(bits | piece << (8 * (at - offset)))
-                        }
-                        _ => None,
-                    };
+                    if let Word::Bits(piece) = word {
+                        bits = Some(bits.unwrap_or(0) | piece << (8 * (at - offset)));
+                    }
                 }
                 Ok(bits.map_or(Word::Undef, Word::Bits))
             }
@@ -363,7 +346,7 @@ impl Machine {
     }
 
     /// How to cut bytes that are copied: along the cells that either side has.
-    fn grain(
+    pub(crate) fn grain(
         &self,
         local: &Local,
         (source, start): (ObjectId, u32),

@@ -17,6 +17,8 @@ pub(crate) struct Cell {
 const LIFE: u32 = u32::MAX - 64;
 /// Where the cells of the thread library are: behind every object as well.
 const SYNC: u32 = 1 << 30;
+/// How far behind these are the cells in which threads keep what they hold.
+const HELD: u32 = 1 << 29;
 
 impl Cell {
     /// Is the block of the heap still there? 0 means yes.
@@ -27,6 +29,16 @@ impl Cell {
     /// What a lock, a barrier or another object of the thread library keeps; it starts at 0.
     pub(crate) fn sync(object: ObjectId, offset: u32) -> Cell {
         Cell { object, offset: SYNC + offset, size: 0 }
+    }
+
+    /// What a thread has added to a lock; each thread has this cell for itself.
+    pub(crate) fn held(lock: Cell) -> Cell {
+        Cell { object: lock.object, offset: lock.offset + HELD, size: 4 }
+    }
+
+    /// Is it a cell that each thread has for itself?
+    pub(crate) fn is_held(offset: u32) -> bool {
+        (SYNC + HELD..LIFE).contains(&offset)
     }
 
     /// Has the team been started? 0 means no, 1 yes.
@@ -96,7 +108,7 @@ pub(crate) enum Action {
         failure: Order,
         weak: bool,
     },
-    /// Waits until the cell is less than `below`, and adds to it. Its input is 0.
+    /// Waits until the cell is less than `below`, and adds to it. Its input is 0, or that the lock was destroyed.
     Lock { cell: Cell, below: u32, add: u32 },
     /// Waits until the cell is at least this. Its input is the value read.
     Await { cell: Cell, least: u128 },
@@ -106,8 +118,9 @@ pub(crate) enum Action {
     Choose { alternatives: u32 },
 }
 
-/// The input of a weak compare-and-exchange that fails for no reason.
-pub(crate) const SPURIOUS: Word = Word::Undef;
+/// The input of a weak compare-and-exchange that fails for no reason. No value of fewer than 16 bytes is this, and those
+/// of 16 bytes are not exchanged weakly (see `atomic`).
+pub(crate) const SPURIOUS: Word = Word::Bits(u128::MAX);
 
 impl Action {
     /// The cell it accesses.
@@ -129,47 +142,13 @@ impl Action {
     }
 }
 
-/// What the program does wrong.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Failure {
-    /// What kind of mistake it is.
-    pub kind: FailureKind,
-    /// What happens, in one line.
-    pub message: String,
-}
-
-/// A kind of mistake.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum FailureKind {
-    /// The program says itself that something is wrong: `assert`, `abort`.
-    Assertion,
-    /// An access to memory that is not there, or no longer, or was never written.
-    Memory,
-    /// An operation without a result: a division by zero, an overflow that C leaves undefined.
-    Arithmetic,
-}
-
-impl Failure {
-    pub(crate) fn memory(message: impl Into<String>) -> Stop {
-        Stop::Fail(Failure { kind: FailureKind::Memory, message: message.into() })
-    }
-
-    pub(crate) fn assertion(message: impl Into<String>) -> Stop {
-        Stop::Fail(Failure { kind: FailureKind::Assertion, message: message.into() })
-    }
-
-    pub(crate) fn arithmetic(message: impl Into<String>) -> Stop {
-        Stop::Fail(Failure { kind: FailureKind::Arithmetic, message: message.into() })
-    }
-}
-
 /// Why an instruction was not carried out to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {
     /// It does something that others notice, and does not know the result yet.
     Rest(Action),
-    /// The program goes wrong.
-    Fail(Failure),
+    /// The program goes wrong: how, in one line.
+    Fail(String),
     /// The thread goes no further: it assumed what does not hold, or runs in circles without touching anything.
     Blocked,
     /// The thread is done.
@@ -181,6 +160,10 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
+    pub(crate) fn fail(how: impl Into<String>) -> Stop {
+        Stop::Fail(how.into())
+    }
+
     pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refuse(why.into()))
     }

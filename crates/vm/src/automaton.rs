@@ -62,7 +62,7 @@ impl Automata {
             Pause::Blocked => key.push(2),
             Pause::Fail(failure) => {
                 key.push(3);
-                key.extend(failure.message.as_bytes());
+                key.extend(failure.as_bytes());
             }
             Pause::Refuse(why) => {
                 key.push(4);
@@ -74,7 +74,7 @@ impl Automata {
         }
         let id = NodeId(self.nodes.len() as u32);
         self.ids.insert(key.into(), id);
-        let sites = local.sites();
+        let sites = local.action_sites();
         self.nodes.push(Node { local, pause, sites, next: Vec::new() });
         id
     }

@@ -5,7 +5,7 @@
 //! states of a thread that differ only in registers that nobody will read again are the same state, so registers that
 //! are *dead* are forgotten wherever a thread rests.
 
-use llvm::{Callee, Function, Instr, InstrKind, Local, Operand};
+use llvm::{Callee, Function, Instr, InstrKind, Local, Module, Operand, Ty, Type};
 
 /// A set of registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,13 +48,17 @@ pub(crate) struct Code {
     before: Box<[Box<[Registers]>]>,
     /// Registers that matter at the end of each block, on whichever way.
     after: Box<[Registers]>,
+    /// The register that each instruction sets, by block.
+    results: Box<[Box<[Option<Local>]>]>,
 }
 
 impl Code {
-    pub(crate) fn of(function: &Function) -> Self {
-        let promoted = promoted(function);
+    pub(crate) fn of(module: &Module, function: &Function) -> Self {
+        let promoted = promoted(module, function);
         let (before, after) = liveness(function, &promoted);
-        Code { promoted, before, after }
+        let results =
+            function.blocks.iter().map(|block| block.instrs.iter().map(|it| it.result).collect());
+        Code { promoted, before, after, results: results.collect() }
     }
 
     /// Does the register hold a variable's value in place of its address?
@@ -67,13 +71,37 @@ impl Code {
         &self.before[block as usize][instr as usize]
     }
 
+    /// Does the register hold what an earlier run of the instruction, a call that has not returned, gave? That is
+    /// overwritten before anybody reads it.
+    pub(crate) fn is_result(&self, block: u32, instr: u32, register: usize) -> bool {
+        self.results[block as usize][instr as usize].is_some_and(|it| it.index() == register)
+    }
+
     /// The registers that matter after an instruction, its own result aside.
     pub(crate) fn live_after(&self, block: u32, instr: u32) -> &Registers {
         self.before[block as usize].get(instr as usize + 1).unwrap_or(&self.after[block as usize])
     }
 }
 
-fn promoted(function: &Function) -> Box<[bool]> {
+/// Is every value of one type a value of the other, bit by bit? Rust makes room for variables as arrays of bytes, and
+/// reads pointers as numbers.
+fn same_bits(module: &Module, room: Option<Ty>, ty: Ty) -> bool {
+    let Some(room) = room else { return false };
+    if room == ty {
+        return true;
+    }
+    let bits = match module.ty(ty) {
+        Type::Int(bits) => u64::from(*bits),
+        Type::Ptr(space) => 8 * module.layout.pointer_size(*space),
+        _ => return false,
+    };
+    match module.ty(room) {
+        Type::Array(count, of) => *module.ty(*of) == Type::Int(8) && bits == 8 * count,
+        _ => false,
+    }
+}
+
+fn promoted(module: &Module, function: &Function) -> Box<[bool]> {
     let mut promoted = vec![false; function.locals.len()];
     let mut types = vec![None; function.locals.len()];
     for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
@@ -102,9 +130,9 @@ fn promoted(function: &Function) -> Box<[bool]> {
         };
         match &instr.kind {
             InstrKind::Load { ty, address: Operand::Local(local), access }
-                if types[local.index()] == Some(*ty) && access.ordering.is_none() => {}
+                if same_bits(module, types[local.index()], *ty) && access.ordering.is_none() => {}
             InstrKind::Store { ty, value, address: Operand::Local(local), access }
-                if types[local.index()] == Some(*ty) && access.ordering.is_none() =>
+                if same_bits(module, types[local.index()], *ty) && access.ordering.is_none() =>
             {
                 spoil(value);
             }

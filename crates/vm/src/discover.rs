@@ -8,12 +8,14 @@
 use crate::action::{Action, Cell, SPURIOUS};
 use crate::automaton::{Automata, NodeId, put};
 use crate::future::Futures;
+use crate::library::rust::names::path;
 use crate::local::{Local, Starting};
 use crate::machine::{Machine, Pause, Stub, Task, outcome};
-use crate::space::Name;
+use crate::shared::MixedSizes;
+use crate::space::{Name, Site};
 use crate::value::{Val, Word};
 use llvm::module::Symbol;
-use llvm::{ConstantKind, Module};
+use llvm::{ConstantKind, FunctionId, Module};
 use search::encoding::{Reader, put as put_number};
 use search::{Limit, Limits, Model, Options, Paths, Progress, Sink, Stop, Width};
 use std::collections::{BTreeSet, HashMap};
@@ -36,6 +38,22 @@ pub struct Entry {
     /// Follow threads also where they read what no interleaving lets them read. Robustness against RC11 and RC20 is
     /// decided on interleavings alone; machines with store buffers and final states of weak memory are not.
     pub beyond_interleavings: bool,
+    /// Follow threads also where they read, at some place, a value that interleavings put into the cell at any other. On
+    /// a weak memory that writes no other values, threads are then known completely; the program lists the values
+    /// ([`ir::Program::foreseen`]). Unlike [`Entry::beyond_interleavings`], it ends where values only grow because
+    /// nobody asks whether they can come about.
+    pub beyond_seen_values: bool,
+    /// Explore every interleaving, also those that differ from others only in the order of steps that commute.
+    pub every_interleaving: bool,
+}
+
+/// Which values nodes may read when they are followed beyond interleavings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Values {
+    /// Those that interleavings put into the cell.
+    Seen,
+    /// Also those that nodes write which no interleaving comes to.
+    New,
 }
 
 /// Why there is no automaton.
@@ -52,7 +70,19 @@ pub enum Undiscovered {
     NoEntry(String),
     /// A limit was reached.
     Limit(Limit, Progress),
+    /// A cell takes more values than are followed.
+    Grows {
+        /// Where it is written, from the innermost call outwards.
+        at: Vec<llvm::PlaceId>,
+        /// What the user calls the cell.
+        cell: String,
+        /// It has more values than this.
+        values: usize,
+    },
 }
+
+/// A cell with more values than this counts without end, as far as can be seen.
+const MOST_VALUES: usize = 4_000;
 
 /// All that threads can do.
 pub(crate) struct World {
@@ -70,8 +100,13 @@ pub(crate) struct World {
     main: (Local, Pause),
     started: Vec<u32>,
     futures: Futures,
+    every_interleaving: bool,
+    /// Does the program list the values that threads have code for?
+    pub(crate) lists_values: bool,
     /// The first thing that was refused.
     refused: Option<NodeId>,
+    /// A cell that takes too many values.
+    endless: Option<usize>,
     states: u64,
     grown_at: Option<u64>,
 }
@@ -82,7 +117,7 @@ pub(crate) fn discover(
     entry: &Entry,
     limits: Limits,
     observe: &(dyn Fn(&Progress) + Sync),
-) -> Result<(World, Progress), Undiscovered> {
+) -> Result<World, Undiscovered> {
     let mut world = World::new(module, entry)?;
     world.start_round();
     let mut rounds = 0;
@@ -94,24 +129,14 @@ pub(crate) fn discover(
             Options { limits, stop: Stop::AtFirst, paths: Paths::None, ..Options::default() };
         let report = search::explore(&model, &options, observe);
         world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let grown = world.machine.promote().map_err(|mixed| {
-            let (one, other) = (mixed.one, mixed.other);
-            Undiscovered::Refused {
-                at: Vec::new(),
-                why: format!(
-                    "mixed-size accesses to {}: {} bytes at offset {} and {} at offset {}",
-                    world.machine.called(one.object),
-                    one.size,
-                    one.offset,
-                    other.size,
-                    other.offset
-                ),
-            }
-        })?;
+        let news = world.has_grown()?;
+        if let Some(cell) = world.endless {
+            return Err(world.grows(cell));
+        }
         if let Some(limit) = report.limit {
             return Err(Undiscovered::Limit(limit, report.progress));
         }
-        if grown | std::mem::take(&mut world.machine.surprised) {
+        if news {
             rounds += 1;
             world.start_round();
             continue;
@@ -120,15 +145,19 @@ pub(crate) fn discover(
             return Err(world.refusal(node));
         }
         if world.automata.edges() == known {
-            if entry.beyond_interleavings {
-                world.close(limits)?;
-                if world.machine.promote() == Ok(true) {
+            if entry.beyond_interleavings || entry.beyond_seen_values {
+                let values = match entry.beyond_interleavings {
+                    true => Values::New,
+                    false => Values::Seen,
+                };
+                world.close(values, limits)?;
+                if world.has_grown()? {
                     rounds += 1;
                     world.start_round();
                     continue;
                 }
             }
-            return Ok((world, report.progress));
+            return Ok(world);
         }
         world.states = 0;
     }
@@ -136,6 +165,32 @@ pub(crate) fn discover(
         at: Vec::new(),
         why: format!("after {MOST_ROUNDS} rounds, more and more memory turns out to be shared"),
     })
+}
+
+/// The function of a name: that of its symbol or, in Rust, its path or the end of it.
+fn named(module: &Module, name: &str) -> Result<FunctionId, String> {
+    let is_defined = |function: &FunctionId| !module.function(*function).is_declaration();
+    if let Some(function) = module.function_named(name).filter(is_defined) {
+        return Ok(function);
+    }
+    let end = format!("::{name}");
+    let mut found: Vec<(FunctionId, String)> = Vec::new();
+    for (id, function) in module.each_function() {
+        if function.is_declaration() {
+            continue;
+        }
+        let Some(path) = path(&function.name) else { continue };
+        if path == name || path.ends_with(&end) {
+            found.push((id, path));
+        }
+    }
+    match &found[..] {
+        [] => Err(format!("there is no function `{name}`")),
+        [(function, _)] => Ok(*function),
+        [(_, one), (_, other), ..] => {
+            Err(format!("`{name}` may be `{one}` or `{other}`: give more of its path"))
+        }
+    }
 }
 
 impl World {
@@ -155,18 +210,16 @@ impl World {
             let arguments = vec![Val::Bits(1), Val::Undef, Val::Undef];
             let arguments =
                 arguments.into_iter().take(module.function(main).params.len()).collect();
-            machine.threads[0].task = Some(Task { function: main, arguments });
+            let gifts = Vec::new();
+            machine.threads[0].task = Some(Task { function: main, arguments, gifts });
         }
         let mut starting = Vec::new();
         for (k, name) in entry.functions.iter().enumerate() {
-            let Some(function) =
-                module.function_named(name).filter(|f| !module.function(*f).is_declaration())
-            else {
-                return Err(Undiscovered::NoEntry(format!("there is no function `{name}`")));
-            };
+            let function = named(&module, name).map_err(Undiscovered::NoEntry)?;
             let handle = machine.thread_object(0, k as u32);
             let arguments = vec![Val::Bits(0); module.function(function).params.len()];
-            starting.push(Starting { handle, task: Task { function, arguments } });
+            let task = Task { function, arguments, gifts: Vec::new() };
+            starting.push(Starting { handle, task });
         }
         if !starting.is_empty() {
             let team = machine.team(0, &starting).map_err(|_| {
@@ -186,7 +239,10 @@ impl World {
             first: Vec::new(),
             started,
             futures: Futures::default(),
+            every_interleaving: entry.every_interleaving,
+            lists_values: entry.beyond_seen_values && !entry.beyond_interleavings,
             refused: None,
+            endless: None,
             states: 0,
             grown_at: None,
         };
@@ -197,6 +253,10 @@ impl World {
         // What was there before the others started happens before all they do.
         for (object, image) in world.main.0.private.take() {
             for (offset, (size, word)) in image {
+                if Cell::is_held(offset) {
+                    world.main.0.private.write(object, offset, size, word);
+                    continue;
+                }
                 crate::private::write(world.machine.space.image_mut(object), offset, size, word);
             }
         }
@@ -205,17 +265,50 @@ impl World {
         Ok(world)
     }
 
+    /// Did the round find out something that makes another one necessary?
+    fn has_grown(&mut self) -> Result<bool, Undiscovered> {
+        let grown =
+            self.machine.promote().map_err(|MixedSizes { one, other }| Undiscovered::Refused {
+                at: Vec::new(),
+                why: format!(
+                    "mixed-size accesses to {}: {} bytes at offset {} and {} at offset {}",
+                    self.machine.called(one.object),
+                    one.size,
+                    one.offset,
+                    other.size,
+                    other.offset
+                ),
+            })?;
+        Ok(grown | std::mem::take(&mut self.machine.surprised))
+    }
+
+    /// Says of a cell that it takes more and more values.
+    fn grows(&self, id: usize) -> Undiscovered {
+        let cell = self.cells[id];
+        let writes = |action: &Action| action.cell() == Some(cell) && action.writes();
+        let node = self.automata.nodes().find(|(_, node)| match &node.pause {
+            Pause::Rest(action) => writes(action) && !node.sites.is_empty(),
+            _ => false,
+        });
+        let at = node.map_or(Vec::new(), |(_, node)| self.places(&node.sites));
+        Undiscovered::Grows { at, cell: self.machine.cell_name(cell), values: MOST_VALUES }
+    }
+
+    fn places(&self, sites: &[Site]) -> Vec<llvm::PlaceId> {
+        let place = |site: &Site| {
+            let function = self.machine.module.function(site.function);
+            function.blocks[site.block as usize].instrs[site.instr as usize].at
+        };
+        sites.iter().filter_map(place).collect()
+    }
+
     fn refusal(&self, node: NodeId) -> Undiscovered {
         let node = self.automata.node(node);
         let why = match &node.pause {
             Pause::Refuse(why) => why.clone(),
             _ => String::new(),
         };
-        let at = node.sites.iter().filter_map(|site| {
-            let function = self.machine.module.function(site.function);
-            function.blocks[site.block as usize].instrs[site.instr as usize].at
-        });
-        Undiscovered::Refused { at: at.collect(), why }
+        Undiscovered::Refused { at: self.places(&node.sites), why }
     }
 
     fn start_round(&mut self) {
@@ -228,6 +321,7 @@ impl World {
         self.cell_ids.clear();
         self.first.clear();
         self.refused = None;
+        self.endless = None;
         self.states = 0;
         self.grown_at = None;
     }
@@ -274,8 +368,9 @@ impl World {
         self.first[thread]
     }
 
-    /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it.
-    fn close(&mut self, limits: Limits) -> Result<(), Undiscovered> {
+    /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it. A value that is
+    /// only written where no interleaving comes counts if `values` says so.
+    fn close(&mut self, values: Values, limits: Limits) -> Result<(), Undiscovered> {
         loop {
             let known = self.automata.edges();
             let mut at = 0;
@@ -286,11 +381,28 @@ impl World {
                     return Err(self.refusal(node));
                 }
                 let Some(action) = self.automata.action(node) else { continue };
-                let Some(cell) = action.cell() else { continue };
+                if let Action::Choose { alternatives } = action {
+                    for choice in 0..alternatives {
+                        self.automata.step(&mut self.machine, node, Word::Bits(choice.into()));
+                    }
+                    continue;
+                }
+                let Some(cell) = action.cell() else {
+                    self.automata.step(&mut self.machine, node, Word::ZERO);
+                    continue;
+                };
                 let id = self.cell(cell);
+                if let Action::CompareExchange { weak: true, .. } = action {
+                    self.automata.step(&mut self.machine, node, SPURIOUS);
+                }
                 for old in self.values[id].clone() {
                     let Some((new, input)) = outcome(&action, old) else { continue };
-                    self.values[id].extend(new);
+                    if values == Values::New {
+                        self.values[id].extend(new);
+                        if self.values[id].len() > MOST_VALUES {
+                            return Err(self.grows(id));
+                        }
+                    }
                     self.automata.step(&mut self.machine, node, input);
                 }
                 let spent = limits.budget.spent().map(Limit::from);
@@ -336,6 +448,9 @@ impl World {
             }
             next.cells[id] = word;
             self.values[id].insert(word);
+            if self.values[id].len() > MOST_VALUES {
+                self.endless = Some(id);
+            }
         }
         each(&next);
         if let Action::CompareExchange { weak: true, .. } = action
@@ -470,12 +585,18 @@ impl World {
         if self.grown_at.is_none() && self.machine.has_news() {
             self.grown_at = Some(self.states);
         }
+        if self.endless.is_some() {
+            sink.finding(());
+        }
         if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {
             sink.finding(());
         }
     }
 
     fn persistent(&mut self, state: &State) -> Option<u64> {
+        if self.every_interleaving {
+            return None;
+        }
         let next: Vec<Option<(Action, Option<usize>, bool)>> = state
             .nodes
             .iter()

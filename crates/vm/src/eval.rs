@@ -30,7 +30,7 @@ impl Machine {
     ) -> Result<u128, Stop> {
         match self.eval(local, operand)? {
             Val::Bits(bits) => Ok(bits),
-            _ => Err(crate::action::Failure::memory(format!("{what} was never given a value"))),
+            _ => Err(Stop::fail(format!("{what} was never given a value"))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What instructions do.
 
-use crate::action::{Action, Failure, Order, Stop};
+use crate::action::{Action, Order, Stop};
+use crate::library::rust::TAKEN;
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::shared::Strength;
@@ -67,7 +68,10 @@ impl Machine {
             }
             InstrKind::Load { ty, address, access } => {
                 let address = self.eval(local, address)?;
-                self.load(local, *ty, &address, order(access.ordering))?
+                match access.ordering {
+                    Some(_) if self.size(*ty)? == 4 && self.is_attempt(local) => TAKEN.into(),
+                    ordering => self.load(local, *ty, &address, order(ordering))?,
+                }
             }
             InstrKind::Store { ty, value, address, access } => {
                 let (value, address) = (self.eval(local, value)?, self.eval(local, address)?);
@@ -88,8 +92,12 @@ impl Machine {
                 let (expected, new) = (self.eval(local, expected)?, self.eval(local, new)?);
                 let size = self.width(*ty)?.div_ceil(8) as u8;
                 let orders = ((*success).into(), (*failure).into(), *weak);
-                let (old, succeeded) =
-                    self.compare_exchange(local, size, &address, (&expected, &new), orders)?;
+                let (old, succeeded) = match size == 4 && self.is_attempt(local) {
+                    true => (TAKEN, false),
+                    false => {
+                        self.compare_exchange(local, size, &address, (&expected, &new), orders)?
+                    }
+                };
                 Val::Many([old.into(), Val::Bits(succeeded.into())].into())
             }
             InstrKind::ReadModifyWrite { op, ty, address, value, ordering, .. } => {
@@ -182,9 +190,7 @@ impl Machine {
                 return self.call(local, instr, call);
             }
             InstrKind::Unreachable => {
-                return Err(Failure::memory(
-                    "code is reached that the compiler took to be unreachable",
-                ));
+                return Err(Stop::fail("code is reached that the compiler took to be unreachable"));
             }
             InstrKind::Resume { .. } | InstrKind::LandingPad { .. } => {
                 return Stop::refuse("a C++ exception");
@@ -233,7 +239,7 @@ impl Machine {
             }
             nth += 1;
         };
-        local.private.forget(object);
+        self.renew(local, object, Word::Undef)?;
         local.top().objects.push(object);
         Ok(Machine::pointer(object))
     }
@@ -247,27 +253,18 @@ impl Machine {
     ) -> Result<(), Stop> {
         let frame = local.frames.last().expect("a running thread is in a call");
         let (then, objects) = (frame.then, frame.objects.clone());
-        let is_last = local.frames.len() == 1 && local.thread == 0;
+        if then == Then::EndThread {
+            return self.end_thread(local, &value);
+        }
         for object in objects {
-            let size = self.space.object(object).size;
-            for cell in self.shared.overlapping(object, 0, size) {
-                // Whoever still uses the variable is too late. When `main` returns, the program is over.
-                if !is_last {
-                    self.touches.add(cell, local.thread, true, Strength::Plain);
-                    self.visible(
-                        local,
-                        Action::Write { cell, value: Word::Undef, order: Order::Plain },
-                    )?;
-                }
-            }
-            local.private.forget(object);
+            self.kill(local, object)?;
         }
         match then {
             Then::GoOn => {
                 local.frames.pop();
                 self.returned(local, module, value)
             }
-            Then::EndThread => self.end_thread(local, &value),
+            Then::EndThread => Err(Stop::Ended),
             Then::Once(cell) => {
                 self.touches.add(cell, local.thread, true, Strength::Atomic);
                 self.sync(
@@ -276,6 +273,11 @@ impl Machine {
                 )?;
                 local.frames.pop();
                 self.returned(local, module, Val::Bits(0))
+            }
+            Then::Complete(cell) => {
+                self.complete(local, cell)?;
+                local.frames.pop();
+                self.returned(local, module, Val::Undef)
             }
             Then::Constructor(next) => {
                 local.frames.pop();
@@ -331,13 +333,13 @@ impl Machine {
                     _ => "<<",
                 };
                 let (a, b) = (value::signed(a, width), value::signed(b, width));
-                Err(Failure::arithmetic(format!("signed overflow: {a} {sign} {b} in {width} bits")))
+                Err(Stop::fail(format!("signed overflow: {a} {sign} {b} in {width} bits")))
             }
             Some(Err(Wrong::Division)) => {
-                Err(Failure::arithmetic("division by zero, or overflow of a division"))
+                Err(Stop::fail("division by zero, or overflow of a division"))
             }
             Some(Err(Wrong::Shift)) => {
-                Err(Failure::arithmetic(format!("a shift by {b} of a number of {width} bits")))
+                Err(Stop::fail(format!("a shift by {b} of a number of {width} bits")))
             }
             None => Stop::refuse("floating-point arithmetic on integers"),
         }
@@ -433,7 +435,7 @@ fn order(ordering: Option<llvm::Ordering>) -> Order {
 }
 
 fn undecided(what: &str) -> Stop {
-    Failure::memory(format!("{what} depends on a value that was never written"))
+    Stop::fail(format!("{what} depends on a value that was never written"))
 }
 
 /// The same function of every number in a value.

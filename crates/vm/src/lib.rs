@@ -1,4 +1,19 @@
-//! Real code in the exact checker: runs one thread of an LLVM module at a time and discovers what all threads can do.
+//! Real code in the exact checker: discover, intern, lower.
+//!
+//! Robustness is decided on states that interleavings reach (Theorem 4.6 of the RC20 paper), so nothing has to be known
+//! of a program before it runs: no inlining, no analysis of pointers, no bound on loops. A machine executes one
+//! thread of an LLVM module at a time, exactly, up to the next action that other threads can notice. The thread's state
+//! there is interned: it is a node of the thread's automaton, and what the action gives selects the next node. All
+//! interleavings are explored until the automata are known, and these become a program that every analysis understands.
+//!
+//! | module | |
+//! |---|---|
+//! | `value`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
+//! | `code`, `local` | what is known of a function; the state of a thread |
+//! | `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
+//! | `action`, `shared`, `life` | what others can notice, which memory that is, and whether it is still there |
+//! | `automaton`, `future`, `discover` | exploring interleavings |
+//! | `lower`, `names` | from automata to a program, in the user's words |
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
@@ -12,6 +27,7 @@ mod eval;
 mod execute;
 mod future;
 mod library;
+mod life;
 mod local;
 mod lower;
 mod machine;
@@ -21,7 +37,6 @@ mod shared;
 mod space;
 mod value;
 
-pub use action::{Failure, FailureKind};
 pub use discover::{Entry, Undiscovered};
 pub use lower::Lowered;
 pub use machine::Stub;
@@ -29,15 +44,6 @@ pub use machine::Stub;
 use llvm::Module;
 use search::{Limits, Progress};
 use std::sync::Arc;
-
-/// What it took to discover a program.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Interleavings' states of the last round.
-    pub progress: Progress,
-    /// Local states of all threads.
-    pub nodes: usize,
-}
 
 /// Discovers all that the threads of a module can do, as a program that every analysis understands.
 ///
@@ -49,8 +55,7 @@ pub fn program(
     entry: &Entry,
     limits: Limits,
     observe: &(dyn Fn(&Progress) + Sync),
-) -> Result<(Lowered, Effort), Undiscovered> {
-    let (mut world, progress) = discover::discover(module, entry, limits, observe)?;
-    let nodes = world.automata.len();
-    Ok((lower::lower(&mut world)?, Effort { progress, nodes }))
+) -> Result<Lowered, Undiscovered> {
+    let mut world = discover::discover(module, entry, limits, observe)?;
+    lower::lower(&mut world)
 }

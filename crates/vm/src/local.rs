@@ -32,6 +32,8 @@ pub(crate) struct Local {
     pub(crate) starting: Vec<Starting>,
     /// Threads that it waits for before its next visible action.
     pub(crate) joining: Vec<ObjectId>,
+    /// Where the program says that such a thread is to be started or waited for; it distinguishes no states.
+    pub(crate) postponed_at: Vec<Site>,
     /// Results of the visible actions of the instruction it rests at.
     pub(crate) inputs: Vec<Word>,
     /// How many of them the instruction has used.
@@ -76,6 +78,8 @@ pub(crate) enum Then {
     EndThread,
     /// A `once` is marked as done, and its caller goes on with 0.
     Once(crate::action::Cell),
+    /// A `Once` of Rust is marked as complete.
+    Complete(crate::action::Cell),
     /// The next of the functions that run before `main`, by its number; then `main` itself.
     Constructor(u32),
 }
@@ -102,6 +106,7 @@ impl Local {
             started: 0,
             starting: Vec::new(),
             joining: Vec::new(),
+            postponed_at: Vec::new(),
             inputs: Vec::new(),
             cursor: 0,
         }
@@ -122,6 +127,15 @@ impl Local {
         self.frames.iter().rev().map(Frame::site).collect()
     }
 
+    /// Where its next visible action is: what was postponed comes before what its instruction does itself.
+    pub(crate) fn action_sites(&self) -> Vec<Site> {
+        let postponed = !self.starting.is_empty() || !self.joining.is_empty();
+        match postponed && self.inputs.is_empty() {
+            true => self.postponed_at.clone(),
+            false => self.sites(),
+        }
+    }
+
     /// Forgets what cannot matter: dead registers, and private blocks that nothing points to.
     pub(crate) fn tidy(&mut self, space: &Space) {
         let innermost = self.frames.len().saturating_sub(1);
@@ -131,7 +145,9 @@ impl Local {
                 false => frame.code.live_after(frame.block, frame.instr),
             };
             for (index, value) in frame.registers.iter_mut().enumerate() {
-                if !live.contains(index) {
+                let is_result =
+                    depth != innermost && frame.code.is_result(frame.block, frame.instr, index);
+                if is_result || !live.contains(index) {
                     *value = Val::Undef;
                 }
             }
@@ -171,6 +187,8 @@ impl Local {
         self.inputs.iter().for_each(|word| see(*word, &mut queue));
         let arguments = self.starting.iter().flat_map(|starting| &starting.task.arguments);
         arguments.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
+        let gifts = self.starting.iter().flat_map(|starting| &starting.task.gifts);
+        gifts.flat_map(|gift| &gift.image).for_each(|(_, _, word)| see(*word, &mut queue));
         for (object, image) in self.private.objects() {
             let is_root = match space.object(object).name {
                 Name::Heap { .. } => self.blocks.get(&object).is_none_or(|block| block.escaped),
@@ -214,6 +232,18 @@ impl Local {
             number(starting.handle.0 as usize, out);
             number(starting.task.function.index(), out);
             starting.task.arguments.iter().for_each(|value| put_value(value, out));
+            for (gift, (offset, size, word)) in starting
+                .task
+                .gifts
+                .iter()
+                .flat_map(|gift| gift.image.iter().map(move |it| (gift, it)))
+            {
+                number(1 + gift.to.0 as usize, out);
+                number(*offset as usize, out);
+                number(*size as usize, out);
+                put_word(*word, out);
+            }
+            number(0, out);
         }
         number(self.joining.len(), out);
         self.joining.iter().for_each(|handle| number(handle.0 as usize, out));
@@ -260,6 +290,11 @@ fn put_then(then: Then, out: &mut Vec<u8>) {
         Then::Constructor(next) => {
             put(3, out);
             put(next.into(), out);
+        }
+        Then::Complete(cell) => {
+            put(4, out);
+            put(cell.object.0.into(), out);
+            put(cell.offset.into(), out);
         }
     }
 }

@@ -5,14 +5,17 @@
 //! else's business and are carried out at once; the machine takes down who touched what, so that cells that turn out
 //! to be shared can be found.
 
-use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::code::Code;
+use crate::library::DESTROYED;
+use crate::library::rust::names::Class;
+use crate::life::dies_with;
 use crate::local::{Frame, Local, Starting, Then};
 use crate::shared::{MixedSizes, Shared, Touches};
 use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
 use crate::value::{Val, Word};
 use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// More threads than this are not checked.
@@ -39,6 +42,17 @@ pub enum Stub {
 pub(crate) struct Task {
     pub(crate) function: FunctionId,
     pub(crate) arguments: Vec<Val>,
+    /// Memory that is the thread's own from its start.
+    pub(crate) gifts: Vec<Gift>,
+}
+
+/// Memory that a thread is given by the one that starts it, and that is nobody else's from then on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Gift {
+    pub(crate) to: ObjectId,
+    /// What it is a copy of, if it is copied back when the thread is waited for.
+    pub(crate) from: Option<ObjectId>,
+    pub(crate) image: Vec<(u32, u8, Word)>,
 }
 
 /// A thread.
@@ -77,8 +91,8 @@ pub(crate) enum Pause {
     Company,
     /// It goes no further.
     Blocked,
-    /// It went wrong.
-    Fail(Failure),
+    /// It went wrong: how, in one line.
+    Fail(String),
     /// There is no meaning for what it does.
     Refuse(String),
 }
@@ -102,6 +116,12 @@ pub(crate) struct Machine {
     pub(crate) alone: bool,
     /// Functions that run before `main`, in their order.
     pub(crate) constructors: Vec<FunctionId>,
+    /// Blocks that Rust's library allocates for its own use.
+    pub(crate) librarys: HashSet<ObjectId>,
+    /// Where blocks were first allocated, from the innermost call outwards, for their names.
+    pub(crate) births: HashMap<ObjectId, Vec<Site>>,
+    /// What is special about functions, as far as it was asked.
+    pub(crate) classes: Vec<Option<Class>>,
     codes: Vec<Option<Arc<Code>>>,
 }
 
@@ -121,6 +141,9 @@ impl Machine {
             notes: Vec::new(),
             alone: true,
             constructors: Vec::new(),
+            librarys: HashSet::new(),
+            births: HashMap::new(),
+            classes: vec![None; codes.len()],
             codes,
         };
         let handle = machine.thread_object(u32::MAX, 0);
@@ -183,13 +206,13 @@ impl Machine {
     /// Makes cells of the memory that turned out to be shared. Was there any that was not known?
     pub(crate) fn promote(&mut self) -> Result<bool, MixedSizes> {
         let space = &self.space;
-        self.touches.promote(&mut self.shared, |object| on_stack_of(space, object))
+        self.touches.promote(&mut self.shared, |object| dies_with(space, object))
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
     pub(crate) fn has_news(&mut self) -> bool {
         let space = &self.space;
-        self.touches.has_news(&self.shared, |object| on_stack_of(space, object))
+        self.touches.has_news(&self.shared, |object| dies_with(space, object))
     }
 
     /// Forgets the teams that were started in an earlier round, but for the first.
@@ -210,7 +233,7 @@ impl Machine {
     pub(crate) fn code(&mut self, function: FunctionId) -> Arc<Code> {
         let module = &self.module;
         let code = &mut self.codes[function.index()];
-        code.get_or_insert_with(|| Arc::new(Code::of(module.function(function)))).clone()
+        code.get_or_insert_with(|| Arc::new(Code::of(module, module.function(function)))).clone()
     }
 
     /// Enters a function.
@@ -290,6 +313,11 @@ impl Machine {
             let frame = local.top();
             let at_start_of_block = frame.instr == 0;
             steps += 1;
+            // What it does for so long may be somebody's business, as it turns out: the next round will tell.
+            if steps.is_multiple_of(PATIENCE) && !self.alone && self.has_news() {
+                self.surprised = true;
+                return Pause::Blocked;
+            }
             let mut circles = false;
             if steps > PATIENCE && at_start_of_block {
                 local.encode(&mut now);
@@ -335,7 +363,7 @@ impl Machine {
         let function = module.function(frame.function);
         let instr = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
         let postponed = !local.starting.is_empty() || !local.joining.is_empty();
-        if !postponed && !leaves_traces(&module, instr) {
+        if !postponed && !self.leaves_traces(&module, instr) {
             return self.execute(local, &module, instr);
         }
         let before = local.clone();
@@ -350,7 +378,12 @@ impl Machine {
         let cell = Cell::start(self.teams[team as usize].object);
         self.visible(local, Action::Await { cell, least: 1 })?;
         let task = self.threads[local.thread as usize].task.clone();
-        let Some(Task { function, arguments }) = task else { return Err(Stop::Blocked) };
+        let Some(Task { function, arguments, gifts }) = task else { return Err(Stop::Blocked) };
+        for gift in gifts {
+            for (offset, size, word) in gift.image {
+                local.private.write(gift.to, offset, size, word);
+            }
+        }
         self.enter(local, function, arguments, Then::EndThread)?;
         local.completed();
         Ok(())
@@ -361,7 +394,7 @@ impl Machine {
         if let Some(constructor) = self.constructors.get(next as usize).copied() {
             return self.enter(local, constructor, Vec::new(), Then::Constructor(next + 1));
         }
-        let Some(Task { function, arguments }) = self.threads[0].task.clone() else {
+        let Some(Task { function, arguments, .. }) = self.threads[0].task.clone() else {
             return Err(Stop::Ended);
         };
         self.enter(local, function, arguments, Then::EndThread)
@@ -481,18 +514,26 @@ impl Machine {
         }
     }
 
+    /// May an instruction change the thread before it rests? Then it must be undone when it does.
+    fn leaves_traces(&mut self, module: &Module, instr: &Instr) -> bool {
+        match &instr.kind {
+            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match &call.callee {
+                llvm::Callee::Function(function) => {
+                    module.function(*function).is_declaration()
+                        || call.args.iter().any(|arg| arg.byval.is_some())
+                        || self.is_known_rust(*function)
+                }
+                llvm::Callee::Pointer(_) => true,
+                llvm::Callee::Asm(_) => false,
+            },
+            InstrKind::Return { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The innermost place of the thread's code.
     pub(crate) fn site(local: &Local) -> Site {
         local.frames.last().expect("a running thread is in a call").site()
-    }
-}
-
-/// The thread whose stack an object is on; when `main` itself returns, the program is over.
-fn on_stack_of(space: &Space, object: ObjectId) -> Option<u32> {
-    match space.object(object).name {
-        Name::Stack { thread: 0, depth: 1, .. } => None,
-        Name::Stack { thread, .. } => Some(thread),
-        _ => None,
     }
 }
 
@@ -512,6 +553,7 @@ pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)
             Word::Bits(held) if held < u128::from(*below) => {
                 (Some(Word::Bits(held + u128::from(*add))), Word::ZERO)
             }
+            DESTROYED => (None, DESTROYED),
             _ => return None,
         },
         Action::Await { least, .. } => match old {
@@ -528,23 +570,7 @@ fn pause(stop: Stop) -> Pause {
         Stop::Ended => Pause::Ended,
         Stop::Company => Pause::Company,
         Stop::Blocked => Pause::Blocked,
-        Stop::Fail(failure) => Pause::Fail(failure),
+        Stop::Fail(how) => Pause::Fail(how),
         Stop::Refuse(why) => Pause::Refuse(why),
-    }
-}
-
-/// May an instruction change the thread before it rests? Then it must be undone when it does.
-fn leaves_traces(module: &Module, instr: &Instr) -> bool {
-    match &instr.kind {
-        InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match &call.callee {
-            llvm::Callee::Function(function) => {
-                module.function(*function).is_declaration()
-                    || call.args.iter().any(|arg| arg.byval.is_some())
-            }
-            llvm::Callee::Pointer(_) => true,
-            llvm::Callee::Asm(_) => false,
-        },
-        InstrKind::Return { .. } => true,
-        _ => false,
     }
 }

@@ -1,8 +1,10 @@
 //! What the user calls things: variables on the stack, parts of objects, threads.
 
-use crate::action::Cell;
+use crate::action::{Action, Cell, Order};
+use crate::library::rust::names::demangled;
 use crate::machine::Machine;
 use crate::space::{Name, ObjectId, Site};
+use crate::value::Word;
 use llvm::module::Holds;
 use llvm::{DebugTy, InstrKind, Operand};
 
@@ -44,7 +46,10 @@ impl Machine {
             },
             false => cell.offset,
         };
-        let part = ty.and_then(|ty| self.module.debug.describe(ty, u64::from(offset)));
+        let part = ty.and_then(|ty| match cell.is_sync() {
+            true => self.module.debug.describe_whole(ty, u64::from(offset)),
+            false => self.module.debug.describe(ty, u64::from(offset)),
+        });
         match part {
             Some(part) => format!("{base}{part}"),
             None if offset == 0
@@ -57,6 +62,73 @@ impl Machine {
         }
     }
 
+    /// What an action of the thread library does, or one that concerns the life of an object, in the user's words;
+    /// nothing of one that only looks whether the object is there.
+    pub(crate) fn effect_name(&self, action: &Action) -> Option<String> {
+        let cell = action.cell().filter(|cell| cell.is_sync() || cell.is_life())?;
+        let (base, _) = self.object_name(cell.object);
+        if cell.is_life() {
+            return Some(match action {
+                Action::Write { value: Word::ZERO, .. } => format!("{base} is there"),
+                Action::Write { .. } => format!("{base} is gone"),
+                _ => String::new(),
+            });
+        }
+        Some(match (&self.space.object(cell.object).name, action) {
+            (Name::Team(_), Action::Write { .. }) => format!("starts {base}"),
+            (Name::Team(_), Action::Await { .. }) if cell == Cell::start(cell.object) => {
+                "begins".to_string()
+            }
+            (Name::Team(_) | Name::Thread { .. }, Action::Await { .. }) => {
+                format!("has waited for {base}")
+            }
+            (Name::Team(_) | Name::Thread { .. }, _) => "ends".to_string(),
+            (_, Action::Lock { .. }) => format!("takes {}", self.cell_name(cell)),
+            (_, Action::Write { value: Word::ZERO, order: Order::Release, .. }) => {
+                format!("gives {} back", self.cell_name(cell))
+            }
+            _ => return None,
+        })
+    }
+
+    /// What the user calls a value that is no small number.
+    pub(crate) fn word_name(&self, word: Word) -> String {
+        match word {
+            Word::Undef => "nothing".to_string(),
+            Word::Bits(bits) => self.address_name(bits).unwrap_or_else(|| format!("{bits:#x}")),
+        }
+    }
+
+    /// What the user calls an address: `&queue.stub`, `node`, `&buf[3]`; none if it points to nothing that has a name.
+    pub(crate) fn address_name(&self, bits: u128) -> Option<String> {
+        let (object, offset) = self.space.locate(bits)?;
+        let offset = u64::try_from(offset).ok()?;
+        if let Name::Heap { site, nth, .. } = &self.space.object(object).name {
+            let function = self.module.function(site.function);
+            let instr =
+                function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
+            let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
+            let variable =
+                instr.result.and_then(|result| self.module.allocated(site.function, result));
+            return Some(match (variable, offset) {
+                (Some(variable), 0) => format!("{}{nth}", variable.text),
+                (Some(variable), offset) => {
+                    let part = variable.pointee(&self.module.debug, offset)?;
+                    format!("&{part}{nth}")
+                }
+                (None, 0) => format!("&{}", self.object_name(object).0),
+                (None, offset) => format!("&{}+{offset}", self.object_name(object).0),
+            });
+        }
+        let (base, ty) = self.object_name(object);
+        let part = ty.and_then(|ty| self.module.debug.describe_whole(ty, offset));
+        Some(match part {
+            Some(part) => format!("&{base}{part}"),
+            None if offset == 0 => format!("&{base}"),
+            None => format!("&{base}+{offset}"),
+        })
+    }
+
     /// What the user calls a part of a block of the heap: by the variable that first pointed to the block.
     fn part_of_block(&self, cell: Cell) -> Option<String> {
         let Name::Heap { site, nth, .. } = &self.space.object(cell.object).name else {
@@ -65,11 +137,63 @@ impl Machine {
         if cell.is_life() || cell.is_sync() {
             return None;
         }
-        let function = self.module.function(site.function);
-        let instr = function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
-        let variable = self.module.allocated(site.function, instr.result?)?;
-        let name = variable.pointee(&self.module.debug, u64::from(cell.offset))?;
+        let name = match self.part_of_rust_block(cell) {
+            Some(name) => name,
+            None => {
+                let function = self.module.function(site.function);
+                let block = function.blocks.get(site.block as usize)?;
+                let variable = self
+                    .module
+                    .allocated(site.function, block.instrs.get(site.instr as usize)?.result?)?;
+                variable.pointee(&self.module.debug, u64::from(cell.offset))?
+            }
+        };
         Some(if *nth == 0 { name } else { format!("{name} #{}", nth + 1) })
+    }
+
+    /// What the user calls a part of a block that Rust's library allocated: by the type of what is in it, which the
+    /// names of `Box<T>::new` and its like say, and the field.
+    fn part_of_rust_block(&self, cell: Cell) -> Option<String> {
+        let (short, ty) = self.rust_block(cell.object)?;
+        let part = self.module.debug.describe(ty, u64::from(cell.offset))?;
+        Some(format!("{short}{}", part.strip_prefix(".data").unwrap_or(&part)))
+    }
+
+    /// The type of what is in a block of Rust's library: what the user calls it, and all of it.
+    fn rust_block(&self, object: ObjectId) -> Option<(String, DebugTy)> {
+        let mut boxed = None;
+        for site in self.births.get(&object)? {
+            let function = self.module.function(site.function);
+            let own = demangled(&function.name)?;
+            let instr =
+                function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
+            let inlined = instr.at.into_iter().flat_map(|at| self.module.debug.chain(at));
+            let inlined = inlined.filter_map(|place| {
+                let subprogram = self.module.debug.subprogram(place.subprogram?);
+                demangled(&subprogram.linkage_name)
+            });
+            let found = inlined.chain([own.clone()]).find_map(|name| content(&name));
+            boxed = boxed.or(found);
+            let library = ["core::", "alloc::", "std::"];
+            if !library.iter().any(|name| own.trim_start_matches('<').starts_with(name)) {
+                break;
+            }
+        }
+        let (wrapper, of) = boxed?;
+        let inner = |of: &str| {
+            let held = of
+                .strip_prefix("alloc::sync::ArcInner<")
+                .or(of.strip_prefix("alloc::rc::RcInner<"));
+            held.and_then(|held| held.strip_suffix('>')).map(str::to_string)
+        };
+        let short = shortened(inner(&of).as_deref().unwrap_or(&of));
+        let name = match wrapper {
+            "Box" => shortened(&of),
+            wrapper => format!("{wrapper}Inner<{of}>"),
+        };
+        let debug = &self.module.debug;
+        let ty = (0..debug.types.len()).find(|index| *debug.types[*index].name == *name)?;
+        Some((short, debug.type_at(ty)?))
     }
 
     fn object_name(&self, object: ObjectId) -> (String, Option<DebugTy>) {
@@ -85,6 +209,11 @@ impl Machine {
             Name::Stack { site, .. } => self
                 .declared_at(*site)
                 .unwrap_or_else(|| (format!("variable of {}", self.function_name(*site)), None)),
+            Name::Heap { nth, .. } if self.rust_block(object).is_some() => {
+                let short = self.rust_block(object).map_or(String::new(), |(short, _)| short);
+                let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
+                (format!("{short}{nth}"), None)
+            }
             Name::Heap { site, nth, .. } => {
                 let line = self.line_of(*site).map_or(String::new(), |line| format!(":{line}"));
                 let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
@@ -94,6 +223,13 @@ impl Machine {
                 let thread = self.threads.iter().rposition(|member| member.handle == object);
                 (thread.map_or("a thread".to_string(), |thread| format!("thread {thread}")), None)
             }
+            Name::Given { thread, nth, .. } => {
+                let part = if *nth == 0 { "closure" } else { "result" };
+                (format!("{part} of {}", self.object_name(*thread).0), None)
+            }
+            Name::Counted { thread } => self.object_name(*thread),
+            Name::OnceState { .. } => ("the state of a `Once`".to_string(), None),
+            Name::MainResult => ("the result of `main`".to_string(), None),
             Name::Team(number) => match &self.teams[*number as usize].threads[..] {
                 [only] => (format!("thread {only}"), None),
                 [first, .., last] => (format!("threads {first} to {last}"), None),
@@ -131,6 +267,9 @@ impl Machine {
     pub(crate) fn thread_name(&self, thread: u32) -> String {
         match &self.threads[thread as usize].task {
             Some(task) => {
+                if let Some((closure, _)) = self.spawned(task.function) {
+                    return in_crate(&closure).to_string();
+                }
                 let function = self.module.function(task.function);
                 match function.subprogram.map(|subprogram| self.module.debug.subprogram(subprogram))
                 {
@@ -143,4 +282,33 @@ impl Machine {
             None => format!("thread{thread}"),
         }
     }
+}
+
+/// The type of what a `Box`, `Arc` or `Rc` holds, by the name of a function of theirs.
+fn content(name: &str) -> Option<(&'static str, String)> {
+    let wrappers =
+        [("alloc::sync::Arc<", "Arc"), ("alloc::rc::Rc<", "Rc"), ("alloc::boxed::Box<", "Box")];
+    let (start, wrapper) = wrappers.iter().find_map(|(start, wrapper)| {
+        name.strip_prefix('<')
+            .and_then(|name| name.strip_prefix(start))
+            .map(|rest| (rest, *wrapper))
+    })?;
+    let mut depth = 0i32;
+    let end = start.char_indices().find(|(_, letter)| {
+        depth += i32::from(*letter == '<') - i32::from(*letter == '>');
+        depth < 0 || depth == 0 && *letter == ','
+    })?;
+    Some((wrapper, start[..end.0].to_string()))
+}
+
+/// The name of a type without the path that leads to it.
+fn shortened(ty: &str) -> String {
+    let head = ty.find('<').unwrap_or(ty.len());
+    let start = ty[..head].rfind("::").map_or(0, |at| at + 2);
+    ty[start..].to_string()
+}
+
+/// A path of Rust without the crate that it starts with.
+fn in_crate(path: &str) -> &str {
+    path.split_once("::").map_or(path, |(_, rest)| rest)
 }

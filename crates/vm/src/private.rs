@@ -44,19 +44,19 @@ impl Private {
                 };
             }
         }
-        let mut bits = 0;
+        // Compilers pass small structs as one number, padding included: bytes that were never written are 0 next to
+        // bytes that were.
+        let (mut bits, mut defined) = (0, false);
         for k in 0..u32::from(size) {
-            let Some(byte) =
+            let byte =
                 byte(own, offset + k).or_else(|| byte(below, offset + k)).unwrap_or(match fill {
                     Fill::Zero => Some(0),
                     Fill::Undef => None,
-                })
-            else {
-                return Word::Undef;
-            };
-            bits |= u128::from(byte) << (8 * k);
+                });
+            defined |= byte.is_some();
+            bits |= u128::from(byte.unwrap_or(0)) << (8 * k);
         }
-        Word::Bits(bits)
+        if defined { Word::Bits(bits) } else { Word::Undef }
     }
 
     /// Puts a word into the bytes `offset..offset + size`.
@@ -135,7 +135,9 @@ mod tests {
         assert_eq!(read(&own, 4, 4), Word::Bits(0x1122_3344));
         own.write(OBJECT, 2, 2, Word::Bits(0xabcd));
         assert_eq!(read(&own, 0, 8), Word::Bits(0x1122_3344_abcd_7788));
-        assert_eq!(read(&own, 6, 4), Word::Undef);
+        // Bytes never written are 0 next to bytes that were, as padding is.
+        assert_eq!(read(&own, 6, 4), Word::Bits(0x1122));
+        assert_eq!(read(&own, 8, 4), Word::Undef);
         own.write(OBJECT, 3, 4, Word::Bits(0x0102_0304));
         assert_eq!(read(&own, 0, 8), Word::Bits(0x1101_0203_04cd_7788));
         own.write(OBJECT, 0, 8, Word::Undef);

@@ -50,6 +50,14 @@ pub(crate) enum Name {
     Thread { parent: u32, nth: u32 },
     /// Threads that are started together.
     Team(u32),
+    /// Memory that a thread is given when it is started, by the object that stands for the thread.
+    Given { thread: ObjectId, nth: u32, size: u64 },
+    /// What handles of a thread point to in Rust, by the object that stands for the thread.
+    Counted { thread: ObjectId },
+    /// What the function of a `Once` is told about it in Rust.
+    OnceState { thread: u32 },
+    /// Where `main` puts its result in Rust.
+    MainResult,
 }
 
 /// What bytes hold that were never written.
@@ -125,10 +133,11 @@ impl Space {
         Some((ObjectId(index as u32), (address % WINDOW) as i64 - GUARD as i64))
     }
 
-    /// The object that a number would point to if it were a pointer, perhaps with a tag in its upper bits.
+    /// The object that a number would point to if it were a pointer, perhaps with a tag in its upper bits, or shifted
+    /// up by one or two bytes with a tag below.
     pub(crate) fn mentioned(&self, bits: u128) -> Option<ObjectId> {
-        let untagged = bits & ((1 << ADDRESS_BITS) - 1);
-        self.locate(untagged).map(|(object, _)| object)
+        let untagged = |shift: u32| (bits >> shift) & ((1 << ADDRESS_BITS) - 1);
+        [0, 16, 8].into_iter().find_map(|shift| Some(self.locate(untagged(shift))?.0))
     }
 }
 

@@ -20,9 +20,9 @@
 //!
 //! Transactions, bus locks, lightweight fences and partial modes have no counterpart and are refused.
 
-mod orders;
+pub(crate) mod orders;
 mod step;
-mod values;
+pub(crate) mod values;
 
 use crate::names::Names;
 use crate::storage::{Storage, Variable};

@@ -4,7 +4,7 @@ use ir::mode::is_sc_update;
 use ir::{FenceMode, ReadMode, WriteMode};
 
 /// The order of a read; `None` if C has none such.
-pub(super) fn read(mode: ReadMode) -> Option<&'static str> {
+pub(crate) fn read(mode: ReadMode) -> Option<&'static str> {
     match mode {
         ReadMode::Rlx => Some("memory_order_relaxed"),
         ReadMode::Acq => Some("memory_order_acquire"),
@@ -14,7 +14,7 @@ pub(super) fn read(mode: ReadMode) -> Option<&'static str> {
 }
 
 /// The order of a write; `None` if C has none such.
-pub(super) fn write(mode: WriteMode) -> Option<&'static str> {
+pub(crate) fn write(mode: WriteMode) -> Option<&'static str> {
     match mode {
         WriteMode::Rlx => Some("memory_order_relaxed"),
         WriteMode::Rel => Some("memory_order_release"),
@@ -25,7 +25,7 @@ pub(super) fn write(mode: WriteMode) -> Option<&'static str> {
 
 /// The order of a read-modify-write; `None` if C has none such. C has one order for both parts, and only
 /// if both are `sc` is it an `sc` event ([`is_sc_update`]).
-pub(super) fn update(reads: ReadMode, writes: WriteMode) -> Option<&'static str> {
+pub(crate) fn update(reads: ReadMode, writes: WriteMode) -> Option<&'static str> {
     read(reads)?;
     write(writes)?;
     Some(match (reads.acquires(), writes.releases()) {
@@ -38,7 +38,7 @@ pub(super) fn update(reads: ReadMode, writes: WriteMode) -> Option<&'static str>
 }
 
 /// The order of a fence; `None` if C has none such.
-pub(super) fn fence(mode: FenceMode) -> Option<&'static str> {
+pub(crate) fn fence(mode: FenceMode) -> Option<&'static str> {
     match mode {
         FenceMode::Acq => Some("memory_order_acquire"),
         FenceMode::Rel => Some("memory_order_release"),

@@ -22,7 +22,7 @@ const TYPES: [(&str, i64, i64); 7] = [
 
 /// The functions that an exported program may bring along.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Helper {
+pub(crate) enum Helper {
     /// Brings an exact result into the domain.
     Value,
     /// Tests a divisor.
@@ -36,20 +36,20 @@ pub(super) enum Helper {
 }
 
 /// Writes the expressions of a program and remembers which helpers they need.
-pub(super) struct Values {
+pub(crate) struct Values {
     domain: Domain,
     /// The type of locations.
-    pub(super) cell: &'static str,
+    pub(crate) cell: &'static str,
     /// The type of registers.
-    pub(super) wide: &'static str,
+    pub(crate) wide: &'static str,
     /// Are the values of `cell` those of the domain?
     exact: bool,
     /// The helpers used so far.
-    pub(super) used: BTreeSet<Helper>,
+    pub(crate) used: BTreeSet<Helper>,
 }
 
 impl Values {
-    pub(super) fn new(domain: Domain) -> Self {
+    pub(crate) fn new(domain: Domain) -> Self {
         let Domain { min, max, .. } = domain;
         let same = TYPES.iter().find(|(_, low, high)| (*low, *high) == (min, max));
         let is_int = i32::try_from(min).is_ok() && i32::try_from(max).is_ok();
@@ -64,7 +64,7 @@ impl Values {
     }
 
     /// The expression, in terms of the registers' names.
-    pub(super) fn expr(&mut self, expr: &Expr, registers: &[String]) -> Text {
+    pub(crate) fn expr(&mut self, expr: &Expr, registers: &[String]) -> Text {
         let mut stack: Vec<Text> = Vec::new();
         for op in expr.clone().into_postfix() {
             let result = match op {
@@ -87,7 +87,7 @@ impl Values {
     }
 
     /// An operator applied to two operands.
-    pub(super) fn binary(&mut self, op: Binary, a: &Text, b: &Text) -> Text {
+    pub(crate) fn binary(&mut self, op: Binary, a: &Text, b: &Text) -> Text {
         let divides = matches!(op, Binary::Div | Binary::Rem);
         let b = match divides && !is_nonzero(b) {
             true => format!("{}({})", self.helper(Helper::Divisor), b.clone().alone()),
@@ -113,13 +113,13 @@ impl Values {
     }
 
     /// Can C's read-modify-write leave the domain, and should not?
-    pub(super) fn wraps_elsewhere(&self, op: UpdateOp) -> bool {
+    pub(crate) fn wraps_elsewhere(&self, op: UpdateOp) -> bool {
         let leaves = op == UpdateOp::Nand || op.binary().is_some_and(|op| self.may_leave(op));
         leaves && !self.exact && (self.domain.edge == Edge::Wrap || op == UpdateOp::Nand)
     }
 
     /// Is it an error if the result of this read-modify-write is outside the domain?
-    pub(super) fn must_be_tested(&self, op: UpdateOp) -> Option<Binary> {
+    pub(crate) fn must_be_tested(&self, op: UpdateOp) -> Option<Binary> {
         op.binary().filter(|op| self.domain.edge == Edge::Fault && self.may_leave(*op))
     }
 
@@ -128,7 +128,7 @@ impl Values {
     }
 
     /// An index that must be one of the `len` first numbers.
-    pub(super) fn index(&mut self, index: &Expr, len: u32, registers: &[String]) -> Text {
+    pub(crate) fn index(&mut self, index: &Expr, len: u32, registers: &[String]) -> Text {
         let text = self.expr(index, registers);
         let in_range = match index.as_const() {
             Some(value) => (0..Value::from(len)).contains(&value),
@@ -141,7 +141,7 @@ impl Values {
     }
 
     /// A number. Small ones need no type: no operator makes an overflow of two of them.
-    pub(super) fn number(&self, value: Value) -> Text {
+    pub(crate) fn number(&self, value: Value) -> Text {
         let wide = self.wide;
         match value {
             -32768..0 => Text::word(format!("({value})")),
@@ -152,7 +152,7 @@ impl Values {
     }
 
     /// The name of a helper, which the program brings along from now on.
-    pub(super) fn helper(&mut self, helper: Helper) -> &'static str {
+    pub(crate) fn helper(&mut self, helper: Helper) -> &'static str {
         self.used.insert(helper);
         match helper {
             Helper::Value => "fp_value",
@@ -164,7 +164,7 @@ impl Values {
     }
 
     /// The text of a helper.
-    pub(super) fn definition(&self, helper: Helper) -> String {
+    pub(crate) fn definition(&self, helper: Helper) -> String {
         let Domain { min, max, edge } = self.domain;
         let (wide, first, last) = (self.wide, self.number(min).alone(), self.number(max).alone());
         match (helper, edge) {

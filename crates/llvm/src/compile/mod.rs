@@ -291,6 +291,22 @@ fn unknown_flags(messages: &str, flags: &[String]) -> Vec<String> {
     quoted.filter(|flag| flags.iter().any(|it| it == flag)).map(str::to_string).collect()
 }
 
+/// How Rust is compiled. A panic ends the program, so that there is no unwinding to follow. Some options that stable
+/// compilers do not offer otherwise (hence `RUSTC_BOOTSTRAP`) keep generic code of the standard library in the module
+/// instead of referring to copies in the library, and keep the compiler from optimising before LLVM does; a third lets tests
+/// end at a panic, too.
+pub const RUST_FLAGS: [&str; 9] = [
+    "--emit=llvm-ir",
+    "-Cdebuginfo=2",
+    "-Copt-level=0",
+    "-Ccodegen-units=1",
+    "-Cpanic=abort",
+    "-Csymbol-mangling-version=v0",
+    "-Zshare-generics=no",
+    "-Zmir-opt-level=0",
+    "-Zpanic-abort-tests",
+];
+
 fn rust(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Failure> {
     let folder = folder()?;
     let ir = folder.path().join("module.ll");
@@ -305,7 +321,7 @@ fn rust(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String),
             command.arg("--crate-type=lib");
         }
         command.args(&options.flags);
-        command.args(["--emit=llvm-ir", "-Cdebuginfo=2", "-Copt-level=0", "-Ccodegen-units=1"]);
+        command.args(RUST_FLAGS).env("RUSTC_BOOTSTRAP", "1");
         command.arg("-o").arg(&ir).arg(file);
         command.output().map_err(|error| cannot_run(tool, &error))
     };

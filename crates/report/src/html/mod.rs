@@ -201,6 +201,19 @@ fn file(out: &mut String, index: usize, sheet: &InputReport, open: bool) {
             html(why)
         );
     }
+    for reply in &sheet.replies {
+        if let Some(scope) = reply.scope() {
+            let _ = writeln!(
+                out,
+                "<p class=\"notice\"><b>{}</b> holds {}.</p>",
+                reply.property,
+                html(&scope)
+            );
+        }
+    }
+    if let Some(conclusion) = sheet.conclusion.as_ref().filter(|_| sheet.is_safe_only()) {
+        let _ = writeln!(out, "<p class=\"notice\">{}.</p>", html(conclusion));
+    }
     if let Some(scope) = &sheet.scope {
         let _ = writeln!(out, "<p class=\"notice\">Holds for {}.</p>", html(scope));
     }

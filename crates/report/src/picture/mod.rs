@@ -135,7 +135,7 @@ fn of_run(finding: &Finding) -> Proof {
             mode: None,
             location: Some(held.location.clone()),
             read: None,
-            written: Some(held.value),
+            written: Some(held.value.clone()),
             label: format!("{} = {}", held.location, held.value),
             place: None,
         });
@@ -201,7 +201,7 @@ fn of_run(finding: &Finding) -> Proof {
 }
 
 fn event_of(step: &Step, id: usize) -> Event {
-    let kind = match (step.read, step.written) {
+    let kind = match (&step.read, &step.written) {
         (Some(_), Some(_)) => EventKind::Update,
         (Some(_), None) => EventKind::Read,
         (None, Some(_)) => EventKind::Write,
@@ -215,9 +215,9 @@ fn event_of(step: &Step, id: usize) -> Event {
         kind,
         mode: None,
         location: step.location.clone(),
-        read: step.read,
-        written: step.written,
-        label: crate::proof::effect(kind, location, step.read, step.written),
+        read: step.read.clone(),
+        written: step.written.clone(),
+        label: crate::proof::effect(kind, location, step.read.as_ref(), step.written.as_ref()),
         place: Some(step.place.clone()),
     }
 }

@@ -49,8 +49,7 @@ pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
     for finding in report.findings().chain(stuck) {
         told = true;
         out.push('\n');
-        let (name, text) = (&report.file, &report.text);
-        out.push_str(&finding.diagnostic().render_within(name, text, look.color, look.width));
+        out.push_str(&report.shown(&finding.diagnostic(), look.color, look.width));
         out.push('\n');
         out.push_str(&story(finding, look));
     }
@@ -87,6 +86,9 @@ fn ruling(report: &InputReport, reply: &Reply, look: &Look) -> String {
     let said = match (&reply.why, reply.findings.len()) {
         (Some(why), _) => format!("{word}: {why}"),
         (None, more @ 2..) => format!("{word}, in {more} places"),
+        (None, 0) if reply.scope().is_some() => {
+            format!("{word} {}", reply.scope().unwrap_or_default())
+        }
         _ => word,
     };
     match report.attacks.filter(|_| reply.property == Property::Robustness.name()) {

@@ -57,7 +57,7 @@ fn cells(finding: &Finding) -> Vec<Cell> {
         .run
         .iter()
         .enumerate()
-        .filter(|(_, step)| step.is_shown())
+        .filter(|(index, step)| step.is_shown() || marked.iter().any(|(at, _)| at == index))
         .map(|(index, step)| {
             let mark = marked.iter().find(|(at, _)| *at == index).map(|(_, text)| text.clone());
             cell(step, mark)
@@ -109,20 +109,30 @@ fn cell(step: &Step, mark: Option<String>) -> Cell {
 }
 
 fn statement(place: &Place) -> String {
-    format!("{}: {}", place.line, place.text)
+    format!("{}: {}", place.line_text(), place.text)
 }
 
 /// What a step did to memory, or learnt from it.
 fn effect(step: &Step) -> String {
+    if let Some(effect) = &step.effect {
+        return effect.clone();
+    }
     let location = step.location.as_deref().unwrap_or("");
-    match (step.read, step.written) {
+    match (&step.read, &step.written) {
         (None, Some(written)) if step.action == "issue" => format!("{location} = {written} waits"),
         (None, Some(written)) if step.action == "commit" => {
             format!("{location} = {written} gets to memory")
         }
         (Some(read), None) if step.action == "load-own" => format!("reads {read}, its own"),
         (Some(read), Some(written)) => format!("{location}: {read} → {written}"),
+        (Some(read), None) if step.action == "cas" && step.newer > 0 => {
+            format!("reads {read}, stale, fails")
+        }
         (Some(read), None) if step.action == "cas" => format!("reads {read}, fails"),
+        (Some(read), None) if step.newer > 0 => format!("reads {read}, stale"),
+        (None, Some(written)) if step.newer > 0 => {
+            format!("{location} = {written}, before a newer one")
+        }
         (Some(read), None) => format!("reads {read}"),
         (None, Some(written)) => format!("{location} = {written}"),
         (None, None) => String::new(),
@@ -142,7 +152,7 @@ pub(crate) fn last_effect(finding: &Finding) -> String {
             Some(newest) => format!("may leave {}", binding(&proof.events[newest])),
             None => "may be lost".to_string(),
         },
-        (_, Some(proof)) => match proof.access().read {
+        (_, Some(proof)) => match &proof.access().read {
             Some(value) => format!("may read {value}"),
             None => "goes wrong".to_string(),
         },
@@ -161,7 +171,8 @@ fn marked_steps(finding: &Finding) -> Vec<(usize, String)> {
     let marks = match finding.problem {
         Kind::Dependency => {
             let access = proof.access();
-            let stale = access.read.map_or("may be stale".into(), |v| format!("may read {v}"));
+            let stale =
+                access.read.as_ref().map_or("may be stale".into(), |v| format!("may read {v}"));
             vec![mark(access, stale)]
         }
         Kind::Race => {
@@ -205,9 +216,11 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
     if finding.note.is_some() {
         return finding.note.clone();
     }
-    let at = finding.place.line;
+    let at = finding.place.line_text();
     let thread = &finding.thread;
-    let Some(proof) = &finding.certificate else {
+    let shows_more =
+        !matches!(finding.problem, Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck);
+    let Some(proof) = finding.certificate.as_ref().filter(|_| shows_more) else {
         return match finding.problem {
             Kind::Assertion if !finding.locals.is_empty() => Some(format!(
                 "Then the assertion at line {at} fails, because {}.",
@@ -223,7 +236,7 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
         };
     };
     let access = proof.access();
-    let line = access.place.as_ref().map_or(at, |place| place.line);
+    let line = access.place.as_ref().map_or(at, Place::line_text);
     if finding.problem == Kind::Race {
         let other = proof.other();
         return Some(format!(
@@ -251,7 +264,7 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
     let stale = proof.other();
     let from = match &stale.place {
         None => "the initial value".to_string(),
-        Some(place) => format!("the value from line {}", place.line),
+        Some(place) => format!("the value from line {}", place.line_text()),
     };
     let sentence = match access.kind {
         EventKind::Write => format!(
@@ -287,14 +300,14 @@ fn dependency(user: &Event) -> String {
     match &user.place {
         Some(place) => {
             let text = visible(&place.text);
-            format!("Line {} depends on the value it read: `{text}`.", place.line)
+            format!("Line {} depends on the value it read: `{text}`.", place.line_text())
         }
         None => String::new(),
     }
 }
 
 fn verb(event: &Event) -> &'static str {
-    match (event.read, event.written) {
+    match (&event.read, &event.written) {
         (Some(_), Some(_)) => "updates",
         (Some(_), None) => "reads",
         _ => "writes",
@@ -302,7 +315,10 @@ fn verb(event: &Event) -> &'static str {
 }
 
 fn line_of(event: &Event) -> String {
-    event.place.as_ref().map_or("the start".to_string(), |place| format!("line {}", place.line))
+    event
+        .place
+        .as_ref()
+        .map_or("the start".to_string(), |place| format!("line {}", place.line_text()))
 }
 
 fn thread_of(event: &Event) -> String {
@@ -312,7 +328,7 @@ fn thread_of(event: &Event) -> String {
 /// `x = 0`, for the value read.
 fn stale_binding(access: &Event) -> String {
     let location = access.location.as_deref().unwrap_or("?");
-    access.read.map_or(location.to_string(), |value| format!("{location} = {value}"))
+    access.read.as_ref().map_or(location.to_string(), |value| format!("{location} = {value}"))
 }
 
 /// The cycle, event by event, with what joins them.
@@ -348,7 +364,7 @@ fn cycle(proof: &Proof, look: &Look) -> String {
 
 fn did(event: &Event) -> String {
     let location = event.location.as_deref().unwrap_or("");
-    match (event.kind, event.read, event.written) {
+    match (event.kind, &event.read, &event.written) {
         (EventKind::FenceOrder | EventKind::Fence | EventKind::Control, ..) => String::new(),
         (_, Some(read), Some(written)) => format!("updates {location}: {read} → {written}"),
         (_, Some(read), None) => format!("reads {location} = {read}"),

@@ -2,7 +2,7 @@
 //!
 //! Names are those of the Itanium ABI with libstdc++'s layouts, which Linux distributions use.
 
-use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
@@ -41,9 +41,9 @@ impl Machine {
             }
             "__cxa_guard_acquire" => self.guard(local, &argument(0)),
             "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
-            "__cxa_pure_virtual" => Err(Failure::assertion("a pure virtual function is called")),
+            "__cxa_pure_virtual" => Err(Stop::fail("a pure virtual function is called")),
             name if name.starts_with("_ZSt") && name.contains("__throw_") => {
-                Err(Failure::assertion(format!("the standard library throws: `{name}`")))
+                Err(Stop::fail(format!("the standard library throws: `{name}`")))
             }
             _ => return None,
         })

@@ -1,10 +1,9 @@
 //! The heap: blocks named by who allocated them where, as the n-th that is still of interest.
 
 use crate::access::displaced;
-use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::action::{Cell, Order, Stop};
 use crate::local::{Block, Local};
 use crate::machine::Machine;
-use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 
@@ -18,7 +17,7 @@ impl Machine {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         let size = |k: usize| match argument(k) {
             Val::Bits(bits) => Ok(bits as u64),
-            _ => Err(Failure::memory("an allocation of a size that was never written")),
+            _ => Err(Stop::fail("an allocation of a size that was never written")),
         };
         Some(match name {
             "malloc"
@@ -31,9 +30,12 @@ impl Machine {
             | "__rust_alloc"
             | "__VERIFIER_hp_alloc" => size(0).and_then(|size| self.allocate(local, size, false)),
             "__rust_alloc_zeroed" => size(0).and_then(|size| self.allocate(local, size, true)),
-            "aligned_alloc" | "memalign" => {
-                size(1).and_then(|size| self.allocate(local, size, false))
-            }
+            "aligned_alloc" | "memalign" => match argument(0) {
+                Val::Bits(alignment) if alignment.is_power_of_two() => {
+                    size(1).and_then(|size| self.allocate(local, size, false))
+                }
+                _ => Err(Stop::fail(format!("`{name}` with an alignment that is no power of two"))),
+            },
             "calloc" => size(0)
                 .and_then(|count| size(1).map(|each| count.saturating_mul(each)))
                 .and_then(|size| self.allocate(local, size, true)),
@@ -58,6 +60,9 @@ impl Machine {
             }
             name if name.ends_with("___rust_alloc_zeroed") => {
                 size(0).and_then(|size| self.allocate(local, size, true))
+            }
+            name if name.ends_with("___rust_realloc") => {
+                size(3).and_then(|size| self.reallocate(local, &argument(0), size))
             }
             name if name.ends_with("___rust_dealloc") => {
                 self.free(local, &argument(0)).map(|()| Val::Undef)
@@ -89,31 +94,13 @@ impl Machine {
             }
             nth += 1;
         };
-        local.private.forget(object);
-        self.renew(local, object, size, zeroed)?;
+        self.births.entry(object).or_insert_with(|| local.sites());
+        if self.allocates_for_library(local) {
+            self.librarys.insert(object);
+        }
+        self.renew(local, object, if zeroed { Word::ZERO } else { Word::Undef })?;
         local.blocks.insert(object, Block { escaped: self.alone });
         Ok(Machine::pointer(object))
-    }
-
-    /// A block that was used before is there again, and holds nothing of what it held.
-    fn renew(
-        &mut self,
-        local: &mut Local,
-        object: ObjectId,
-        size: u64,
-        zeroed: bool,
-    ) -> Result<(), Stop> {
-        let life = Cell::life(object);
-        let mut cells = self.shared.overlapping(object, 0, size);
-        cells.extend(Some(life).filter(|life| self.shared.contains(*life)));
-        if !cells.is_empty() && !local.again.insert(object) {
-            for cell in cells {
-                let value = if zeroed || cell == life { Word::ZERO } else { Word::Undef };
-                self.touches.add(cell, local.thread, true, Strength::Plain);
-                self.visible(local, Action::Write { cell, value, order: Order::Plain })?;
-            }
-        }
-        Ok(())
     }
 
     fn is_alive(&self, local: &Local, object: ObjectId) -> bool {
@@ -139,20 +126,11 @@ impl Machine {
         let is_block = matches!(self.space.object(object).name, Name::Heap { .. });
         if !is_block || offset != 0 {
             let called = self.called(object);
-            return Err(Failure::memory(format!(
+            return Err(Stop::fail(format!(
                 "free of {called} at offset {offset}, which malloc did not return"
             )));
         }
         self.alive(local, object, "free of")?;
-        let cell = Cell::life(object);
-        self.touches.add(cell, local.thread, true, Strength::Plain);
-        let gone = Word::Bits(1);
-        match self.shared.contains(cell) {
-            true => {
-                self.visible(local, Action::Write { cell, value: gone, order: Order::Plain })?;
-            }
-            false => local.private.write(object, cell.offset, cell.size, gone),
-        }
-        Ok(())
+        self.kill(local, object)
     }
 }

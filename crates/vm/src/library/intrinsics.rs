@@ -1,6 +1,6 @@
 //! LLVM's intrinsic functions.
 
-use crate::action::{Failure, Stop};
+use crate::action::Stop;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, mask, signed};
@@ -57,7 +57,7 @@ impl Machine {
         }
         match kind {
             "trap" | "debugtrap" | "ubsantrap" => {
-                return Err(Failure::assertion("the program traps"));
+                return Err(Stop::fail("the program traps"));
             }
             "stacksave" | "stacksave.p0" | "frameaddress.p0" | "returnaddress" => {
                 return Ok(Val::Bits(0));

@@ -7,9 +7,12 @@
 mod cxx;
 mod heap;
 mod intrinsics;
+pub(crate) mod rust;
 mod threads;
 
-use crate::action::{Action, Cell, Failure, Order, Stop};
+pub(crate) use threads::DESTROYED;
+
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::{Machine, Stub};
 use crate::shared::Strength;
@@ -55,7 +58,10 @@ const IGNORED: [&str; 32] = [
 ];
 
 /// Hints to other tools that change nothing of what the program does.
-const HINTS: [&str; 5] = [
+const HINTS: [&str; 8] = [
+    "__VERIFIER_annotate_begin",
+    "__VERIFIER_annotate_end",
+    "__VERIFIER_loop_bound",
     "__VERIFIER_loop_begin",
     "__VERIFIER_spin_start",
     "__VERIFIER_spin_end",
@@ -83,10 +89,10 @@ impl Machine {
                 match self.function_at(address) {
                     Some(function) => function,
                     None if address == 0 => {
-                        return Err(Failure::memory("a call through a null pointer"));
+                        return Err(Stop::fail("a call through a null pointer"));
                     }
                     None => {
-                        return Err(Failure::memory(
+                        return Err(Stop::fail(
                             "a call through a pointer that points to no function",
                         ));
                     }
@@ -102,7 +108,10 @@ impl Machine {
                 ref operand => self.eval(local, operand)?,
             });
         }
-        if !declared.is_declaration() && !is_replaced(&declared.name) {
+        if !declared.is_declaration()
+            && !is_replaced(&declared.name)
+            && !self.is_known_rust(function)
+        {
             if declared.params.len() != arguments.len() && !declared.varargs {
                 return Stop::refuse(format!(
                     "`{}` is called with the wrong number of arguments",
@@ -140,12 +149,12 @@ impl Machine {
             local.top().objects = copies;
             return Ok(());
         }
-        let entered = local.frames.len();
+        let here = (local.frames.len(), local.top().function);
         let value = self.outside(local, function, &declared.name, &arguments, call)?;
         // A library function may have entered one of the program's, which comes back here by itself.
-        match local.frames.len() > entered {
-            true => Ok(()),
-            false => self.done(local, instr, value),
+        match (local.frames.len(), local.top().function) == here {
+            true => self.done(local, instr, value),
+            false => Ok(()),
         }
     }
 
@@ -158,7 +167,9 @@ impl Machine {
         arguments: &[Val],
         call: &Call,
     ) -> Result<Val, Stop> {
-        if let Some((_, stub)) = self.stubs.iter().find(|(stubbed, _)| stubbed == name) {
+        let path = rust::names::path(name);
+        let is_meant = |stubbed: &str| stubbed == name || path.as_deref() == Some(stubbed);
+        if let Some((_, stub)) = self.stubs.iter().find(|(stubbed, _)| is_meant(stubbed)) {
             return match stub {
                 Stub::Ignore => self.uniform(call.ret, &Val::Bits(0)).or(Ok(Val::Undef)),
                 Stub::Return(number) => Ok(Val::Bits(u128::from(*number))),
@@ -169,14 +180,15 @@ impl Machine {
             return self.intrinsic(local, name, arguments, call);
         }
         let known = self
-            .thread_function(local, name, arguments)
+            .rust_function(local, function, arguments, call)
+            .or_else(|| self.thread_function(local, name, arguments))
             .or_else(|| self.heap_function(local, name, arguments))
             .or_else(|| self.cxx_function(local, name, arguments))
             .or_else(|| self.plain_function(local, name, arguments));
         match known {
             Some(result) => result,
             None => {
-                let place = self.module.function(function).name.clone();
+                let place = path.unwrap_or_else(|| name.to_string());
                 Stop::refuse(format!(
                     "the function `{place}` is not defined in these files, and nothing is known about it; add its \
                      file, or say what it does: `--stub {place}=ignore`, `={{number}}` or `=stop`"
@@ -200,27 +212,30 @@ impl Machine {
                 let at = usize::from(name == "__assert_rtn") * 3;
                 let text = self.text(local, &argument(at));
                 let text = text.map_or(String::new(), |text| format!(": `{text}`"));
-                Err(Failure::assertion(format!("the assertion fails{text}")))
+                Err(Stop::fail(format!("the assertion fails{text}")))
             }
             "__VERIFIER_assert" => match argument(0) {
-                Val::Bits(0) => Err(Failure::assertion("the assertion fails")),
+                Val::Bits(0) => Err(Stop::fail("the assertion fails")),
                 Val::Bits(_) => Ok(Val::Undef),
-                _ => Err(Failure::memory("an assertion about a value that was never written")),
+                _ => Err(Stop::fail("an assertion about a value that was never written")),
             },
             "__VERIFIER_error" | "reach_error" | "__VERIFIER_assert_fail" => {
-                Err(Failure::assertion(format!("`{name}` is reached")))
+                Err(Stop::fail(format!("`{name}` is reached")))
             }
             "abort" | "_ZSt9terminatev" | "__builtin_trap" => {
-                Err(Failure::assertion(format!("`{name}` is called")))
+                Err(Stop::fail(format!("`{name}` is called")))
             }
-            "exit" | "_exit" | "_Exit" | "quick_exit" => Err(Stop::Ended),
+            "exit" | "_exit" | "_Exit" | "quick_exit" => {
+                self.note(format!("`{name}` is taken to end its own thread only"));
+                Err(Stop::Ended)
+            }
             "__VERIFIER_assume"
             | "__CPROVER_assume"
             | "__VERIFIER_assume_internal"
             | "assume_abort_if_not" => match argument(0) {
                 Val::Bits(0) => Err(Stop::Blocked),
                 Val::Bits(_) => Ok(Val::Undef),
-                _ => Err(Failure::memory("an assumption about a value that was never written")),
+                _ => Err(Stop::fail("an assumption about a value that was never written")),
             },
             "__VERIFIER_nondet_bool" | "__VERIFIER_nondet__Bool" => {
                 self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
@@ -250,34 +265,9 @@ impl Machine {
             "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
             "getenv" => Ok(Val::Bits(0)),
-            name if name.contains("4core9panicking") => {
-                Err(Failure::assertion("the thread panics"))
-            }
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
-            name if name.contains("3std2rt19lang_start_internal") => {
-                self.start_rust(local, arguments)
-            }
-            name if name.starts_with("_R") && name.contains("_3std") => Stop::refuse(format!(
-                "Rust's standard library calls `{name}`, which is not known; threads can be given by `--entry f,g` as \
-                 functions with `#[no_mangle]`"
-            )),
             _ => return None,
         })
-    }
-
-    /// Rust's `main`, which its runtime gets as a `&dyn Fn() -> i32`.
-    fn start_rust(&mut self, local: &mut Local, arguments: &[Val]) -> Result<Val, Stop> {
-        let [data, table, ..] = arguments else { return Stop::refuse("a start of Rust's runtime") };
-        // The table has the destructor, size and alignment, `call_once`, `call_mut`, and then `call`.
-        let call: Val =
-            self.load_word(local, &crate::access::displaced(table, 40), 8, Order::Plain)?.into();
-        let function = match call {
-            Val::Bits(address) => self.function_at(address),
-            _ => None,
-        };
-        let Some(function) = function else { return Stop::refuse("a start of Rust's runtime") };
-        self.enter(local, function, vec![data.clone()], Then::GoOn)?;
-        Ok(Val::Undef)
     }
 
     /// The number of bytes before the first that is 0.
@@ -289,7 +279,7 @@ impl Machine {
                 Word::Bits(0) => return Ok(Val::Bits(length.into())),
                 Word::Bits(_) => length += 1,
                 Word::Undef => {
-                    return Err(Failure::memory("the length of a text that was never written"));
+                    return Err(Stop::fail("the length of a text that was never written"));
                 }
             }
         }
@@ -297,14 +287,14 @@ impl Machine {
 
     pub(super) fn copy_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
         let [to, from, Val::Bits(size), ..] = arguments else {
-            return Err(Failure::memory("a copy of a number of bytes that was never written"));
+            return Err(Stop::fail("a copy of a number of bytes that was never written"));
         };
         self.copy(local, to, from, *size as u64)
     }
 
     pub(super) fn fill_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
         let [to, byte, Val::Bits(size), ..] = arguments else {
-            return Err(Failure::memory("a number of bytes that was never written"));
+            return Err(Stop::fail("a number of bytes that was never written"));
         };
         self.fill(local, to, byte.word(), *size as u64)
     }
@@ -320,7 +310,8 @@ impl Machine {
         }
         let old = self.peek(local, cell);
         let Some((new, input)) = crate::machine::outcome(&action, old) else {
-            return Err(Stop::Blocked);
+            // Nobody else touches the cell, so the thread waits for ever, and that is to be seen.
+            return self.visible(local, Action::Await { cell, least: u128::MAX });
         };
         if let Some(word) = new {
             local.private.write(cell.object, cell.offset, 1, word);

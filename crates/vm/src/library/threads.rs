@@ -2,19 +2,25 @@
 //!
 //! A thread's start waits (acquire) for a cell that its parent writes (release), a join waits the same way for the
 //! thread's end. A mutex is a cell that is 0 when it is free: locking waits for that, acquiring, and unlocking writes 0,
-//! releasing. A condition variable may wake up at any time (POSIX and C11 allow it), so waiting is unlocking and
+//! releasing. Each thread knows which locks it holds, and a lock that was destroyed has a value of its own, so unlocking
+//! what somebody else holds and using what is gone are errors. A condition variable may wake up at any time (POSIX and C11 allow it), so waiting is unlocking and
 //! locking again. A barrier counts arrivals and waits for as many as its round needs.
 
 use crate::access::displaced;
-use crate::action::{Action, Cell, Failure, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Starting, Then};
-use crate::machine::{MOST_THREADS, Machine, Task};
+use crate::machine::{Gift, MOST_THREADS, Machine, Task};
 use crate::space::{Name, ObjectId};
 use crate::value::{Val, Word};
+use llvm::FunctionId;
 use llvm::instruction::RmwOp;
 
 /// What a writer adds to a readers-writer lock.
 const WRITER: u32 = 1000;
+/// What a lock holds that was destroyed.
+pub(crate) const DESTROYED: Word = Word::Bits(1 << 20);
+/// How a thread ends that returns no defined value; results have at most 64 bits.
+const NO_RESULT: Word = Word::Bits(1 << 64 | 1);
 const EBUSY: u128 = 16;
 /// What C11 calls a lock that is taken.
 const THRD_BUSY: u128 = 1;
@@ -29,9 +35,13 @@ impl Machine {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         let zero = |result: Result<(), Stop>| result.map(|()| Val::Bits(0));
         Some(match name {
-            "pthread_create" | "__VERIFIER_thread_create" => {
+            "pthread_create" => {
                 zero(self.create_thread(local, &argument(0), &argument(2), vec![argument(3)]))
             }
+            "__VERIFIER_thread_create" | "__VERIFIER_thread_create_symmetric" => {
+                self.new_thread(local, &argument(1), vec![argument(2)])
+            }
+            "__VERIFIER_thread_join" => zero(self.join_thread(local, &argument(0), &Val::Undef, 8)),
             "thrd_create" => {
                 zero(self.create_thread(local, &argument(0), &argument(1), vec![argument(2)]))
             }
@@ -60,12 +70,12 @@ impl Machine {
             "pthread_mutex_destroy"
             | "mtx_destroy"
             | "pthread_spin_destroy"
-            | "pthread_rwlock_destroy"
-            | "pthread_cond_init"
+            | "pthread_rwlock_destroy" => zero(self.destroy_lock(local, &argument(0))),
+            "pthread_barrier_destroy" => zero(self.destroy_barrier(local, &argument(0))),
+            "pthread_cond_init"
             | "pthread_cond_destroy"
             | "cnd_init"
             | "cnd_destroy"
-            | "pthread_barrier_destroy"
             | "pthread_cond_signal"
             | "pthread_cond_broadcast"
             | "cnd_signal"
@@ -81,20 +91,14 @@ impl Machine {
             }
             "mtx_trylock" => self.try_lock(local, &argument(0), THRD_BUSY),
             "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => {
-                zero(self.set_lock(local, &argument(0), Order::Release))
+                zero(self.unlock(local, &argument(0)))
             }
-            "pthread_rwlock_wrlock" => {
-                let locked = self.lock(local, &argument(0), 1, WRITER);
-                zero(locked.and_then(|()| self.hold(local, &argument(0), WRITER)))
-            }
-            "pthread_rwlock_rdlock" => {
-                let locked = self.lock(local, &argument(0), MOST_THREADS as u32, 1);
-                zero(locked.and_then(|()| self.hold(local, &argument(0), 1)))
-            }
+            "pthread_rwlock_wrlock" => zero(self.lock(local, &argument(0), 1, WRITER)),
+            "pthread_rwlock_rdlock" => zero(self.lock(local, &argument(0), MOST_THREADS as u32, 1)),
             "pthread_rwlock_unlock" => zero(self.unlock_shared(local, &argument(0))),
             "pthread_cond_wait" | "cnd_wait" => {
                 self.note("condition variables may wake up at any time, so waiting for ever is not noticed");
-                let unlocked = self.set_lock(local, &argument(1), Order::Release);
+                let unlocked = self.unlock(local, &argument(1));
                 zero(unlocked.and_then(|()| self.lock(local, &argument(1), 1, 1)))
             }
             "pthread_barrier_init" => zero(self.init_barrier(local, &argument(0), &argument(2))),
@@ -114,12 +118,35 @@ impl Machine {
         function: &Val,
         arguments: Vec<Val>,
     ) -> Result<(), Stop> {
+        let (object, function) = self.next_thread(local, function)?;
+        self.store_word(local, handle, 8, Machine::pointer(object).word(), Order::Plain)?;
+        self.start_task(local, object, function, arguments, Vec::new())
+    }
+
+    /// Starts a thread: its handle.
+    fn new_thread(
+        &mut self,
+        local: &mut Local,
+        function: &Val,
+        arguments: Vec<Val>,
+    ) -> Result<Val, Stop> {
+        let (object, function) = self.next_thread(local, function)?;
+        self.start_task(local, object, function, arguments, Vec::new())?;
+        Ok(Machine::pointer(object))
+    }
+
+    /// The object that stands for the next thread that is started, and the function at an address that it runs.
+    fn next_thread(
+        &mut self,
+        local: &mut Local,
+        function: &Val,
+    ) -> Result<(ObjectId, FunctionId), Stop> {
         let function = match function {
             Val::Bits(address) => self.function_at(*address),
             _ => None,
         };
         let Some(function) = function else {
-            return Err(Failure::memory(
+            return Err(Stop::fail(
                 "a thread is started with a pointer that points to no function",
             ));
         };
@@ -131,12 +158,26 @@ impl Machine {
         if !local.joining.is_empty() {
             self.settle(local)?;
         }
-        let object = self.thread_object(local.thread, local.started);
-        self.store_word(local, handle, 8, Machine::pointer(object).word(), Order::Plain)?;
+        Ok((self.thread_object(local.thread, local.started), function))
+    }
+
+    /// The thread is started with the next action that others can notice.
+    pub(super) fn start_task(
+        &mut self,
+        local: &mut Local,
+        handle: ObjectId,
+        function: FunctionId,
+        arguments: Vec<Val>,
+        gifts: Vec<Gift>,
+    ) -> Result<(), Stop> {
+        if !local.joining.is_empty() {
+            self.settle(local)?;
+        }
         for argument in &arguments {
             local.escape(argument.word(), &self.space);
         }
-        local.starting.push(Starting { handle: object, task: Task { function, arguments } });
+        local.postponed_at = local.sites();
+        local.starting.push(Starting { handle, task: Task { function, arguments, gifts } });
         local.started += 1;
         Ok(())
     }
@@ -149,7 +190,7 @@ impl Machine {
         {
             return Ok(object);
         }
-        Err(Failure::memory("a join of a thread that was never started"))
+        Err(Stop::fail("a join of a thread that was never started"))
     }
 
     /// Waits for the threads that were joined one after the other.
@@ -192,6 +233,7 @@ impl Machine {
             self.settle(local)?;
         }
         if matches!(result, Val::Bits(0) | Val::Undef) {
+            local.postponed_at = local.sites();
             local.joining.push(object);
             return Ok(());
         }
@@ -201,14 +243,24 @@ impl Machine {
         }
         let ended = self.visible(local, Action::Await { cell: Cell::end(object), least: 1 })?;
         let returned = match ended {
+            NO_RESULT | Word::Undef => Word::Undef,
             Word::Bits(bits) => Word::Bits((bits - 1) & crate::value::mask(8 * u32::from(size))),
-            Word::Undef => Word::Undef,
         };
         self.store_word(local, result, size, returned, Order::Plain)
     }
 
     /// Ends the thread with a result.
     pub(crate) fn end_thread(&mut self, local: &mut Local, result: &Val) -> Result<(), Stop> {
+        let module = self.module.clone();
+        let own = module.each_global().filter(|(_, global)| global.thread_local);
+        let thread_locals = own.filter_map(|(global, _)| {
+            self.space.find(&Name::ThreadLocal { global, thread: local.thread })
+        });
+        let stack = local.frames.iter().flat_map(|frame| frame.objects.iter().copied());
+        let gone: Vec<ObjectId> = stack.chain(thread_locals).collect();
+        for object in gone {
+            self.kill(local, object)?;
+        }
         let member = &self.threads[local.thread as usize];
         if let Some(team) = member.team {
             let team = &self.teams[team as usize];
@@ -223,7 +275,7 @@ impl Machine {
                 (true, result) => {
                     let value = match result {
                         Val::Bits(bits) => Word::Bits(bits + 1),
-                        _ => Word::Bits(1),
+                        _ => NO_RESULT,
                     };
                     Action::Write { cell: Cell::end(member.handle), value, order: Order::Release }
                 }
@@ -248,8 +300,34 @@ impl Machine {
 
     fn lock(&mut self, local: &mut Local, lock: &Val, below: u32, add: u32) -> Result<(), Stop> {
         let cell = self.sync_cell(local, lock, 0)?;
-        self.sync(local, Action::Lock { cell, below, add })?;
+        if self.sync(local, Action::Lock { cell, below, add })? == DESTROYED {
+            return Err(Stop::fail("a lock is taken that was destroyed"));
+        }
+        self.hold(local, cell, add);
         Ok(())
+    }
+
+    /// Gives back a lock that nobody shares.
+    fn unlock(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+        let cell = self.sync_cell(local, lock, 0)?;
+        if self.held(local, cell) == 0 {
+            return Err(Stop::fail("a lock is unlocked that the thread does not hold"));
+        }
+        self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
+        self.hold(local, cell, 0);
+        Ok(())
+    }
+
+    fn destroy_lock(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+        let cell = self.sync_cell(local, lock, 0)?;
+        let (success, failure) = (Order::Relaxed, Order::Relaxed);
+        let (expected, desired, weak) = (0, DESTROYED, false);
+        let action = Action::CompareExchange { cell, expected, desired, success, failure, weak };
+        match self.sync(local, action)? {
+            Word::ZERO => Ok(()),
+            DESTROYED => Err(Stop::fail("a lock is destroyed twice")),
+            _ => Err(Stop::fail("a lock is destroyed while somebody holds it")),
+        }
     }
 
     fn try_lock(&mut self, local: &mut Local, lock: &Val, busy: u128) -> Result<Val, Stop> {
@@ -258,62 +336,101 @@ impl Machine {
         let desired = Word::Bits(1);
         let action =
             Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
-        let old = self.sync(local, action)?;
-        Ok(Val::Bits(if old == Word::ZERO { 0 } else { busy }))
+        match self.sync(local, action)? {
+            Word::ZERO => {
+                self.hold(local, cell, 1);
+                Ok(Val::Bits(0))
+            }
+            DESTROYED => Err(Stop::fail("a lock is tried that was destroyed")),
+            _ => Ok(Val::Bits(busy)),
+        }
     }
 
-    /// How the thread holds a readers-writer lock, which nobody else needs to know.
-    fn held(cell: Cell) -> (u32, u8) {
-        (cell.offset + (1 << 29), 4)
+    /// What the thread has added to a lock, which nobody else needs to know.
+    fn held(&self, local: &Local, cell: Cell) -> u128 {
+        match self.peek(local, Cell::held(cell)) {
+            Word::Bits(held) => held,
+            Word::Undef => 0,
+        }
     }
 
-    fn hold(&mut self, local: &mut Local, lock: &Val, how: u32) -> Result<(), Stop> {
-        let cell = self.sync_cell(local, lock, 0)?;
-        let (offset, size) = Machine::held(cell);
-        local.private.write(cell.object, offset, size, Word::Bits(how.into()));
-        Ok(())
+    fn hold(&mut self, local: &mut Local, cell: Cell, how: u32) {
+        let Cell { object, offset, size } = Cell::held(cell);
+        local.private.write(object, offset, size, Word::Bits(how.into()));
     }
 
     fn unlock_shared(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         let cell = self.sync_cell(local, lock, 0)?;
-        let (offset, size) = Machine::held(cell);
-        let held = self.peek(local, Cell { object: cell.object, offset, size });
-        let Word::Bits(operand) = held else {
-            return Err(Failure::assertion(
-                "a readers-writer lock is unlocked that the thread does not hold",
-            ));
-        };
+        let operand = self.held(local, cell);
+        if operand == 0 {
+            return Err(Stop::fail("a lock is unlocked that the thread does not hold"));
+        }
         let (op, order) = (RmwOp::Sub, Order::Release);
         self.sync(local, Action::Update { cell, op, operand, width: 32, order })?;
+        self.hold(local, cell, 0);
         Ok(())
     }
 
     fn init_barrier(&mut self, local: &mut Local, barrier: &Val, count: &Val) -> Result<(), Stop> {
         self.set_lock(local, barrier, Order::Relaxed)?;
+        let Val::Bits(count @ 1..) = *count else {
+            return Err(Stop::fail("a barrier for no threads"));
+        };
+        match self.exchange_count(local, barrier, count)? {
+            Word::ZERO => Ok(()),
+            _ => Err(Stop::fail("a barrier is initialised twice")),
+        }
+    }
+
+    fn destroy_barrier(&mut self, local: &mut Local, barrier: &Val) -> Result<(), Stop> {
+        match self.exchange_count(local, barrier, 0)? {
+            Word::ZERO => Err(Stop::fail("a barrier is destroyed that is not initialised")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets for how many threads a barrier is; 0 means that it is not initialised.
+    fn exchange_count(
+        &mut self,
+        local: &mut Local,
+        barrier: &Val,
+        count: u128,
+    ) -> Result<Word, Stop> {
         let cell = self.sync_cell(local, barrier, 1)?;
-        self.sync(local, Action::Write { cell, value: count.word(), order: Order::Relaxed })?;
-        Ok(())
+        let (op, width, order) = (RmwOp::Xchg, 32, Order::Relaxed);
+        self.sync(local, Action::Update { cell, op, operand: count, width, order })
     }
 
     fn wait_at_barrier(&mut self, local: &mut Local, barrier: &Val) -> Result<Val, Stop> {
         let count = self.sync_cell(local, barrier, 1)?;
         let count = match self.sync(local, Action::Read { cell: count, order: Order::Relaxed })? {
             Word::Bits(count) if count > 0 => count,
-            _ => return Err(Failure::memory("a barrier that was never initialised")),
+            _ => return Err(Stop::fail("a thread waits at a barrier that is not initialised")),
         };
+        let last = self.arrive(local, barrier, count)?;
+        Ok(Val::Bits(if last { crate::value::mask(32) } else { 0 }))
+    }
+
+    /// Arrives at a barrier for this many threads, and waits for the others: is it the last?
+    pub(super) fn arrive(
+        &mut self,
+        local: &mut Local,
+        barrier: &Val,
+        count: u128,
+    ) -> Result<bool, Stop> {
         let cell = self.sync_cell(local, barrier, 0)?;
         let (op, width, order) = (RmwOp::Add, 32, Order::AcqRel);
         let Word::Bits(old) =
             self.sync(local, Action::Update { cell, op, operand: 1, width, order })?
         else {
-            return Err(Failure::memory("a barrier that was never initialised"));
+            return Err(Stop::fail("a barrier that was never initialised"));
         };
         let least = (old / count + 1) * count;
         if old + 1 == least {
-            return Ok(Val::Bits(crate::value::mask(32)));
+            return Ok(true);
         }
         self.sync(local, Action::Await { cell, least })?;
-        Ok(Val::Bits(0))
+        Ok(false)
     }
 
     fn once(&mut self, local: &mut Local, once: &Val, function: &Val) -> Result<Val, Stop> {
@@ -326,9 +443,7 @@ impl Machine {
                     _ => None,
                 };
                 let Some(function) = function else {
-                    return Err(Failure::memory(
-                        "`once` with a pointer that points to no function",
-                    ));
+                    return Err(Stop::fail("`once` with a pointer that points to no function"));
                 };
                 self.enter(local, function, Vec::new(), Then::Once(cell))?;
                 Ok(Val::Undef)

@@ -1,0 +1,240 @@
+//! What a program that is not robust can really do.
+//!
+//! Robustness says that interleavings show all. Where it fails, they do not, and nothing was known of races and
+//! assertions. Then the weak memory itself is explored: [`memory::rc11`], one of whose runs is one way in which an
+//! execution that RC11 allows comes about. So a race or a failed assertion that some execution has is found, and if
+//! none is found in any state there is none: the program is *not robust, but safe*.
+//!
+//! # How far
+//!
+//! A thread that looks away while another writes lets old writes pile up, and states need not be finite in number. So
+//! the search bounds how many *stale* writes a location may have: writes that are not the last, and that somebody
+//! can still read or place a write behind. `explore` starts with few and doubles the bound until it was never met,
+//! and then the answer is exact; or until something is found, or a limit is reached. If the question names the bound,
+//! that is the only one, and an answer that met it says so.
+//!
+//! # What is reported
+//!
+//! Nothing is reported before the judge has accepted its execution (`replay`). The machine keeps all axioms
+//! exactly, so a finding that the judge rejects is an internal error.
+
+mod pack;
+mod replay;
+pub mod system;
+
+use crate::Task;
+use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
+use crate::plan::Observe;
+use crate::question::{Beyond, Property, Question};
+use ir::Program;
+use memory::rc11::MOST_WRITES;
+use replay::Judged;
+use search::{Limits, Options, Stop};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use system::{Finding, System};
+
+/// Bounds on stale writes that are tried, unless the question names one.
+const BOUNDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
+/// How many states a brief look may take.
+const BRIEF_STATES: u64 = 50_000;
+/// How long a brief look may take.
+pub const BRIEF_TIME: Duration = Duration::from_secs(2);
+/// After a first finding, a search goes on until it has seen this many states.
+const LINGER: u64 = 50_000;
+/// How many ways to get stuck are kept; each is only a warning.
+const KEPT_STUCK: usize = 3;
+
+/// What a search of the weak memory came to.
+#[derive(Default)]
+struct Explored {
+    races: Vec<Witness>,
+    assertions: Vec<Witness>,
+    faults: Vec<Witness>,
+    stuck: Vec<Witness>,
+    /// Was the bound on stale writes met?
+    bounded: bool,
+    /// Why not everything within the bound was seen.
+    cut: Option<Why>,
+    rejected: Vec<&'static str>,
+    cost: Cost,
+}
+
+impl Explored {
+    fn has_findings(&self) -> bool {
+        !(self.races.is_empty() && self.assertions.is_empty() && self.faults.is_empty())
+    }
+}
+
+/// Adds to an answer, in which robustness was not shown, what the weak memory can do.
+pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<'_>) {
+    let open = |property| {
+        answer.decision(property).is_some_and(|decision| decision.verdict.why().is_some())
+    };
+    let is_robust = answer.verdict(question.property).is_none_or(Verdict::holds);
+    let is_racy = answer.verdict(Property::Races).is_some_and(|races| races.witness().is_some());
+    let is_open = open(Property::Races) || open(Property::Assertions);
+    if question.beyond == Beyond::Nothing || is_robust || is_racy || !is_open {
+        return;
+    }
+    let start = Instant::now();
+    let program = Arc::new(answer.program.clone());
+    let (explored, bound) = match explore(&program, question, observe) {
+        Ok(found) => found,
+        Err(why) => {
+            answer.weak = Some(Weak { ended: Some(why), stale: None, states: 0 });
+            return;
+        }
+    };
+    let cut = explored.cut.or(match explored.bounded && question.stale.is_none() {
+        true => Some(Why::Stale(bound)),
+        false => None,
+    });
+    let by = By::WeakMemory { stale: explored.bounded.then_some(bound) };
+    let faulty = !explored.faults.is_empty();
+    let racy = !explored.races.is_empty();
+    for decision in &mut answer.decisions {
+        let found = match decision.property {
+            Property::Races => &explored.races,
+            Property::Assertions => &explored.assertions,
+            _ => continue,
+        };
+        if decision.verdict.why().is_none() {
+            continue; // an interleaving shows it
+        }
+        let is_rejected = !explored.rejected.is_empty();
+        let verdict = match (found.first(), cut) {
+            (Some(witness), _) => Verdict::Violated(Box::new(witness.clone())),
+            _ if is_rejected => Verdict::Undecided(Why::Rejected),
+            _ if racy => Verdict::Undecided(Why::Racy),
+            _ if faulty => Verdict::Undecided(Why::Faulty),
+            (None, Some(why)) => Verdict::Undecided(why),
+            (None, None) => Verdict::Holds,
+        };
+        *decision = Decision { verdict, by, ..decision.clone() };
+    }
+    for what in explored.rejected {
+        let bug = format!("the weak memory showed {what}, but the judge rejected its execution");
+        answer.internal.push(bug);
+    }
+    let place = |witness: &Witness| (witness.tid, witness.pc);
+    let add = |kept: &mut Vec<Witness>, more: Vec<Witness>, most: usize| {
+        for witness in more {
+            if kept.len() < most && !kept.iter().any(|known| place(known) == place(&witness)) {
+                kept.push(witness);
+            }
+        }
+    };
+    add(&mut answer.faults, explored.faults, usize::MAX);
+    add(&mut answer.stuck, explored.stuck, KEPT_STUCK);
+    answer.weak = Some(Weak {
+        ended: explored.cut,
+        stale: explored.bounded.then_some(bound),
+        states: explored.cost.states,
+    });
+    answer.cost.include(&Cost { limit: None, ..explored.cost });
+    answer.cost.elapsed += start.elapsed();
+}
+
+/// How far the weak memory was explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weak {
+    /// Why the exploration ended before its end, if it did.
+    pub ended: Option<Why>,
+    /// The bound on stale writes, if it was met.
+    pub stale: Option<usize>,
+    /// States explored.
+    pub states: u64,
+}
+
+/// Explores the weak memory, with bounds that grow until none is met; what it found, and the last bound that was
+/// explored to the end, or else the first.
+fn explore(
+    program: &Arc<Program>,
+    question: &Question,
+    observe: Observe<'_>,
+) -> Result<(Explored, usize), Why> {
+    let mut limits = question.limits;
+    if question.beyond == Beyond::Brief {
+        limits.states = Some(limits.states.map_or(BRIEF_STATES, |most| most.min(BRIEF_STATES)));
+        limits.budget = limits.budget.at_most(BRIEF_TIME);
+    }
+    let bounds = match question.stale {
+        Some(bound) => vec![bound.min(MOST_WRITES)],
+        None => BOUNDS.to_vec(),
+    };
+    let mut best: Option<(Explored, usize)> = None;
+    let mut cost = Cost::default();
+    for bound in bounds {
+        let system = System::new(program, bound, question.reductions.partial_order)
+            .ok_or(Why::NoWeakMemory)?;
+        let mut found = search_once(&system, question, limits, observe);
+        cost.include(&found.cost);
+        limits.states = limits.states.map(|most| most.saturating_sub(found.cost.states));
+        found.cost = cost;
+        let is_last = found.has_findings() || !found.rejected.is_empty() || !found.bounded;
+        match &mut best {
+            // A smaller bound was explored to the end; that is more than a larger one in part.
+            Some((best, _)) if found.cut.is_some() && !found.has_findings() => {
+                best.cost = cost;
+                break;
+            }
+            _ => best = Some((found, bound)),
+        }
+        let spent = limits.budget.is_spent() || limits.states == Some(0);
+        if is_last || spent || best.as_ref().is_some_and(|(found, _)| found.cut.is_some()) {
+            break;
+        }
+    }
+    best.ok_or(Why::NoWeakMemory)
+}
+
+fn search_once(
+    system: &System,
+    question: &Question,
+    limits: Limits,
+    observe: Observe<'_>,
+) -> Explored {
+    let options = Options { limits, ..question.options(Stop::AfterStates(LINGER)) };
+    let task = Task::default();
+    let report = search::explore(system, &options, &|progress| observe(&task, progress));
+    let mut explored = Explored::default();
+    explored.cost.add(&report.progress);
+    let budget = question.limits.budget.to_finish();
+    for found in &report.findings {
+        let (kept, what) = match &found.finding {
+            Finding::Bound => {
+                explored.bounded = true;
+                continue;
+            }
+            Finding::Unforeseen => {
+                explored.cut.get_or_insert(Why::Unforeseen);
+                continue;
+            }
+            Finding::End(_) => continue,
+            Finding::Assertion(..) => (&mut explored.assertions, "a failed assertion"),
+            Finding::Race(..) => (&mut explored.races, "a race"),
+            Finding::Fault(..) => (&mut explored.faults, "a run-time error"),
+            Finding::Stuck(_) if explored.stuck.len() == KEPT_STUCK => continue,
+            Finding::Stuck(_) => (&mut explored.stuck, "threads that wait for ever"),
+        };
+        let judged = replay::steps(system, &found.path, &found.finding)
+            .map(|steps| replay::judged(&system.program, &steps, &found.finding, budget));
+        match judged {
+            Some(Judged::Accepted(witness)) => kept.push(*witness),
+            Some(Judged::Spent(spent)) => {
+                explored.cut.get_or_insert(Why::Limit(spent.into()));
+            }
+            Some(Judged::Rejected) | None => explored.rejected.push(what),
+        }
+    }
+    if !report.exhausted {
+        let why = report.limit.map_or(Why::Stopped, Why::Limit);
+        explored.cut.get_or_insert(why);
+    }
+    for witnesses in [&mut explored.races, &mut explored.assertions, &mut explored.faults] {
+        witnesses.sort_by_key(|witness| witness.run().len());
+    }
+    debug_assert!(explored.assertions.iter().all(|w| w.problem == Problem::Assertion));
+    explored
+}

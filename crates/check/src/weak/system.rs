@@ -1,0 +1,520 @@
+//! A program on RC11 as a transition system that `search` explores.
+//!
+//! Threads rest before an access or a choice: local steps, and fences that only their own thread can notice, are
+//! taken together with the access before them. A fence adds an event whose edges all lead into it, so it is possible
+//! at any time, and changes nothing for others until its thread accesses memory.
+//!
+//! *Partial order.* The memory is a function of the execution graph, which does not know the order of accesses of
+//! different threads that do not conflict; so the argument of [`crate::product`]'s persistent sets applies. Two things
+//! are added to it.
+//!
+//! 1. *Threads that wait.* A thread is taken to be stuck if the *last* write to the location does not let it pass, as
+//!    no fair memory hides the last write for ever. A persistent set must contain a thread that the last write lets
+//!    pass. No other thread writes that location any more, so it is not stuck later either, and no state in which all are
+//!    stuck is lost.
+//! 2. *The bound on stale writes.* Of two orders of the same accesses one may exceed the bound, and the other not. A
+//!    state is not reduced if a move of the set exceeds the bound. If a move p of the set does not, and a run ρ from
+//!    there stays within the bound in which p comes later, so does the run with p first: accesses of others to p's
+//!    location do not come in between if p writes, so there p only makes more of what was dropped anyway; and a
+//!    read only teaches its thread something earlier, after which there is less to keep.
+
+use super::pack::{Shape, World};
+use crate::replay::written;
+use analysis::access::{Future, futures};
+use analysis::liveness::live_registers;
+use ir::run_local::{Rest, Stop, run_local};
+use ir::thread::{Action, destination, next_action};
+use ir::{Fault, FenceMode, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use memory::rc11::{Machine, Violation};
+use memory::{Effect, Memory};
+use search::{Model, Sink, Width};
+use std::sync::Arc;
+
+/// What a search of the weak memory finds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Finding {
+    /// An assertion fails.
+    Assertion(Tid, Pc),
+    /// An access races with another.
+    Race(Tid, Pc),
+    /// A run-time error.
+    Fault(Tid, Pc, Fault),
+    /// No thread goes on, and these wait.
+    Stuck(Vec<(Tid, Pc)>),
+    /// A step was left out because more would have had to be remembered.
+    Bound,
+    /// A write of a value that threads have no code for; see [`Program::foreseen`].
+    Unforeseen,
+    /// A final state: registers, then the last value of each location.
+    End(Vec<Value>),
+}
+
+/// What one step of a run did.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub tid: Tid,
+    pub pc: Pc,
+    pub action: Action,
+    pub read: Option<Value>,
+    /// How many newer writes to the location there were.
+    pub newer: u8,
+}
+
+/// What a thread can do.
+enum Pending<'c> {
+    /// Nothing, ever again.
+    Nothing,
+    /// A choice between places.
+    Choice(&'c [Pc]),
+    /// This, if the memory allows it.
+    Access(Action),
+}
+
+/// Where a thread came.
+enum Came {
+    ToRest,
+    /// More would have to be remembered than there is room for.
+    TooFar,
+}
+
+/// A program on RC11.
+pub struct System {
+    pub(crate) program: Arc<Program>,
+    machine: Machine,
+    shape: Shape,
+    first_reg: Vec<usize>,
+    live: Vec<Vec<RegSet>>,
+    futures: Vec<Vec<Future>>,
+    /// Report final states, and keep all registers for them?
+    ends: bool,
+    reduce: bool,
+}
+
+impl System {
+    /// The program with at most `stale` stale writes of a location; `None` if it is too large for the memory, or has
+    /// steps that RC11 gives no meaning.
+    pub fn new(program: &Arc<Program>, stale: usize, reduce: bool) -> Option<Self> {
+        let unknown = |instr: &Instr| {
+            matches!(
+                instr,
+                Instr::BusLock
+                    | Instr::BusUnlock
+                    | Instr::LightFence(_)
+                    | Instr::Begin
+                    | Instr::End
+            )
+        };
+        if program
+            .steps()
+            .any(|(_, _, step)| unknown(&step.instr) || step.instr.has_partial_modes())
+            || program.threads.len() > 32
+        {
+            return None;
+        }
+        let machine = Machine::new(program, stale)?;
+        let mut first_reg = vec![0];
+        for thread in &program.threads {
+            first_reg.push(first_reg.last().unwrap_or(&0) + thread.registers.len());
+        }
+        let start = World {
+            pcs: program.threads.iter().map(|thread| thread.entry).collect(),
+            regs: vec![0; *first_reg.last().unwrap_or(&0)],
+            views: machine.initial(),
+        };
+        let fence = machine.fence_location();
+        Some(System {
+            shape: Shape::new(start, machine.seen_by_fences()),
+            first_reg,
+            live: program.threads.iter().map(live_registers).collect(),
+            futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            machine,
+            program: Arc::clone(program),
+            ends: false,
+            reduce,
+        })
+    }
+
+    /// The same system, with final states as findings.
+    pub fn with_ends(mut self) -> Self {
+        self.ends = true;
+        self
+    }
+
+    fn regs<'w>(&self, world: &'w World, tid: Tid) -> &'w [Value] {
+        &world.regs[self.first_reg[tid.index()]..self.first_reg[tid.index() + 1]]
+    }
+
+    /// The states in which the program starts, with what was found and done on the way there.
+    pub(crate) fn beginnings(&self, each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>)) {
+        let mut world = self.shape.start.clone();
+        let mut steps = Vec::new();
+        let mut findings = Vec::new();
+        for tid in self.program.tids() {
+            let came = self.run(&mut world, tid, &mut steps, &mut |found| findings.push(found));
+            if let Came::TooFar = came {
+                findings.push(Finding::Bound);
+            }
+        }
+        findings.into_iter().for_each(|found| each(Err(found), steps.clone()));
+        self.normalise(&mut world);
+        each(Ok(world), steps);
+    }
+
+    /// Lets a thread run to where it rests.
+    fn run(
+        &self,
+        world: &mut World,
+        tid: Tid,
+        steps: &mut Vec<Taken>,
+        found: &mut impl FnMut(Finding),
+    ) -> Came {
+        let thread = &self.program.threads[tid.index()];
+        let range = self.first_reg[tid.index()]..self.first_reg[tid.index() + 1];
+        loop {
+            let pc = &mut world.pcs[tid.index()];
+            let mut log = Log { tid, steps };
+            let regs = &mut world.regs[range.clone()];
+            match run_local(thread, self.program.domain, pc, regs, &mut log) {
+                Rest::Access => {
+                    let instr = &thread.code[pc.index()].instr;
+                    let Instr::Fence(mode) = instr else { return Came::ToRest };
+                    if mode.updates() {
+                        return Came::ToRest;
+                    }
+                    let action = Action::Fence(*mode);
+                    let (views, mut notes) = (&mut world.views, Notes::default());
+                    let effect = self.machine.step(views, tid, instr, &action, 0, &mut notes);
+                    if !matches!(effect, Ok(Effect::Done(..))) {
+                        return Came::TooFar;
+                    }
+                    steps.push(Taken { tid, pc: *pc, action, read: None, newer: 0 });
+                    *pc = thread.code[pc.index()].next;
+                }
+                Rest::Choice(_) => return Came::ToRest,
+                Rest::Call(_) => {
+                    steps.push(Taken { tid, pc: *pc, action: Action::Local, read: None, newer: 0 });
+                    *pc = thread.code[pc.index()].next;
+                }
+                Rest::Stop(stop) => {
+                    match stop {
+                        Stop::Assertion => found(Finding::Assertion(tid, *pc)),
+                        Stop::Fault(fault) => found(Finding::Fault(tid, *pc, fault)),
+                        Stop::Patience => return Came::TooFar,
+                        Stop::Done | Stop::Assumption | Stop::Forever | Stop::Watched => {}
+                    }
+                    return Came::ToRest;
+                }
+            }
+        }
+    }
+
+    /// What a thread that rests wants. An index out of range is a finding.
+    fn pending(&self, world: &World, tid: Tid, found: &mut impl FnMut(Finding)) -> Pending<'_> {
+        let pc = world.pcs[tid.index()];
+        let instr = &self.program.step(tid, pc).instr;
+        match instr {
+            Instr::Jump { cond, targets } if targets.len() > 1 => {
+                let regs = self.regs(world, tid);
+                return match cond.eval(regs, self.program.domain, &mut Notes::default()) {
+                    Ok(_) => Pending::Choice(targets),
+                    Err(_) => Pending::Nothing, // the run-time error was found on arrival
+                };
+            }
+            instr if instr.is_local() => return Pending::Nothing,
+            _ => {}
+        }
+        let regs = self.regs(world, tid);
+        match next_action(instr, regs, self.program.domain, &mut Notes::default()) {
+            Ok(Action::Halt) => Pending::Nothing,
+            Ok(action) => Pending::Access(action),
+            Err(fault) => {
+                found(Finding::Fault(tid, pc, fault));
+                Pending::Nothing
+            }
+        }
+    }
+
+    /// Hands to `each` what comes of moving a thread, and how.
+    pub(crate) fn fire(
+        &self,
+        world: &World,
+        tid: Tid,
+        each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>),
+    ) {
+        let mut findings = Vec::new();
+        let pending = self.pending(world, tid, &mut |found| findings.push(found));
+        findings.into_iter().for_each(|found| each(Err(found), Vec::new()));
+        let pc = world.pcs[tid.index()];
+        match pending {
+            Pending::Nothing => {}
+            Pending::Choice(targets) => {
+                for &target in targets {
+                    let mut next = world.clone();
+                    next.pcs[tid.index()] = target;
+                    let taken = Taken { tid, pc, action: Action::Local, read: None, newer: 0 };
+                    self.arrive(next, tid, vec![taken], each);
+                }
+            }
+            Pending::Access(action) => {
+                let mut ways = smallvec::SmallVec::<[usize; 8]>::new();
+                self.machine.ways(&world.views, tid, &action, |way| ways.push(way));
+                for way in ways {
+                    self.fire_access(world, tid, &action, way, each);
+                }
+            }
+        }
+    }
+
+    fn fire_access(
+        &self,
+        world: &World,
+        tid: Tid,
+        action: &Action,
+        way: usize,
+        each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>),
+    ) {
+        let pc = world.pcs[tid.index()];
+        let step = self.program.step(tid, pc);
+        let mut next = world.clone();
+        let (views, mut notes) = (&mut next.views, Notes::default());
+        let newer = self.machine.newer(views, action, way);
+        let taken = |read| Taken { tid, pc, action: action.clone(), read, newer };
+        match self.machine.step(views, tid, &step.instr, action, way, &mut notes) {
+            Ok(Effect::Blocked) => {}
+            Ok(Effect::Wrong(Violation::Race, read, _)) => {
+                each(Err(Finding::Race(tid, pc)), vec![taken(read)]);
+            }
+            Ok(Effect::Wrong(Violation::Full, ..)) => each(Err(Finding::Bound), Vec::new()),
+            Err(fault) => each(Err(Finding::Fault(tid, pc, fault)), vec![taken(None)]),
+            Ok(Effect::Done(read, _)) => {
+                if !self.is_foreseen(action, read) {
+                    return each(Err(Finding::Unforeseen), Vec::new());
+                }
+                if let (Some(dst), Some(value)) = (destination(&step.instr), read) {
+                    next.regs[self.first_reg[tid.index()] + dst.index()] = value;
+                }
+                next.pcs[tid.index()] = step.next;
+                self.arrive(next, tid, vec![taken(read)], each);
+            }
+        }
+    }
+
+    /// Do threads have code for reading what the action writes?
+    fn is_foreseen(&self, action: &Action, read: Option<Value>) -> bool {
+        let values = action.loc().and_then(|loc| self.program.foreseen.get(loc.index()));
+        let Some(Some(values)) = values else { return true };
+        written(action, read, &self.program)
+            .is_none_or(|value| values.binary_search(&value).is_ok())
+    }
+
+    /// Lets a thread that has just moved run to where it rests, and hands on what comes of it.
+    fn arrive(
+        &self,
+        mut world: World,
+        tid: Tid,
+        mut steps: Vec<Taken>,
+        each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>),
+    ) {
+        let mut findings = Vec::new();
+        let came = self.run(&mut world, tid, &mut steps, &mut |found| findings.push(found));
+        findings.into_iter().for_each(|found| each(Err(found), steps.clone()));
+        if let Came::TooFar = came {
+            return each(Err(Finding::Bound), Vec::new());
+        }
+        self.normalise(&mut world);
+        match self.machine.exceeds(&world.views) {
+            true => each(Err(Finding::Bound), Vec::new()),
+            false => each(Ok(world), steps),
+        }
+    }
+
+    fn normalise(&self, world: &mut World) {
+        let mut pcs = smallvec::SmallVec::<[Option<Pc>; 8]>::new();
+        for tid in self.program.tids() {
+            let pc = world.pcs[tid.index()];
+            let goes_on = !matches!(self.pending(world, tid, &mut |_| {}), Pending::Nothing);
+            pcs.push(goes_on.then_some(pc));
+            if !self.ends {
+                let live = self.live[tid.index()][pc.index()];
+                let first = self.first_reg[tid.index()];
+                let count = self.first_reg[tid.index() + 1] - first;
+                for (reg, value) in world.regs[first..first + count].iter_mut().enumerate() {
+                    if !live.contains(Reg::from(reg)) {
+                        *value = 0;
+                    }
+                }
+            }
+        }
+        self.machine.normalise(&mut world.views, &pcs);
+    }
+
+    /// The location that an action accesses, and whether it may write.
+    fn footprint(&self, action: &Action) -> Option<(Loc, bool)> {
+        let updates = matches!(action, Action::Fence(FenceMode::ScUpd | FenceMode::Upd));
+        self.machine.location(action).map(|loc| (loc, updates || action.may_write()))
+    }
+
+    /// The smallest set of threads, as bits, whose next accesses conflict with nothing that others may ever do, and
+    /// one of which goes on; all that can move if there is no smaller one.
+    fn persistent_set(&self, world: &World, pending: &[Pending<'_>], movable: u32) -> u32 {
+        let tids = |set: u32| self.program.tids().filter(move |tid| set >> tid.0 & 1 == 1);
+        let mut best = movable;
+        for start in tids(movable) {
+            let (mut set, mut open) = (1u32 << start.0, vec![start]);
+            while let Some(tid) = open.pop() {
+                let Pending::Access(action) = &pending[tid.index()] else { continue };
+                let Some((loc, writes)) = self.footprint(action) else { continue };
+                for other in tids(movable & !set) {
+                    let pc = world.pcs[other.index()];
+                    let future = &self.futures[other.index()][pc.index()];
+                    let conflicts = match writes {
+                        true => future.accesses.contains(loc),
+                        false => future.writes.contains(loc),
+                    };
+                    if conflicts {
+                        set |= 1 << other.0;
+                        open.push(other);
+                    }
+                }
+            }
+            let goes_on = |tid: Tid| self.goes_on(world, &pending[tid.index()]);
+            if set.count_ones() < best.count_ones() && tids(set).any(goes_on) {
+                best = set;
+            }
+        }
+        best
+    }
+
+    /// Can the thread move even if it sees nothing but the last write?
+    fn goes_on(&self, world: &World, pending: &Pending<'_>) -> bool {
+        match pending {
+            Pending::Nothing => false,
+            Pending::Choice(_) => true,
+            Pending::Access(action) => self.machine.passes_last(&world.views, action),
+        }
+    }
+
+    /// The threads that wait for ever in a state, if no thread goes on.
+    pub(crate) fn stuck(&self, world: &World) -> Option<Vec<(Tid, Pc)>> {
+        let mut waiting = Vec::new();
+        for tid in self.program.tids() {
+            let pending = self.pending(world, tid, &mut |_| {});
+            if self.goes_on(world, &pending) {
+                return None;
+            }
+            let pc = world.pcs[tid.index()];
+            if matches!(pending, Pending::Access(_)) && !self.program.is_unstarted(tid, pc) {
+                waiting.push((tid, pc));
+            }
+        }
+        Some(waiting)
+    }
+
+    fn look_at<K: Sink<Finding>>(&self, world: &World, sink: &mut K) {
+        let Some(waiting) = self.stuck(world) else { return };
+        if self.ends {
+            let last = (0..self.program.locations.len()).map(Loc::from);
+            let last = last.map(|loc| self.machine.last_value(&world.views, loc));
+            sink.finding(Finding::End(world.regs.iter().copied().chain(last).collect()));
+        }
+        if !waiting.is_empty() {
+            sink.finding(Finding::Stuck(waiting));
+        }
+    }
+
+    pub(crate) fn packed(&self, world: &World) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.shape.write(world, &mut bytes);
+        bytes
+    }
+}
+
+/// Keeps the local steps of a thread.
+struct Log<'a> {
+    tid: Tid,
+    steps: &'a mut Vec<Taken>,
+}
+
+impl ir::run_local::Watch for Log<'_> {
+    fn took(&mut self, from: Pc, _: Pc, _: Notes) -> bool {
+        let action = Action::Local;
+        self.steps.push(Taken { tid: self.tid, pc: from, action, read: None, newer: 0 });
+        true
+    }
+}
+
+impl Model for System {
+    type Scratch = Vec<u8>;
+    type Finding = Finding;
+
+    fn width(&self) -> Width {
+        Width::Varying
+    }
+
+    fn scratch(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn initial<K: Sink<Finding>>(&self, bytes: &mut Vec<u8>, sink: &mut K) {
+        self.beginnings(&mut |came, _| match came {
+            Ok(world) => {
+                self.shape.write(&world, bytes);
+                sink.state(bytes);
+            }
+            Err(found) => sink.finding(found),
+        });
+    }
+
+    fn expand_reduced<K: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut K) {
+        let world = self.shape.read(state);
+        self.look_at(&world, sink);
+        if !self.reduce {
+            return;
+        }
+        let mut pending = Vec::new();
+        let mut movable = 0u32;
+        for tid in self.program.tids() {
+            let wants = self.pending(&world, tid, &mut |found| sink.finding(found));
+            movable |= u32::from(!matches!(wants, Pending::Nothing)) << tid.0;
+            pending.push(wants);
+        }
+        let first = self.persistent_set(&world, &pending, movable);
+        if first == movable {
+            return;
+        }
+        let mut successors = Vec::new();
+        let mut exceeds = false;
+        for tid in self.program.tids().filter(|tid| first >> tid.0 & 1 == 1) {
+            self.fire(&world, tid, &mut |came, _| match came {
+                Ok(next) => successors.push(next),
+                Err(Finding::Bound) => exceeds = true,
+                Err(found) => sink.finding(found),
+            });
+        }
+        if exceeds {
+            return; // the others may make room
+        }
+        for next in successors {
+            self.shape.write(&next, bytes);
+            sink.state(bytes);
+        }
+    }
+
+    fn expand<K: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut K) {
+        let world = self.shape.read(state);
+        for tid in self.program.tids() {
+            self.fire(&world, tid, &mut |came, _| match came {
+                Ok(next) => {
+                    self.shape.write(&next, bytes);
+                    sink.state(bytes);
+                }
+                Err(found) => sink.finding(found),
+            });
+        }
+    }
+
+    /// Threads that wait are worth a warning; a bound that was met is to be known in the end.
+    fn stops(&self, finding: &Finding) -> bool {
+        matches!(finding, Finding::Assertion(..) | Finding::Race(..) | Finding::Fault(..))
+    }
+}

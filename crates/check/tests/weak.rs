@@ -1,0 +1,135 @@
+//! Programs that are not robust: what the weak memory says about them. Correct ones are safe, their broken twins fail
+//! with an execution that the judge accepted. Catches a search that stops early, a bound that is not said, and
+//! executions that show something else than they claim.
+
+use fencepost_check as check;
+
+use check::{Answer, Beyond, By, Evidence, Model, Property, Question, Verdict, Why};
+use std::path::Path;
+
+fn answer(text: &str, question: &Question) -> Answer {
+    let program = lang::parse("weak.fp", text).expect("a good program").program;
+    let answer = check::check(&program, question, &|_, _| {}).expect("a legal question");
+    assert_eq!(answer.internal, Vec::<String>::new());
+    answer
+}
+
+fn full(model: Model) -> Question {
+    Question { beyond: Beyond::Full, ..Question::of(model) }
+}
+
+fn corpus(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(name);
+    std::fs::read_to_string(file).expect("a program of the corpus")
+}
+
+/// The verdict on a property, and the bound if there is one.
+fn said(answer: &Answer, property: Property) -> String {
+    let Some(decision) = answer.decision(property) else { return "-".to_string() };
+    let scope = match decision.by {
+        By::WeakMemory { stale: None } => " exactly",
+        By::WeakMemory { stale: Some(_) } => " bounded",
+        _ => "",
+    };
+    format!("{}{scope}", decision.verdict.name())
+}
+
+#[test]
+fn correct_programs_are_safe_and_their_twins_are_not() {
+    let expected = [
+        ("algorithms/spsc-ring.fp", "holds exactly", "holds exactly"),
+        ("weak/spsc-ring-rlx-index.fp", "violated", "undecided"),
+        ("algorithms/seqlock-one-writer.fp", "-", "holds exactly"),
+        ("algorithms/seqlock-two-readers.fp", "-", "holds exactly"),
+        ("algorithms/seqlock-two-writers.fp", "-", "holds exactly"),
+        ("algorithms/seqlock-no-read-fence.fp", "-", "violated bounded"),
+        ("algorithms/seqlock-no-write-fence.fp", "-", "violated bounded"),
+        ("weak/treiber-polite.fp", "holds exactly", "holds exactly"),
+        ("weak/treiber-polite-rlx.fp", "violated", "undecided"),
+        ("weak/refcount-last-look.fp", "holds exactly", "holds exactly"),
+        ("weak/refcount-believes-notes.fp", "-", "violated exactly"),
+        ("weak/store-buffering-harmless.fp", "-", "holds exactly"),
+        ("weak/store-buffering-harmful.fp", "-", "violated exactly"),
+    ];
+    for (name, races, assertions) in expected {
+        let answer = answer(&corpus(name), &full(Model::Rc11));
+        assert_eq!(said(&answer, Property::Robustness), "violated", "{name}");
+        assert_eq!(said(&answer, Property::Races), races, "{name}: races");
+        assert_eq!(said(&answer, Property::Assertions), assertions, "{name}: assertions");
+        for property in [Property::Races, Property::Assertions] {
+            let Some(Verdict::Violated(witness)) = answer.verdict(property) else { continue };
+            let certificate = witness.certificate().expect("an execution");
+            let judgement = graph::judge(&answer.program, &certificate.graph);
+            assert!(judgement.generated && judgement.consistent(), "{name}: {property}");
+            if property == Property::Assertions {
+                assert!(matches!(witness.evidence, Evidence::WeakRun { .. }), "{name}");
+                assert!(certificate.cycle.is_some(), "{name}: no interleaving does it");
+                assert!(witness.newer().iter().any(|newer| *newer > 0), "{name}");
+            }
+        }
+    }
+}
+
+/// A writer that never waits: there is no bound on what a reader may miss, so the answer names one.
+#[test]
+fn a_bound_that_was_met_is_named() {
+    let text = "max_value 3; atomic x, y;
+        thread writer { local a; while (1) { a = (a + 1) % 3; x.store(a, rlx); a = y.load(rlx); } }
+        thread reader { local r; y.store(1, rlx); r = x.load(rlx); assert(r <= 3); }";
+    let grown = answer(text, &Question { limits: states(20_000), ..full(Model::Rc11) });
+    let assertions = grown.decision(Property::Assertions).expect("it was asked");
+    let Verdict::Undecided(Why::Stale(bound)) = assertions.verdict else {
+        panic!("{:?}", assertions.verdict)
+    };
+    assert!(bound >= 2);
+    let asked = answer(text, &Question { stale: Some(3), ..full(Model::Rc11) });
+    let assertions = asked.decision(Property::Assertions).expect("it was asked");
+    assert!(assertions.verdict.holds());
+    assert_eq!(assertions.by, By::WeakMemory { stale: Some(3) });
+}
+
+fn states(most: u64) -> search::Limits {
+    search::Limits { states: Some(most), ..search::Limits::default() }
+}
+
+/// Without `beyond`, nothing is explored, and the answer is as it was.
+#[test]
+fn what_is_not_asked_for_is_not_explored() {
+    let text = corpus("weak/store-buffering-harmless.fp");
+    let answer = answer(&text, &Question::of(Model::Rc11));
+    assert_eq!(answer.verdict(Property::Assertions).and_then(Verdict::why), Some(Why::NotRobust));
+    assert!(answer.weak.is_none());
+}
+
+/// Run-time errors and threads that wait for ever, which only weak memory shows.
+#[test]
+fn run_time_errors_and_waiting_threads_of_weak_memory_are_found() {
+    let errors = "max_value 2; atomic x, y, a[2];
+        thread left  { local r; x.store(1, rlx); r = y.load(rlx); if (r == 0) { a[0].store(1, rlx); } }
+        thread right { local r, k; y.store(1, rlx); r = x.load(rlx); k = a[0].load(rlx);
+                       if (r == 0) { a[2 * k].store(1, rlx); } }";
+    let answer_errors = answer(errors, &full(Model::Rc11));
+    assert_eq!(answer_errors.faults.len(), 1);
+    assert_eq!(said(&answer_errors, Property::Assertions), "undecided exactly");
+    let waits = "max_value 1; atomic x, y, go;
+        thread left  { local r; x.store(1, rlx); r = y.load(rlx); if (r == 1) { go.store(1, rlx); } }
+        thread right { local r; y.store(1, rlx); r = x.load(rlx);
+                       if (r == 1) { go.store(1, rlx); } wait(go, 1, rlx); }";
+    let waiting = answer(waits, &full(Model::Rc11));
+    assert!(waiting.stuck.iter().any(|w| matches!(w.evidence, Evidence::WeakRun { .. })));
+    assert_eq!(said(&waiting, Property::Assertions), "holds exactly");
+}
+
+/// RC20's fences order more than RC11's, and RA has no relaxed accesses.
+#[test]
+fn every_model_with_stale_reads_is_explored() {
+    let text = "max_value 1; atomic x, y, z;
+        thread a { local r, s; r = y.load(rlx); fence(seq_cst); s = z.load(rlx); assert(r == 0 || s == 1); }
+        thread b { z.store(1, rlx); fence(seq_cst); x.store(1, rlx); }
+        thread c { local d; d = x.load(rlx); if (d == 1) { y.store(1, rlx); } }";
+    let verdict = |model| said(&answer(text, &full(model)), Property::Assertions);
+    assert_eq!(verdict(Model::Rc11), "violated exactly");
+    assert_eq!(verdict(Model::Rc20), "holds");
+    let sb = corpus("weak/store-buffering-harmful.fp");
+    assert_eq!(said(&answer(&sb, &full(Model::Ra)), Property::Assertions), "violated exactly");
+}

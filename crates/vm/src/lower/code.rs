@@ -1,0 +1,47 @@
+//! A thread's code under construction: steps whose targets are nodes that have no steps yet.
+
+use crate::automaton::NodeId;
+use ir::{Instr, Origin, Pc, Step};
+use std::collections::HashMap;
+
+/// Steps of a thread under construction.
+pub(super) struct Code {
+    pub(super) steps: Vec<Step>,
+    pub(super) starts: HashMap<NodeId, Pc>,
+    /// Steps that lead to a node: as a jump's target if they are jumps, else as what comes next.
+    pub(super) holes: Vec<(usize, NodeId)>,
+}
+
+impl Code {
+    pub(super) fn new() -> Self {
+        Code { steps: Vec::new(), starts: HashMap::new(), holes: Vec::new() }
+    }
+
+    /// Steps one after the other.
+    pub(super) fn extend(&mut self, instrs: Vec<Instr>, origin: Origin) {
+        for instr in instrs {
+            self.push(instr, origin);
+        }
+    }
+
+    /// A step that is followed by the one pushed next.
+    pub(super) fn push(&mut self, instr: Instr, origin: Origin) -> usize {
+        let pc = self.steps.len();
+        self.steps.push(Step { instr, next: Pc::from(pc + 1), origin });
+        pc
+    }
+
+    /// A step that leads to a node, or nowhere.
+    pub(super) fn push_to(&mut self, instr: Instr, origin: Origin, to: Option<NodeId>) {
+        let pc = self.push(instr, origin);
+        match to {
+            Some(to) => self.holes.push((pc, to)),
+            None => self.halt(Instr::Halt, origin),
+        }
+    }
+
+    pub(super) fn halt(&mut self, instr: Instr, origin: Origin) {
+        let pc = self.steps.len();
+        self.steps.push(Step { instr, next: Pc::from(pc), origin });
+    }
+}
