@@ -81,13 +81,7 @@ fn strengthened(
             }
             Label::Fence(_) | Label::Ctrl => {}
         }
-        let before = label.loc().filter(|_| label.writes()).and_then(|loc| {
-            let order = graph.writes_to(loc);
-            let place = order.iter().position(|write| *write == id)?;
-            order[..place].iter().rev().copied().find(|write| *write < id)
-        });
-        let write = before.or(graph.source(id));
-        stronger.add(tid, pc, label, graph.dependencies(id), write)?;
+        stronger.add(tid, pc, label, graph.dependencies(id), graph.added_at(id))?;
     }
     Some(stronger)
 }

@@ -28,8 +28,10 @@ pub fn discover(
     let mut texts = Texts::new(&module, name);
     let lowered = vm::program(module.clone(), entry, limits, observe)
         .map_err(|why| texts.error(name, why))?;
-    let spans: Vec<Span> = lowered.origins.iter().map(|places| texts.span(places)).collect();
+    let (spans, columns): (Vec<Span>, Vec<usize>) =
+        lowered.origins.iter().map(|places| texts.span(places)).unzip();
     let mut source = Source::of_program(name, &texts.text, lowered.program, spans);
+    source.columns = columns;
     source.language = match Path::new(name).extension().and_then(|e| e.to_str()) {
         Some("cc" | "cpp" | "cxx" | "C" | "hpp") => Language::Cpp,
         Some("rs") => Language::Rust,
@@ -98,8 +100,8 @@ impl<'m> Texts<'m> {
         number
     }
 
-    /// The innermost place that is in a file of the user's.
-    fn span(&mut self, places: &[PlaceId]) -> Span {
+    /// The statement of the innermost place that is in a file of the user's, and where in it that is.
+    fn span(&mut self, places: &[PlaceId]) -> (Span, usize) {
         let module = self.module;
         for place in places.iter().flat_map(|place| module.debug.chain(*place)) {
             let Some(file) = place.file else { continue };
@@ -108,11 +110,11 @@ impl<'m> Texts<'m> {
                 return self.statement(number, place.line as usize, place.column as usize);
             }
         }
-        Span::new(0, 0)
+        (Span::new(0, 0), 0)
     }
 
-    /// What is written at a line and column, to the end of its statement.
-    fn statement(&self, file: usize, line: usize, column: usize) -> Span {
+    /// What is written at a line and column, to the end of its statement, and where the column is.
+    fn statement(&self, file: usize, line: usize, column: usize) -> (Span, usize) {
         let File { span, .. } = self.files[file];
         let text = &self.text[span.start..span.end];
         let start_of_line = match line {
@@ -124,14 +126,15 @@ impl<'m> Texts<'m> {
         let indent = rest.len() - rest.trim_start().len();
         // Where a line is one statement, all of it is shown: `r = x` says more than `x`.
         let whole = rest.trim();
+        let exact = (column.max(1) - 1).min(rest.len());
+        let exact = (0..=exact).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
         let start = match whole.matches(';').count() {
             0 | 1 => indent,
-            _ => (column.max(1) - 1).min(rest.len()),
+            _ => exact,
         };
-        let start = (0..=start).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
         let end = rest[start..].find(';').map_or(rest.trim_end().len(), |at| start + at);
         let base = span.start + start_of_line;
-        Span::new(base + start, base + end.max(start))
+        (Span::new(base + start, base + end.max(start)), base + exact)
     }
 
     fn error(&mut self, name: &str, why: Undiscovered) -> super::Error {
@@ -160,7 +163,7 @@ impl<'m> Texts<'m> {
 
     /// A diagnostic with its place, in the file that the place is in.
     fn error_at(&mut self, name: &str, at: &[PlaceId], diagnostic: Diagnostic) -> super::Error {
-        let span = self.span(at);
+        let (span, _) = self.span(at);
         let file = self.files.iter().rev().find(|file| file.span.start <= span.start);
         match file.filter(|_| span != Span::new(0, 0)) {
             Some(File { name, span: whole }) => {

@@ -9,6 +9,7 @@ use crate::quantity;
 use check::Question;
 use clap::Args;
 use fencepost::code;
+use fencepost::reorder::Changed;
 use lang::{Diagnostic, Source, codes};
 use llvm::Module;
 use llvm::compile::{Compiled, Failure, Language, Options, compile};
@@ -88,6 +89,57 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
         Program { file, module, warnings }
     });
     linked.chain(refused).collect()
+}
+
+/// The program of one file, with some files changed that it is made of: those are compiled in place of what is on the
+/// disk.
+pub(crate) fn recompiled(
+    file: &Path,
+    changed: &[Changed],
+    args: &CodeArgs,
+) -> Result<Program, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let mut roots = Vec::new();
+    let mut main = file.to_path_buf();
+    for (number, change) in changed.iter().enumerate() {
+        let path = Path::new(&change.name);
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let end = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let copy = folder.path().join(number.to_string());
+        std::fs::create_dir(&copy).map_err(|error| error.to_string())?;
+        let copy = copy.join(end);
+        std::fs::write(&copy, &change.after).map_err(|error| error.to_string())?;
+        if Language::of(file) == Some(Language::Rust) {
+            // rustc reads no file in place of another; a program of one file needs no more.
+            if changed.len() > 1 || !same_file(&path, file) {
+                return Err(
+                    "it has several files, and rustc can be given another text for one only".into(),
+                );
+            }
+            main = copy;
+        } else {
+            roots.push(serde_json::json!({
+                "name": path, "type": "file", "external-contents": copy, "use-external-name": false,
+            }));
+        }
+    }
+    let mut flags = args.flags.clone();
+    if !roots.is_empty() {
+        let overlay = folder.path().join("overlay.yaml");
+        let text = serde_json::json!({ "version": 0, "roots": roots }).to_string();
+        std::fs::write(&overlay, text).map_err(|error| error.to_string())?;
+        flags.push("-ivfsoverlay".into());
+        flags.push(overlay.into());
+        main = std::fs::canonicalize(&main).unwrap_or(main);
+    }
+    let options = Options { flags, database: args.compile_commands.clone() };
+    let compiled = compile(&main, &options).map_err(|why| why.to_string())?;
+    Ok(Program { file: main, module: Ok(compiled.module), warnings: compiled.warnings })
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| std::fs::canonicalize(path).ok();
+    whole(one).is_some() && whole(one) == whole(other)
 }
 
 fn defines_main(module: &Module) -> bool {

@@ -1,15 +1,19 @@
-//! `fencepost fix`: the cheapest fences that make a program robust.
+//! `fencepost fix`: the cheapest fences that make a program robust against machines with store buffers. Models with
+//! memory orders are [`crate::orders`]' business.
 //!
 //! Nothing is claimed that was not checked. The fences come from a search that knows no cheaper set; the
 //! patched text is read again and checked again, with what is left of the time; and what the program is
 //! afterwards is said in the words of that check: robust, or, with `--trf`, free of triangular races.
 
 use crate::args;
+use crate::compiled;
 use crate::exit::Exit;
 use crate::inputs;
+use crate::orders;
 use crate::terminal;
-use check::Question;
 use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights};
+use check::robustness::store_atomic::Machine;
+use check::{Model, Question};
 use fencepost::NotFixed;
 use lang::Source;
 use report::escape::visible;
@@ -18,13 +22,38 @@ use std::io::{self, Write};
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
+    let models: Vec<Model> = match (&args.model[..], compiled::is_code(&args.input)) {
+        ([], true) => vec![Model::Rc11],
+        ([], false) => vec![Model::Tso],
+        (named, _) => named.iter().map(|name| name.model()).collect(),
+    };
+    let machines: Vec<Machine> = models.iter().filter_map(|model| model.machine()).collect();
+    match machines.len() {
+        0 if models.iter().all(|model| model.has_stale_reads()) => {
+            return orders::fix(args, &models);
+        }
+        count if count == models.len() => {}
+        _ if models.contains(&Model::Sc) => {
+            terminal::complain(
+                "error: --model sc has no weak memory, so there is nothing to repair",
+            );
+            return Ok(Exit::BadInput);
+        }
+        _ => {
+            terminal::complain(
+                "error: machines with store buffers and models with memory orders are repaired one after the other: \
+                 name tso, pso and pgas, or rc11, rc20 and ra",
+            );
+            return Ok(Exit::BadInput);
+        }
+    }
     let source = match inputs::load_as(&args.input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
     let aims: Vec<Aim> = match args.trf {
         true => vec![Aim::TriangularRaceFree],
-        false => args.model.iter().map(|&name| Aim::Robust(name.into())).collect(),
+        false => machines.into_iter().map(Aim::Robust).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
     let question =

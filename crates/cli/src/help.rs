@@ -97,9 +97,17 @@ Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or 
 
 /// `fix --help`.
 pub(crate) const FIX: &str = "\
-Finds the cheapest set of full fences, each in front of a statement, that makes a program robust \
-against machines with store buffers. Each fence is checked to be needed, and the patched program is \
+Finds the cheapest changes that make a program correct, and prints the changed program, a diff, or writes it.
+
+For machines with store buffers (--model tso, pso, pgas) the changes are full fences, each in front of a \
+statement, and the program is then robust. Each fence is checked to be needed, and the patched program is \
 checked again. Unless the answer says otherwise, no cheaper set will do.
+
+For models with memory orders (--model rc11, rc20, ra) the changes are orders of atomic accesses and of \
+fences, and new fences in front of accesses; the program is then robust and free of races (or safe, with \
+--require safe). With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
+result is the cheapest program that is correct. For each change there is a reason: what goes wrong without it. The changed text is \
+compiled or read again, and checked again.
 
 With --trf the aim is a program without triangular races instead: no thread stores and then, without a \
 full fence between, loads another location just when some thread is about to store there. Such a program \
@@ -112,9 +120,31 @@ Examples:
   fencepost fix --model tso,pso peterson.fp  one placement for both
   fencepost fix --diff peterson.fp           as a patch
   fencepost fix --write fixed.fp peterson.fp
+  fencepost fix --diff lock.c                memory orders and fences that are missing in C
+  fencepost fix --weaken --diff lock.c       the weakest orders that work, with a reason for each
+  fencepost fix --weaken --cost arm lock.rs  cheapest on Arm
 
-Exit codes: 0 fixed (or nothing to fix), 2 bad input or a run-time error, 3 undecided, 4 an internal
-error.";
+Exit codes: 0 fixed (or nothing to fix), 2 bad input, a run-time error or something that no order and no
+fence repairs, 3 undecided, 4 an internal error.";
+
+/// `orders --help`.
+pub(crate) const ORDERS: &str = "\
+Lists every atomic access and fence of a program with its memory order as it is written, the weakest order \
+with which the program is still correct (robust and free of races, or safe with --require safe) if all \
+others stay, and what goes wrong with one that is weaker still. The program must be correct as it is; \
+`fencepost fix` makes it so.
+
+Each line is about one access alone. That two of them can be weaker does not mean that both can be at once: \
+`fencepost fix --weaken` finds the weakest orders for all of them together.";
+
+/// Examples of `orders`.
+pub(crate) const ORDERS_EXAMPLES: &str = "\
+Examples:
+  fencepost orders lock.c                    which orders are needed, which are stronger than needed
+  fencepost orders --explain 12 lock.c       the execution that a weaker order on line 12 allows
+  fencepost orders --json lock.rs
+
+Exit codes: 0 answered, 1 the program is not correct as it is, 2 bad input, 3 undecided, 4 an internal error.";
 
 /// `serial --help`.
 pub(crate) const SERIAL: &str = "\

@@ -25,6 +25,7 @@
 //! `graph` say what memory models mean. Their documentation starts where this one ends.
 
 pub mod code;
+pub mod reorder;
 
 use std::fmt;
 

@@ -12,6 +12,7 @@ mod help;
 mod inputs;
 mod interrupt;
 mod meaning;
+mod orders;
 mod outcomes;
 mod progress;
 mod quantity;
@@ -45,6 +46,7 @@ fn run(args: &args::Args) -> ExitCode {
         args::Command::Check(args) => check::run(args),
         args::Command::Outcomes(args) => outcomes::run(args),
         args::Command::Fix(args) => fix::run(args),
+        args::Command::Orders(args) => orders::run(args),
         args::Command::Serial(args) => serial::run(args),
         args::Command::Refine(args) => refine::run(args),
         args::Command::Export(args) => export::run(args),

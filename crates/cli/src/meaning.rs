@@ -10,6 +10,7 @@
 use crate::args::Args;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use std::path::PathBuf;
 
 /// A command whose options depend on the case at hand.
 struct Table {
@@ -53,6 +54,8 @@ const GRAPHS: &[&str] = &["rc11", "rc20", "ra", "sc"];
 /// Machines with store buffers.
 const MACHINES: &[&str] = &["tso", "pso", "pgas"];
 const TSO: &[&str] = &["tso"];
+/// Models that programs are repaired for.
+const REPAIRED: &[&str] = &["tso", "pso", "pgas", "rc11", "rc20", "ra"];
 
 const RECORDING: &str = "a recording";
 const FROM: &str = "--from";
@@ -122,22 +125,43 @@ const TABLES: &[Table] = &[
     },
     Table {
         command: "fix",
-        cases: MACHINES,
-        asked: models,
+        cases: REPAIRED,
+        asked: |matches| match matches.get_raw("model") {
+            // That SC needs no repair is said by the command.
+            Some(raw) => {
+                let named = raw.map(|value| value.to_string_lossy().into_owned());
+                named.filter(|model| model != "sc").collect()
+            }
+            None => {
+                let file = matches.get_one::<PathBuf>("input");
+                let code = file.is_some_and(|file| crate::compiled::is_code(file));
+                vec![if code { "rc11" } else { "tso" }.to_string()]
+            }
+        },
         prefix: "--model ",
         options: &[
-            option("input", MACHINES),
-            option("language", MACHINES),
-            option("model", MACHINES),
+            option("input", REPAIRED),
+            option("language", REPAIRED),
+            option("model", REPAIRED),
+            option("weaken", STALE),
+            option("only", STALE),
+            option("keep", STALE),
+            option("cost", STALE),
+            option("observational", STALE),
+            option("require", STALE),
             option("trf", TSO),
             option("loop_weight", MACHINES),
-            option("write", MACHINES),
-            option("diff", MACHINES),
-            option("json", MACHINES),
-            option("limit_states", MACHINES),
-            option("limit_memory", MACHINES),
-            option("limit_time", MACHINES),
-            option("jobs", MACHINES),
+            option("write", REPAIRED),
+            option("diff", REPAIRED),
+            option("json", REPAIRED),
+            option("limit_states", REPAIRED),
+            option("limit_memory", REPAIRED),
+            option("limit_time", REPAIRED),
+            option("jobs", REPAIRED),
+            option("entry", STALE),
+            option("stub", STALE),
+            option("compile_commands", STALE),
+            option("flags", STALE),
         ],
     },
     Table {
@@ -310,6 +334,7 @@ mod tests {
         let arg = command.get_arguments().find(|a| a.get_id() == meaning.option).expect("listed");
         let mut words: Vec<String> =
             arg.get_long().map(|long| format!("--{long}")).into_iter().collect();
+        words.extend(arg.is_last_set().then(|| "--".to_string()));
         if arg.get_action().takes_values() {
             let first = arg.get_possible_values().first().map(|v| v.get_name().to_string());
             let value = match (meaning.value, meaning.option) {
@@ -317,6 +342,7 @@ mod tests {
                 (None, "reduce") => "none".to_string(),
                 (None, "limit_time") => "1s".to_string(),
                 (None, "stub") => "f=1".to_string(),
+                (None, "cost") => "x86".to_string(),
                 _ => first.unwrap_or_else(|| "1".to_string()),
             };
             words.push(value);
@@ -336,8 +362,11 @@ mod tests {
                     words.extend(["--model".to_string(), (*case).to_string()]);
                     let own = written(table.command, meaning);
                     let positional = !own[0].starts_with("--");
+                    // What comes behind `--` comes behind the file.
+                    let last = own[0] == "--";
+                    words.extend(last.then(|| "t.fp".to_string()));
                     words.extend(own.clone());
-                    if !positional {
+                    if !positional && !last {
                         words.push("t.fp".to_string());
                     }
                     let matches = command().try_get_matches_from(&words).expect("an option");

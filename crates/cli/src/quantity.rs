@@ -1,5 +1,6 @@
 //! Amounts of memory and time as people write them: `2G`, `512M`, `30s`, `5m`.
 
+use check::fix::orders::Costs;
 use std::time::Duration;
 
 /// A number of bytes: `1000`, `64K`, `512M`, `2G`, `1.5GiB`.
@@ -80,6 +81,60 @@ pub(crate) fn stub(text: &str) -> Result<(String, vm::Stub), String> {
         number => vm::Stub::Return(number.parse().map_err(|_| wanted.to_string())?),
     };
     Ok((name.to_string(), stub))
+}
+
+/// A line of a file, or of any file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Line {
+    /// The end of the file's name, if one is given.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl Line {
+    /// Is it this line of this file?
+    pub(crate) fn is(&self, file: &str, line: usize) -> bool {
+        let named = |end: &String| std::path::Path::new(file).ends_with(end);
+        self.line == line && self.file.as_ref().is_none_or(named)
+    }
+}
+
+/// `12` or `queue.h:12`
+pub(crate) fn line(text: &str) -> Result<Line, String> {
+    let (file, number) = match text.rsplit_once(':') {
+        Some((file, number)) => (Some(file.to_string()), number),
+        None => (None, text),
+    };
+    match number.parse() {
+        Ok(line) if line > 0 => Ok(Line { file, line }),
+        _ => Err("expected a line such as 12, or queue.h:12".into()),
+    }
+}
+
+/// A table of costs, by its name or from a file.
+pub(crate) fn costs(text: &str) -> Result<Costs, String> {
+    if let Some(known) = Costs::named(text) {
+        return Ok(known);
+    }
+    let table = std::fs::read_to_string(text).map_err(|error| {
+        format!("not one of generic, x86, arm and power, and as a file it cannot be read: {error}")
+    })?;
+    let mut costs = Costs::GENERIC;
+    for (number, row) in table.lines().enumerate() {
+        let row = row.split('#').next().unwrap_or_default().trim();
+        if row.is_empty() {
+            continue;
+        }
+        let wrong = |why: &str| format!("line {} of {text}: {why}", number + 1);
+        let (name, value) = row.split_once('=').ok_or_else(|| wrong("expected `NAME = NUMBER`"))?;
+        let value: u32 = value.trim().parse().map_err(|_| wrong("the cost is not a number"))?;
+        let cost = costs.by_name(name.trim()).ok_or_else(|| {
+            wrong(&format!("`{}` is none of {}", name.trim(), Costs::NAMES.join(", ")))
+        })?;
+        *cost = value.into();
+    }
+    Ok(costs)
 }
 
 #[cfg(test)]

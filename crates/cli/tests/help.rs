@@ -25,6 +25,11 @@ fn fix() {
 }
 
 #[test]
+fn orders() {
+    golden!(Desk::new().run("orders --help").stdout);
+}
+
+#[test]
 fn serial() {
     golden!(Desk::new().run("serial --help").stdout);
 }

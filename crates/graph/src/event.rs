@@ -352,6 +352,18 @@ impl ExecutionGraph {
         self.sources[id.index()]
     }
 
+    /// The write that `id` reads from or, if it only writes, was put right after in modification order when it was
+    /// added.
+    pub fn added_at(&self, id: EventId) -> Option<EventId> {
+        let label = &self.event(id).label;
+        let before = label.loc().filter(|_| label.writes()).and_then(|loc| {
+            let order = self.writes_to(loc);
+            let place = order.iter().position(|write| *write == id)?;
+            order[..place].iter().rev().copied().find(|write| *write < id)
+        });
+        before.or(self.source(id))
+    }
+
     /// The reads that `id` depends on.
     pub fn dependencies(&self, id: EventId) -> &[EventId] {
         &self.dependencies[id.index()]

@@ -12,6 +12,7 @@
 //! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
 //! * [`monitor`]: the same properties decided on SC runs, as the paper does, but with whole graphs;
 //!   [`split_non_atomics()`] is its program transformation for races.
+//! * [`rerun`](mod@rerun): the same execution with other modes and fences.
 //! * [`judge`](mod@judge): is a graph a certificate for what it is claimed to show?
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
@@ -27,6 +28,7 @@ pub mod monitor;
 pub mod outcome;
 mod psc;
 pub mod relation;
+pub mod rerun;
 pub mod run;
 pub mod split_non_atomics;
 pub mod tso;
@@ -38,6 +40,7 @@ pub use event::{Event, EventId, ExecutionGraph, Label};
 pub use judge::{Judgement, judge, judge_within};
 pub use outcome::{FinalState, Outcome, Outcomes, outcomes};
 pub use relation::{EventSet, Relation};
+pub use rerun::rerun;
 pub use run::{Access, Execution, Next, Status, ThreadState};
 pub use split_non_atomics::split_non_atomics;
 pub use verdict::{

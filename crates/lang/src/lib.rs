@@ -26,6 +26,7 @@ mod lexer;
 pub mod library;
 pub mod litmus;
 mod lower;
+pub mod orders;
 mod parser;
 mod render;
 pub mod source;

@@ -41,6 +41,9 @@ pub struct Source {
     pub program: Program,
     /// Where each instruction came from, by [`Origin`].
     pub spans: Vec<Span>,
+    /// Where in these spans instructions begin, by [`Origin`], if a span is a statement of several; at their starts if
+    /// this is empty.
+    pub columns: Vec<usize>,
     /// What may not be as meant.
     pub warnings: Vec<Diagnostic>,
     /// The `track` hints; no analysis needs them.
@@ -115,6 +118,7 @@ impl Source {
             language: Language::default(),
             program,
             spans,
+            columns: Vec::new(),
             warnings: Vec::new(),
             tracks: Vec::new(),
             files: Vec::new(),
@@ -140,6 +144,11 @@ impl Source {
     /// Where an instruction came from; the start of the text if `origin` is not of this program.
     pub fn span(&self, origin: Origin) -> Span {
         self.spans.get(origin.index()).copied().unwrap_or(Span::new(0, 0))
+    }
+
+    /// Where in the text an instruction begins: inside its span, if that is a statement of several.
+    pub fn exact(&self, origin: Origin) -> usize {
+        self.columns.get(origin.index()).copied().unwrap_or_else(|| self.span(origin).start)
     }
 
     /// The line and column of a byte, both from 1; columns count characters.

@@ -9,6 +9,7 @@
 //! a replicated thread is one site, and its fence serves all replicas. All transitions from one state
 //! of an automaton share a site.
 
+use super::hitting::Points;
 use super::{Failure, Remaining, Repair, Violations, repair};
 use crate::answer::{Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
@@ -196,7 +197,7 @@ pub fn place(
     }
     let mut asked =
         Asked { targets, sites: &sites, point, question, observe, cost: Cost::default() };
-    let result = repair(&mut asked, &weights);
+    let result = repair(&mut asked, Points { weights: &weights, requires: &[] });
     let mut cost = asked.cost;
     cost.elapsed = begun.elapsed();
     match result {

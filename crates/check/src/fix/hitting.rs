@@ -1,6 +1,7 @@
 //! Minimum-weight hitting sets.
 //!
-//! Given sets of points, choose points so that every set contains one, as cheaply as possible. The
+//! Given sets of points, choose points so that every set contains one, as cheaply as possible. A point may
+//! require others, which are then chosen, too: an access cannot be `seq_cst` without being `acquire`. The
 //! problem is NP-hard and our instances are small: branch on the points of a set that is not hit yet,
 //! smallest set first, and cut where disjoint unhit sets show that the best known choice cannot be
 //! beaten. Supersets of other sets are dropped beforehand, for whoever hits the smaller set hits both.
@@ -16,6 +17,24 @@ pub struct Choice {
     pub minimum: bool,
 }
 
+/// What can be chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// What each point costs.
+    pub weights: &'a [u64],
+    /// The points that each point requires, those that these require among them. Points beyond its end
+    /// require none.
+    pub requires: &'a [Vec<usize>],
+}
+
+impl Points<'_> {
+    /// The points that are chosen with `point`.
+    fn with(&self, point: usize) -> impl Iterator<Item = usize> {
+        let required = self.requires.get(point).map_or(&[][..], Vec::as_slice);
+        required.iter().copied().chain([point])
+    }
+}
+
 /// Chooses points of minimum weight, giving up on the minimum after looking at `patience` partial
 /// choices. `None` if some set is empty.
 ///
@@ -24,16 +43,17 @@ pub struct Choice {
 /// assert_eq!(choice.unwrap().points, [1, 3]);
 /// ```
 pub fn choose(sets: &[Vec<usize>], weights: &[u64], patience: u64) -> Option<Choice> {
-    choose_within(sets, weights, patience, Budget::UNLIMITED)
+    choose_within(sets, Points { weights, requires: &[] }, patience, Budget::UNLIMITED)
 }
 
 /// The same, giving up on the minimum when the budget is spent, too.
 pub fn choose_within(
     sets: &[Vec<usize>],
-    weights: &[u64],
+    of: Points<'_>,
     patience: u64,
     budget: Budget,
 ) -> Option<Choice> {
+    let weights = of.weights;
     let mut sets: Vec<Vec<usize>> = sets.to_vec();
     for set in &mut sets {
         set.sort_unstable();
@@ -49,10 +69,10 @@ pub fn choose_within(
             kept.push(set);
         }
     }
-    let greedy = greedy(&kept, weights);
+    let greedy = greedy(&kept, of);
     let mut solver = Solver {
         sets: &kept,
-        weights,
+        of,
         best_weight: greedy.iter().map(|&point| weights[point]).sum(),
         best: greedy,
         chosen: Vec::new(),
@@ -66,10 +86,16 @@ pub fn choose_within(
     Some(Choice { points, minimum: solver.patience > 0 })
 }
 
-/// The point that hits most for its weight, again and again.
-fn greedy(sets: &[Vec<usize>], weights: &[u64]) -> Vec<usize> {
+/// The point that hits most for its weight, and what it requires, again and again.
+fn greedy(sets: &[Vec<usize>], of: Points<'_>) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     loop {
+        let weights: Vec<u64> = (0..of.weights.len())
+            .map(|point| {
+                let new = of.with(point).filter(|with| !chosen.contains(with));
+                new.map(|with| of.weights[with]).sum()
+            })
+            .collect();
         let unhit: Vec<_> =
             sets.iter().filter(|set| !set.iter().any(|point| chosen.contains(point))).collect();
         if unhit.is_empty() {
@@ -84,7 +110,10 @@ fn greedy(sets: &[Vec<usize>], weights: &[u64]) -> Vec<usize> {
             (hits[a] * weights[b].max(1)).cmp(&(hits[b] * weights[a].max(1))).then(b.cmp(&a))
         });
         match best {
-            Some(best) => chosen.push(best),
+            Some(best) => {
+                let new: Vec<usize> = of.with(best).filter(|with| !chosen.contains(with)).collect();
+                chosen.extend(new);
+            }
             None => return chosen,
         }
     }
@@ -92,7 +121,7 @@ fn greedy(sets: &[Vec<usize>], weights: &[u64]) -> Vec<usize> {
 
 struct Solver<'s> {
     sets: &'s [Vec<usize>],
-    weights: &'s [u64],
+    of: Points<'s>,
     best: Vec<usize>,
     best_weight: u64,
     chosen: Vec<usize>,
@@ -116,14 +145,14 @@ impl Solver<'_> {
         let mut next: Option<&Vec<usize>> = None;
         // Unhit sets without a common point each cost at least their cheapest point.
         let mut bound = weight;
-        let mut used = vec![false; self.weights.len()];
+        let mut used = vec![false; self.of.weights.len()];
         for set in self.sets.iter().filter(open) {
             if next.is_none_or(|other| usable(set) < usable(other)) {
                 next = Some(set);
             }
             if !set.iter().any(|&point| used[point]) {
                 let cheapest =
-                    set.iter().filter(|&&p| !self.refused[p]).map(|&p| self.weights[p]).min();
+                    set.iter().filter(|&&p| !self.refused[p]).map(|&p| self.of.weights[p]).min();
                 let Some(cheapest) = cheapest else { return };
                 bound += cheapest;
                 set.iter().for_each(|&point| used[point] = true);
@@ -141,9 +170,16 @@ impl Solver<'_> {
         }
         let points: Vec<usize> = set.iter().copied().filter(|&p| !self.refused[p]).collect();
         for &point in &points {
-            self.chosen.push(point);
-            self.branch(weight + self.weights[point]);
-            self.chosen.pop();
+            let new: Vec<usize> =
+                self.of.with(point).filter(|with| !self.chosen.contains(with)).collect();
+            // A choice with a point that an earlier branch has tried was looked at there.
+            if !new.iter().any(|&with| self.refused[with]) {
+                let before = self.chosen.len();
+                let more: u64 = new.iter().map(|&with| self.of.weights[with]).sum();
+                self.chosen.extend(new);
+                self.branch(weight + more);
+                self.chosen.truncate(before);
+            }
             self.refused[point] = true;
         }
         for point in points {
@@ -157,9 +193,14 @@ mod tests {
     use super::*;
     use ir::random::Generator;
 
-    /// Every subset, tried in turn.
-    fn brute_force(sets: &[Vec<usize>], weights: &[u64]) -> u64 {
+    /// Every subset that has what its points require, tried in turn.
+    fn brute_force(sets: &[Vec<usize>], weights: &[u64], requires: &[Vec<usize>]) -> u64 {
+        let closed = |mask: &u32| {
+            let has = |point: usize| mask >> point & 1 == 1;
+            (0..weights.len()).all(|point| !has(point) || requires[point].iter().all(|&p| has(p)))
+        };
         (0u32..1 << weights.len())
+            .filter(closed)
             .filter(|mask| sets.iter().all(|set| set.iter().any(|point| mask >> point & 1 == 1)))
             .map(|mask| (0..weights.len()).filter(|p| mask >> p & 1 == 1).map(|p| weights[p]).sum())
             .min()
@@ -175,11 +216,30 @@ mod tests {
             let sets: Vec<Vec<usize>> = (0..random.below(12))
                 .map(|_| (0..1 + random.below(4)).map(|_| random.below(points)).collect())
                 .collect();
-            let choice = choose(&sets, &weights, u64::MAX).expect("no set is empty");
+            // A point requires some of those before it, and what these require.
+            let mut requires: Vec<Vec<usize>> = Vec::new();
+            for point in 0..points {
+                let direct = (0..point).filter(|_| random.one_in(4));
+                let direct: Vec<usize> = direct.collect();
+                let mut all: Vec<usize> =
+                    direct.iter().flat_map(|&p| requires[p].iter().copied().chain([p])).collect();
+                all.sort_unstable();
+                all.dedup();
+                requires.push(all);
+            }
+            let of = Points { weights: &weights, requires: &requires };
+            let choice =
+                choose_within(&sets, of, u64::MAX, Budget::UNLIMITED).expect("no set is empty");
+            assert!(
+                choice.points.iter().all(|&p| {
+                    requires[p].iter().all(|required| choice.points.contains(required))
+                })
+            );
             let weight: u64 = choice.points.iter().map(|&point| weights[point]).sum();
             assert!(choice.minimum);
             assert!(sets.iter().all(|set| set.iter().any(|point| choice.points.contains(point))));
-            assert_eq!(weight, brute_force(&sets, &weights), "{sets:?} {weights:?}");
+            let least = brute_force(&sets, &weights, &requires);
+            assert_eq!(weight, least, "{sets:?} {weights:?} {requires:?}");
         }
     }
 

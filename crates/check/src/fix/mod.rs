@@ -12,8 +12,10 @@
 
 pub mod fences;
 pub mod hitting;
+pub mod orders;
 
 use budget::Budget;
+use hitting::Points;
 
 /// What is still wrong with some points changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +68,7 @@ const PATIENCE: u64 = 2_000_000;
 /// A cheapest repair.
 pub fn repair<V: Violations>(
     violations: &mut V,
-    weights: &[u64],
+    of: Points<'_>,
 ) -> Result<Repair, Failure<V::Undecided>> {
     let mut sets: Vec<Vec<usize>> = Vec::new();
     let mut chosen: Vec<usize> = Vec::new();
@@ -87,7 +89,7 @@ pub fn repair<V: Violations>(
                 }
             }
         }
-        let choice = hitting::choose_within(&sets, weights, PATIENCE, violations.budget())
+        let choice = hitting::choose_within(&sets, of, PATIENCE, violations.budget())
             .ok_or(Failure::Hopeless)?;
         minimum = choice.minimum;
         chosen = choice.points;
@@ -95,8 +97,13 @@ pub fn repair<V: Violations>(
     // Irreducible unless a limit stopped the solver; the check costs little either way.
     let mut k = 0;
     while k < chosen.len() {
+        let left_out = chosen[k];
         let mut fewer = chosen.clone();
-        fewer.remove(k);
+        // Without a point, those that require it cannot stay.
+        fewer.retain(|&point| {
+            let requires = of.requires.get(point).is_some_and(|all| all.contains(&left_out));
+            point != left_out && !requires
+        });
         rounds += 1;
         match violations.remaining(&fewer) {
             Remaining::Fine => chosen = fewer,

@@ -1,0 +1,396 @@
+//! The weakest memory orders, and the fewest fences, with which a program is correct.
+//!
+//! A *site* is an atomic access of the source, a fence, or a place in front of an access where a fence could
+//! stand. An assignment gives each site a [`Strength`]. Strengthening a site removes executions and changes no
+//! interleaving, so the assignments under which a program is robust and free of races are closed upwards. So
+//! are those under which it is safe. Wanted is an assignment of minimum cost among them, above a floor: the
+//! program as it is written, or nothing at all ([`assign`]); or, for each site of the program as written, the
+//! weakest strength with which it is still correct if all others are kept ([`each`]).
+//!
+//! # How a minimum is found with few searches
+//!
+//! [`super::repair`] chooses the cheapest points that deal with all violations seen so far, and asks what is
+//! still wrong. Points are the parts of a strength: an access acquires, it is `sc`, …. A search of the program
+//! with the chosen points ends in an execution graph that goes wrong, accepted by the judge. That graph is an
+//! execution of the program with *any* strengths that do not forbid it, because orders and fences do not change
+//! what threads compute ([`graph::rerun`](mod@graph::rerun)). So:
+//!
+//! 1. Points are added to the chosen ones greedily, as long as the graph stays consistent (and keeps its race).
+//!    The points that are left over then are a set of which every correct assignment has one: an assignment
+//!    without any of them is below one that allows the graph, and allows it, too.
+//! 2. Every choice is the cheapest that has a point of each of these sets, and every correct assignment has
+//!    one, too, so the first correct choice is the cheapest of all.
+//! 3. Graphs are kept. A choice that one of them refutes is not searched.
+//!
+//! If a graph is lost on the way (the search refutes a choice by other means than a graph that can be judged
+//! again), the set is all points that were not chosen: since correct assignments are closed upwards, a correct
+//! one is not below the one that was refuted.
+//!
+//! # What is minimised over
+//!
+//! Where a CAS fails, it is at most as strong as where it succeeds, as C11 demands. Fences are put in front of
+//! statements that access memory, nowhere else. The cost of a strength is the sum of the costs of its parts ([`Costs`]).
+
+mod cost;
+mod search;
+
+pub use cost::Costs;
+pub use search::{Assignment, Found, Goal, Need, NoAssignment, assign, each};
+
+use ir::{FenceMode, Instr, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+
+/// How strong an access or a fence is: a set of parts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Strength(u8);
+
+impl Strength {
+    /// Relaxed; for a fence, that there is none.
+    pub const NONE: Strength = Strength(0);
+    /// It acquires.
+    pub const ACQUIRE: Strength = Strength(1);
+    /// It releases.
+    pub const RELEASE: Strength = Strength(2);
+    /// It is a member of the order of all `sc` events.
+    pub const SC: Strength = Strength(4);
+    /// It acquires also where it fails.
+    pub const FAIL_ACQUIRE: Strength = Strength(8);
+    /// It is an `sc` read where it fails.
+    pub const FAIL_SC: Strength = Strength(16);
+
+    /// The strength with the parts of both.
+    pub fn with(self, other: Strength) -> Strength {
+        Strength(self.0 | other.0)
+    }
+
+    /// The strength without these parts.
+    pub fn without(self, other: Strength) -> Strength {
+        Strength(self.0 & !other.0)
+    }
+
+    /// Does it have all parts of `other`?
+    pub fn has(self, other: Strength) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The order of a read, a CAS that succeeds among them.
+    pub fn read(self) -> ReadMode {
+        match (self.has(Strength::SC), self.has(Strength::ACQUIRE)) {
+            (true, _) => ReadMode::Sc,
+            (_, true) => ReadMode::Acq,
+            _ => ReadMode::Rlx,
+        }
+    }
+
+    /// The order of a write.
+    pub fn write(self) -> WriteMode {
+        match (self.has(Strength::SC), self.has(Strength::RELEASE)) {
+            (true, _) => WriteMode::Sc,
+            (_, true) => WriteMode::Rel,
+            _ => WriteMode::Rlx,
+        }
+    }
+
+    /// The order of a CAS that fails.
+    pub fn fail(self) -> ReadMode {
+        match (self.has(Strength::FAIL_SC), self.has(Strength::FAIL_ACQUIRE)) {
+            (true, _) => ReadMode::Sc,
+            (_, true) => ReadMode::Acq,
+            _ => ReadMode::Rlx,
+        }
+    }
+
+    /// The mode of a fence, if there is one.
+    pub fn fence(self) -> Option<FenceMode> {
+        let parts = [Strength::SC, Strength::ACQUIRE, Strength::RELEASE].map(|part| self.has(part));
+        match parts {
+            [true, ..] => Some(FenceMode::Sc),
+            [_, true, true] => Some(FenceMode::AcqRel),
+            [_, true, _] => Some(FenceMode::Acq),
+            [_, _, true] => Some(FenceMode::Rel),
+            _ => None,
+        }
+    }
+}
+
+/// What is at a site.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A load, or a wait.
+    Read,
+    /// A store.
+    Write,
+    /// A read-modify-write, or a CAS that waits until it succeeds.
+    Update,
+    /// A CAS.
+    CompareExchange,
+    /// A fence, or a place for one.
+    Fence,
+}
+
+impl Kind {
+    /// The parts that its strength may have, each behind those that it requires.
+    pub fn parts(self) -> &'static [Strength] {
+        const FENCE: &[Strength] = &[Strength::ACQUIRE, Strength::RELEASE, Strength::SC];
+        match self {
+            Kind::Read => &[Strength::ACQUIRE, Strength::SC],
+            Kind::Write => &[Strength::RELEASE, Strength::SC],
+            Kind::Update | Kind::Fence => FENCE,
+            Kind::CompareExchange => &[
+                Strength::ACQUIRE,
+                Strength::RELEASE,
+                Strength::SC,
+                Strength::FAIL_ACQUIRE,
+                Strength::FAIL_SC,
+            ],
+        }
+    }
+
+    /// What a part requires.
+    pub fn required(self, part: Strength) -> Strength {
+        let both = Strength::ACQUIRE.with(Strength::RELEASE);
+        match (self, part) {
+            (Kind::Read, Strength::SC) => Strength::ACQUIRE,
+            (Kind::Write, Strength::SC) => Strength::RELEASE,
+            (_, Strength::SC) => both,
+            (_, Strength::FAIL_ACQUIRE) => Strength::ACQUIRE,
+            (_, Strength::FAIL_SC) => both.with(Strength::SC).with(Strength::FAIL_ACQUIRE),
+            _ => Strength::NONE,
+        }
+    }
+
+    /// The strength without a part, and without what requires it.
+    pub fn weakened(self, strength: Strength, part: Strength) -> Strength {
+        let requires = |other: &&Strength| self.required(**other).has(part);
+        let dropped =
+            self.parts().iter().filter(requires).fold(part, |all, other| all.with(*other));
+        strength.without(dropped)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Read => "load",
+            Kind::Write => "store",
+            Kind::Update => "read-modify-write",
+            Kind::CompareExchange => "compare-exchange",
+            Kind::Fence => "fence",
+        })
+    }
+}
+
+/// A place in the source whose order can be changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// What is there.
+    pub kind: Kind,
+    /// The statement; for a fence that is not there yet, the one behind it.
+    pub origin: Origin,
+    /// Where that is in each thread.
+    pub places: Vec<(Tid, Pc)>,
+    /// For a fence that is not there yet, all steps of the statement behind it.
+    pub inside: Vec<(Tid, Pc)>,
+    /// How strong it is in the source.
+    pub written: Strength,
+    /// Is it a fence that is not there yet?
+    pub new: bool,
+}
+
+/// The sites of a program, in the order of its steps. Steps are one site if `operation` is the same for them: where
+/// the access or fence stands in the text, so that one change of the text changes them all; steps without one are no
+/// site. `statement` is where a new fence would stand, in front of an access, atomic or not.
+pub fn sites<K: Eq + Hash + Clone>(
+    program: &Program,
+    operation: impl Fn(Origin) -> Option<K>,
+    statement: impl Fn(Origin) -> Option<K>,
+) -> Vec<Site> {
+    let mut sites: Vec<Site> = Vec::new();
+    let mut known: HashMap<(K, Role), usize> = HashMap::new();
+    let mut add = |sites: &mut Vec<Site>, key: (K, Role), kind: Kind, origin: Origin| {
+        let new = key.1 == Role::NewFence;
+        *known.entry(key).or_insert_with(|| {
+            let (places, inside) = (Vec::new(), Vec::new());
+            sites.push(Site { kind, origin, places, inside, written: Strength::NONE, new });
+            sites.len() - 1
+        })
+    };
+    for (tid, pc, step) in program.steps() {
+        if let Some((kind, written)) = strength(&step.instr)
+            && let Some(key) = operation(step.origin)
+        {
+            let role = if kind == Kind::Fence { Role::Fence } else { Role::Access };
+            let at = add(&mut sites, (key, role), kind, step.origin);
+            let site = &mut sites[at];
+            site.places.push((tid, pc));
+            // A CAS that may fail for no reason is a CAS and a load of one statement.
+            let part = match (site.kind, kind) {
+                (Kind::CompareExchange, Kind::Read) => failing(written),
+                (Kind::Read, Kind::CompareExchange) => {
+                    site.written = failing(site.written);
+                    written
+                }
+                _ => written,
+            };
+            site.kind = site.kind.with(kind);
+            site.written = site.written.with(part);
+        }
+        if step.instr.place().is_some()
+            && let Some(key) = statement(step.origin)
+        {
+            let at = add(&mut sites, (key, Role::NewFence), Kind::Fence, step.origin);
+            sites[at].places.push((tid, pc));
+        }
+    }
+    // Control that stays inside a statement does not come past what stands in front of it.
+    let statements: Vec<(Option<K>, (Tid, Pc))> =
+        program.steps().map(|(tid, pc, step)| (statement(step.origin), (tid, pc))).collect();
+    for site in sites.iter_mut().filter(|site| site.new) {
+        let own = statement(site.origin);
+        let same = statements.iter().filter(|(key, _)| *key == own);
+        site.inside = same.map(|(_, place)| *place).collect();
+    }
+    for site in &mut sites {
+        // What a strength requires is written, too: `sc` is acquire.
+        let parts = site.kind.parts().iter().filter(|part| site.written.has(**part));
+        let required = parts.fold(site.written, |all, part| all.with(site.kind.required(*part)));
+        site.written = required;
+    }
+    sites
+}
+
+/// What is changed at a site.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    /// The order of an access.
+    Access,
+    /// The order of a fence.
+    Fence,
+    /// A fence that is not there yet.
+    NewFence,
+}
+
+impl Kind {
+    /// What a statement is that has steps of both kinds.
+    fn with(self, other: Kind) -> Kind {
+        match (self, other) {
+            (Kind::CompareExchange, _) | (_, Kind::CompareExchange) => Kind::CompareExchange,
+            (Kind::Read, Kind::Write) | (Kind::Write, Kind::Read) => Kind::Update,
+            (Kind::Update, _) | (_, Kind::Update) => Kind::Update,
+            _ => self,
+        }
+    }
+}
+
+/// The strength of a load, as that of a CAS that fails.
+fn failing(strength: Strength) -> Strength {
+    let parts = [(Strength::ACQUIRE, Strength::FAIL_ACQUIRE), (Strength::SC, Strength::FAIL_SC)];
+    let parts = parts.into_iter().filter(|(part, _)| strength.has(*part));
+    parts.fold(Strength::NONE, |all, (_, part)| all.with(part))
+}
+
+/// The kind and the strength of an atomic access or a fence. Partial modes, which only libraries have, are left
+/// alone.
+fn strength(instr: &Instr) -> Option<(Kind, Strength)> {
+    if instr.has_partial_modes() {
+        return None;
+    }
+    let read = |mode: ReadMode| match mode {
+        ReadMode::Na | ReadMode::Pacq => None,
+        ReadMode::Rlx => Some(Strength::NONE),
+        ReadMode::Acq => Some(Strength::ACQUIRE),
+        ReadMode::Sc => Some(Strength::ACQUIRE.with(Strength::SC)),
+    };
+    let write = |mode: WriteMode| match mode {
+        WriteMode::Na | WriteMode::Prel => None,
+        WriteMode::Rlx => Some(Strength::NONE),
+        WriteMode::Rel => Some(Strength::RELEASE),
+        WriteMode::Sc => Some(Strength::RELEASE.with(Strength::SC)),
+    };
+    // A read-modify-write is `sc` if both its parts are.
+    let update = |reads: ReadMode, writes: WriteMode| {
+        let both = read(reads)?.with(write(writes)?);
+        let sc = ir::mode::is_sc_update(reads, writes);
+        Some(if sc { both } else { both.without(Strength::SC) })
+    };
+    match instr {
+        Instr::Load { mode, .. } | Instr::Wait { mode, .. } => Some((Kind::Read, read(*mode)?)),
+        Instr::Store { mode, .. } => Some((Kind::Write, write(*mode)?)),
+        Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+            Some((Kind::Update, update(*read, *write)?))
+        }
+        Instr::Cas { read: reads, write, fail, .. } => {
+            let strength = update(*reads, *write)?.with(failing(read(*fail)?));
+            Some((Kind::CompareExchange, strength))
+        }
+        Instr::Fence(mode) => {
+            let strength = match mode {
+                FenceMode::Acq => Strength::ACQUIRE,
+                FenceMode::Rel => Strength::RELEASE,
+                FenceMode::AcqRel => Strength::ACQUIRE.with(Strength::RELEASE),
+                FenceMode::Sc => Strength::ACQUIRE.with(Strength::RELEASE).with(Strength::SC),
+                FenceMode::ScUpd | FenceMode::Upd => return None,
+            };
+            Some((Kind::Fence, strength))
+        }
+        _ => None,
+    }
+}
+
+/// The program with these strengths at its sites. Its steps stay where they are; a fence that goes is a skip, and
+/// new ones come behind the code.
+pub fn apply(program: &Program, sites: &[Site], strengths: &[Strength]) -> Program {
+    let mut program = program.clone();
+    for (site, &strength) in sites.iter().zip(strengths) {
+        if site.new {
+            if let Some(mode) = strength.fence() {
+                site.places.iter().for_each(|&place| put_fence(&mut program, site, place, mode));
+            }
+            continue;
+        }
+        for &(tid, pc) in &site.places {
+            let instr = &mut program.threads[tid.index()].code[pc.index()].instr;
+            match instr {
+                Instr::Load { mode, .. } | Instr::Wait { mode, .. } => {
+                    let fails = site.kind == Kind::CompareExchange;
+                    *mode = if fails { strength.fail() } else { strength.read() };
+                }
+                Instr::Store { mode, .. } => *mode = strength.write(),
+                Instr::Rmw { read, write, .. } | Instr::BlockingCas { read, write, .. } => {
+                    (*read, *write) = (strength.read(), strength.write());
+                }
+                Instr::Cas { read, write, fail, .. } => {
+                    (*read, *write, *fail) = (strength.read(), strength.write(), strength.fail());
+                }
+                Instr::Fence(_) => *instr = strength.fence().map_or(Instr::Skip, Instr::Fence),
+                _ => {}
+            }
+        }
+    }
+    program
+}
+
+/// Puts a fence in front of a step, where control comes to it from outside of its statement.
+fn put_fence(program: &mut Program, site: &Site, (tid, pc): (Tid, Pc), mode: FenceMode) {
+    let thread = &mut program.threads[tid.index()];
+    let at = Pc::from(thread.code.len());
+    let redirect = |to: &mut Pc| {
+        if *to == pc {
+            *to = at;
+        }
+    };
+    for (from, step) in thread.code.iter_mut().enumerate() {
+        if site.inside.contains(&(tid, Pc::from(from))) {
+            continue;
+        }
+        redirect(&mut step.next);
+        if let Instr::Jump { targets, .. } = &mut step.instr {
+            targets.iter_mut().for_each(redirect);
+        }
+    }
+    redirect(&mut thread.entry);
+    let origin = thread.code[pc.index()].origin;
+    thread.code.push(Step { instr: Instr::Fence(mode), next: pc, origin });
+}

@@ -1,0 +1,213 @@
+//! Memory orders of a text: which can be changed, the cheapest that are correct, and the text that has them.
+//!
+//! [`check::fix::orders`] knows programs, [`lang::orders`] knows texts; here they meet. Every text that comes out was
+//! read or compiled again, and checked again as it stands: nothing is claimed of a program in memory.
+
+use ::check::fix::orders::{
+    Assignment, Goal, Kind, Need, NoAssignment, Site, Strength, assign, each, sites,
+};
+use ::check::{Answer, Cost, Question, Require, Verdict, Why};
+use lang::orders::{Orders, changed, edits, operation};
+use lang::{Source, Span};
+use std::fmt;
+
+/// Which sites may be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Only {
+    /// Orders of accesses and of fences that are there.
+    Orders,
+    /// Fences that are there, and new ones.
+    Fences,
+    /// All of them.
+    All,
+}
+
+/// From where strengths may grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Floor {
+    /// The program as it is written is only made stronger.
+    Written,
+    /// Everything may become relaxed, and fences may go.
+    Nothing,
+}
+
+/// The file, line and column of a byte of a source, the latter two from 1.
+pub fn place(source: &Source, offset: usize) -> (&str, usize, usize) {
+    let (line, column) = source.line_column(offset);
+    match source.file_at(offset) {
+        Some((file, first)) => (&file.name, line + 1 - first, column),
+        None => (&source.name, line, column),
+    }
+}
+
+/// The sites of a text that can be changed. `keep` says which lines of which files stay as they are; a new fence may
+/// stand in front of them all the same.
+pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> bool) -> Vec<Site> {
+    let written = |origin| {
+        let operation = operation(source, origin)?;
+        let (file, line, _) = place(source, operation.span.start);
+        (!keep(file, line)).then_some(operation.span.start)
+    };
+    let statement = |origin| {
+        let span = source.span(origin);
+        (only != Only::Orders && span.start < span.end).then_some(span.start)
+    };
+    let mut sites = sites(&source.program, written, statement);
+    if only == Only::Fences {
+        sites.retain(|site| site.kind == Kind::Fence);
+    }
+    sites
+}
+
+/// A file before and after a change.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    /// What messages call it.
+    pub name: String,
+    /// Its text as it was.
+    pub before: String,
+    /// Its text now.
+    pub after: String,
+}
+
+/// A program with the cheapest orders.
+#[derive(Clone, Debug)]
+pub struct Reordered {
+    /// The files that are changed.
+    pub files: Vec<Changed>,
+    /// What it costs, and what the text as it was did.
+    pub cost: (u64, u64),
+    /// The strengths of the sites.
+    pub assignment: Assignment,
+}
+
+/// Why there is none.
+#[derive(Clone, Debug)]
+pub enum NotReordered {
+    /// No assignment was found.
+    NoAssignment(NoAssignment),
+    /// The text cannot be written with these orders.
+    Unwritable,
+    /// The changed text could not be read again.
+    Unreadable(String),
+    /// The changed text is not known to be correct.
+    Unproved(Option<Why>),
+}
+
+impl fmt::Display for NotReordered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotReordered::NoAssignment(why) => why.fmt(f),
+            NotReordered::Unwritable => {
+                f.write_str("there is a solution, but the text has no place to write it")
+            }
+            NotReordered::Unreadable(why) => {
+                write!(f, "there is a solution, but the changed text cannot be read again: {why}")
+            }
+            NotReordered::Unproved(None) => f.write_str(
+                "there is a solution, but not at the places where it would be written: put braces around single \
+                 statements and take accesses out of conditions of loops",
+            ),
+            NotReordered::Unproved(Some(why)) => {
+                write!(f, "the changed program could not be checked once more: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotReordered {}
+
+/// The orders of a site in a text.
+pub fn orders(site: &Site, strength: Strength) -> Option<Orders> {
+    Some(match site.kind {
+        Kind::Read => Orders::Load(strength.read()),
+        Kind::Write => Orders::Store(strength.write()),
+        Kind::Update => Orders::Update(strength.read(), strength.write()),
+        Kind::CompareExchange => {
+            Orders::CompareExchange(strength.read(), strength.write(), strength.fail())
+        }
+        Kind::Fence if site.new => Orders::NewFence(strength.fence()?),
+        Kind::Fence => Orders::Fence(strength.fence()),
+    })
+}
+
+/// The files of a source that edits change.
+fn files(source: &Source, edits: &[(Span, String)]) -> Vec<Changed> {
+    let whole = Span::new(0, source.text.len());
+    let one = [(source.name.clone(), whole)];
+    let several =
+        source.files.iter().map(|file| (file.name.clone(), file.span)).collect::<Vec<_>>();
+    let all = if several.is_empty() { &one[..] } else { &several[..] };
+    let change = |(name, span): &(String, Span)| {
+        let before = &source.text[span.start..span.end];
+        let after = changed(before, span.start, edits);
+        (after != before).then(|| Changed { name: name.clone(), before: before.to_string(), after })
+    };
+    all.iter().filter_map(change).collect()
+}
+
+/// The program with the cheapest orders with which it is what `goal` says. `reread` reads the program again, with some of
+/// its files changed.
+pub fn reorder(
+    source: &Source,
+    sites: &[Site],
+    floor: Floor,
+    goal: &Goal<'_>,
+    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
+) -> Result<Reordered, NotReordered> {
+    let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
+    let least = match floor {
+        Floor::Written => written.clone(),
+        Floor::Nothing => vec![Strength::NONE; sites.len()],
+    };
+    let assignment = assign(&source.program, sites, &least, goal, &|_, _| {})
+        .map_err(NotReordered::NoAssignment)?;
+    let changes: Vec<_> = sites
+        .iter()
+        .zip(&assignment.strengths)
+        .filter(|(site, strength)| site.written != **strength)
+        .filter_map(|(site, strength)| Some((site.origin, orders(site, *strength)?)))
+        .collect();
+    let edits = edits(source, &changes).ok_or(NotReordered::Unwritable)?;
+    let files = files(source, &edits);
+    if !files.is_empty() {
+        let again = reread(&files).map_err(NotReordered::Unreadable)?;
+        for &model in goal.models {
+            confirm(&again, &Question { model, ..*goal.question })?;
+        }
+    }
+    let price = |strengths: &[Strength]| {
+        let costs = goal.costs;
+        let one = |(site, strength): (&Site, &Strength)| costs.of(&source.program, site, *strength);
+        sites.iter().zip(strengths).map(one).sum()
+    };
+    let cost = (price(&assignment.strengths), price(&written));
+    Ok(Reordered { files, cost, assignment })
+}
+
+/// Checks a text that was changed, as any other.
+fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
+    let answer: Answer = ::check::check(&source.program, question, &|_, _| {})
+        .map_err(|refused| NotReordered::NoAssignment(NoAssignment::Refused(refused[0])))?;
+    for decision in &answer.decisions {
+        let robustness = decision.property == question.property;
+        if robustness && question.require == Require::Safe {
+            continue;
+        }
+        match &decision.verdict {
+            Verdict::Holds => {}
+            Verdict::Violated(_) => return Err(NotReordered::Unproved(None)),
+            Verdict::Undecided(why) => return Err(NotReordered::Unproved(Some(*why))),
+        }
+    }
+    Ok(())
+}
+
+/// What each site of a text needs, all others as they are.
+pub fn needs(
+    source: &Source,
+    sites: &[Site],
+    goal: &Goal<'_>,
+) -> Result<(Vec<Need>, Cost), NoAssignment> {
+    each(&source.program, sites, goal, &|_, _| {})
+}

@@ -1,0 +1,238 @@
+//! `fencepost orders` and `fencepost fix` for memory orders: what they say, and that what they write is correct.
+
+mod run;
+
+use run::{Desk, run_at_root};
+use serde_json::Value;
+
+/// Message passing in which everything is `sc`.
+const CAREFUL: &str = "atomic flag; na data;\nthread writer {\n  data.nastore(1);\n  flag.store(1, sc);\n}\n\
+    thread reader { local r, d;\n  r = flag.load(sc);\n  if (r == 1) { d = data.naload(); assert(d == 1); }\n}\n";
+/// The same with everything relaxed.
+const CARELESS: &str = "atomic flag; na data;\nthread writer {\n  data.nastore(1);\n  flag.store(1, rlx);\n}\n\
+    thread reader { local r, d;\n  r = flag.load(rlx);\n  if (r == 1) { d = data.naload(); assert(d == 1); }\n}\n";
+/// Store buffering: release and acquire do not help.
+const SB: &str = "atomic x, y;\nthread t { local r;\n  x.store(1, rlx);\n  r = y.load(rlx);\n}\n\
+    thread u { local r;\n  y.store(1, rlx);\n  r = x.load(rlx);\n}\n";
+/// A race that no order prevents.
+const RACE: &str = "atomic x; na n;\nthread t {\n  n.nastore(1);\n}\nthread u {\n  n.nastore(2);\n  x.store(1, rlx);\n}\n";
+/// An assertion that fails in an interleaving.
+const FAILS: &str = "atomic x;\nthread t {\n  x.store(1, rlx);\n}\nthread u { local r;\n  r = x.load(rlx);\n  assert(r == 1);\n}\n";
+
+fn object(run: &run::Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("an object: {}", run.all()))
+}
+
+#[test]
+fn what_each_access_needs() {
+    let desk = Desk::with(CAREFUL);
+    golden!(desk.run("orders t.fp").all());
+    let said = object(&desk.run("orders --json t.fp"));
+    let suffices: Vec<&str> = said["sites"]
+        .as_array()
+        .expect("sites")
+        .iter()
+        .filter_map(|s| s["suffices"].as_str())
+        .collect();
+    assert_eq!(suffices, ["release", "acquire"]);
+}
+
+#[test]
+fn the_whole_story_of_a_weaker_order() {
+    let desk = Desk::with(CAREFUL);
+    let told = desk.run("orders --explain 4 t.fp");
+    assert_eq!(told.code, Some(0), "{}", told.all());
+    assert!(told.stdout.contains("race on `data`"), "{}", told.stdout);
+    assert_eq!(desk.run("orders --explain 3 t.fp").code, Some(2));
+}
+
+#[test]
+fn programs_that_are_not_correct() {
+    golden!(Desk::with(CARELESS).run("orders t.fp").all());
+    assert_eq!(Desk::with(CARELESS).run("orders t.fp").code, Some(1));
+    for (program, says) in [
+        (RACE, "no memory order and no fence prevents its data race"),
+        (FAILS, "an assertion fails in an interleaving"),
+    ] {
+        let run = Desk::with(program).run("fix --model rc11 t.fp");
+        assert_eq!(run.code, Some(2), "{}", run.all());
+        assert!(run.stderr.contains(says), "{}", run.all());
+    }
+}
+
+#[test]
+fn orders_that_are_missing() {
+    golden!(Desk::with(CARELESS).run("fix --model rc11 --diff t.fp").all());
+}
+
+/// What is written is what was found: it is robust, and nothing in it is stronger than needed.
+#[test]
+fn what_is_written_is_correct_and_as_weak_as_can_be() {
+    for program in [CAREFUL, CARELESS, SB] {
+        for options in [
+            "",
+            "--weaken",
+            "--only orders",
+            "--only fences",
+            "--weaken --cost x86",
+            "--cost arm",
+            "--cost power",
+        ] {
+            let desk = Desk::with(program);
+            let run = desk.run(&format!("fix --model rc11 {options} --write fixed.fp t.fp"));
+            assert_eq!(run.code, Some(0), "{options}: {}", run.all());
+            let checked = desk.run("check fixed.fp");
+            assert_eq!(checked.code, Some(0), "{options}: {}", checked.all());
+            if options == "--weaken" {
+                let said = object(&desk.run("orders --json fixed.fp"));
+                let all = said["sites"].as_array().expect("sites");
+                assert!(all.iter().all(|site| site["needed"] == true), "{said}");
+            }
+        }
+    }
+}
+
+/// Store buffering needs two fences, or four `sc` accesses, and the table of costs decides.
+#[test]
+fn costs_decide() {
+    let desk = Desk::with(SB);
+    let changes = |options: &str| {
+        let said = object(&desk.run(&format!("fix --model rc11 {options} --json t.fp")));
+        let all = said["changes"].as_array().expect("changes").clone();
+        assert_eq!(said["minimum"], true);
+        (all.len(), all.iter().filter(|change| change["new"] == true).count())
+    };
+    assert_eq!(changes("--only orders"), (4, 0));
+    assert_eq!(changes("--only fences"), (2, 2));
+    // A fence costs 18 in all, and a store and a load that are sc 8 and 5.
+    assert_eq!(changes(""), (4, 0));
+    // A table of one's own, in which fences are free.
+    let desk = Desk::with(SB).and("free.costs", "# fences are free\nfence = 0\nsc_fence = 0\n");
+    let said = object(&desk.run("fix --model rc11 --cost free.costs --json t.fp"));
+    assert_eq!(said["cost"]["after"], 0, "{said}");
+    for (table, says) in [
+        ("fence", "expected `NAME = NUMBER`"),
+        ("fence = x", "not a number"),
+        ("tea = 1", "`tea` is none of"),
+    ] {
+        let run =
+            Desk::with(SB).and("bad.costs", table).run("fix --model rc11 --cost bad.costs t.fp");
+        assert_eq!(run.code, Some(2), "{}", run.all());
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+    }
+}
+
+/// A line that is to stay stays.
+#[test]
+fn lines_that_are_kept() {
+    let desk = Desk::with(CARELESS);
+    let run = desk.run("fix --model rc11 --keep 4 --json t.fp");
+    let said = object(&run);
+    let lines: Vec<i64> = said["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .filter_map(|c| c["line"].as_i64())
+        .collect();
+    assert!(!lines.is_empty() || said["error"].is_string(), "{said}");
+    let text = said["files"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.is_empty() || text.contains("flag.store(1, rlx)"), "{text}");
+}
+
+/// A file that changed under our hands is not written over, and models are not mixed.
+#[test]
+fn bad_input() {
+    let desk = Desk::with(SB);
+    for arguments in [
+        "fix --model rc11,tso t.fp",
+        "fix --model sc t.fp",
+        "fix --model tso --weaken t.fp",
+        "fix --model rc11 --trf t.fp",
+        "orders missing.fp",
+        "orders --model tso t.fp",
+    ] {
+        let run = desk.run(arguments);
+        assert_eq!(run.code, Some(2), "{arguments}: {}", run.all());
+        assert_eq!(run.stdout, "", "{arguments}");
+    }
+}
+
+fn has_clang() -> bool {
+    let found = std::process::Command::new("clang").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: no clang");
+    }
+    found
+}
+
+/// The broken variants of the examples in C and C++ are repaired, and what comes out is checked as a file of its own.
+#[test]
+fn broken_code_is_repaired() {
+    if !has_clang() {
+        return;
+    }
+    for file in [
+        "mcs_lock.c",
+        "message_passing.c",
+        "treiber_stack.c",
+        "refcount.c",
+        "lazy_init.c",
+        "spsc_ring.cpp",
+    ] {
+        let said = run_at_root(&format!("fix --json examples/real/{file} -- -DBROKEN"));
+        assert_eq!(said.code, Some(0), "{file}: {}", said.all());
+        let said = object(&said);
+        assert_eq!(said["minimum"], true, "{file}");
+        let text = said["files"][0]["text"].as_str().unwrap_or_else(|| panic!("a text: {said}"));
+        let desk = Desk::new().and(file, text);
+        let checked = desk.run(&format!("check {file} --jobs 1 -- -DBROKEN"));
+        assert_eq!(checked.code, Some(0), "{file}: {}", checked.all());
+    }
+}
+
+/// A header is changed where it is, once for all that include it.
+#[test]
+fn orders_in_a_header() {
+    if !has_clang() {
+        return;
+    }
+    let header = "#include <stdatomic.h>\nstatic atomic_int ready;\nstatic void publish(void) {\n\
+        \x20   atomic_store_explicit(&ready, 1, memory_order_relaxed);\n}\n";
+    let main = "#include \"flag.h\"\n#include <pthread.h>\nstatic int data;\n\
+        static void *sender(void *p) { data = 1; publish(); return p; }\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, sender, 0);\n    int seen = 0;\n\
+        \x20   if (atomic_load_explicit(&ready, memory_order_acquire)) seen = data;\n    pthread_join(t, 0);\n    return seen;\n}\n";
+    let desk = Desk::new().and("flag.h", header).and("main.c", main);
+    let said = object(&desk.run("fix --json main.c"));
+    assert_eq!(said["changes"].as_array().map(Vec::len), Some(1), "{said}");
+    assert_eq!(
+        (&said["changes"][0]["file"], &said["changes"][0]["line"]),
+        (&"flag.h".into(), &4.into())
+    );
+    assert!(
+        said["files"][0]["text"].as_str().is_some_and(|text| text.contains("memory_order_release"))
+    );
+}
+
+/// The lock in C of the manual: of five `seq_cst`, two acquires and a release stay.
+#[test]
+fn a_lock_in_c() {
+    if !has_clang() {
+        return;
+    }
+    let table = run_at_root("orders --json examples/real/careful_lock.c");
+    assert_eq!(table.code, Some(0), "{}", table.all());
+    let table = object(&table);
+    let all = table["sites"].as_array().expect("sites");
+    let suffices: Vec<&str> = all.iter().filter_map(|site| site["suffices"].as_str()).collect();
+    assert_eq!(suffices, ["acquire", "relaxed", "acquire/relaxed", "release", "relaxed"]);
+    let fixed = object(&run_at_root("fix --weaken --json examples/real/careful_lock.c"));
+    let text = fixed["files"][0]["text"].as_str().unwrap_or_else(|| panic!("a text: {fixed}"));
+    assert!(text.contains("atomic_exchange_explicit(&locked, 1, memory_order_acquire)"), "{text}");
+    assert!(text.contains("atomic_load_explicit(&locked, memory_order_relaxed)"), "{text}");
+    assert!(text.contains("atomic_store_explicit(&locked, 0, memory_order_release)"), "{text}");
+    let cas = "&locked, &expected, 1, memory_order_acquire, memory_order_relaxed)";
+    assert!(text.contains(cas), "{text}");
+    let desk = Desk::new().and("lock.c", text);
+    assert_eq!(desk.run("check lock.c").code, Some(0));
+}

@@ -1,0 +1,611 @@
+//! Memory orders in a text, and the text with other ones.
+//!
+//! Fencepost's language, C, C++ and Rust write an atomic operation as a name with arguments in parentheses, of which
+//! the last are its memory orders: `x.store(1, rel)`, `atomic_store_explicit(&x, 1, memory_order_release)`,
+//! `x.store(1, std::memory_order_release)`, `x.store(1, Ordering::Release)`. So one scanner serves them all: from the
+//! place of a step it looks for the first name of an operation ([`operation`]), takes its arguments apart, and
+//! exchanges the orders behind them ([`edits`]). What is not written like that (`x = 1` for an `_Atomic`, a macro, a
+//! library's lock) has no order to change, and is left alone.
+//!
+//! A text that was changed is only text: it has to be compiled or read, and checked, again.
+
+use crate::source::{Language, Source, Span};
+use ir::{FenceMode, Origin, ReadMode, WriteMode};
+
+/// The orders of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Orders {
+    /// Of a load, or a wait.
+    Load(ReadMode),
+    /// Of a store.
+    Store(WriteMode),
+    /// Of a read-modify-write.
+    Update(ReadMode, WriteMode),
+    /// Of a CAS: of its read and its write if it succeeds, and of its read if it fails.
+    CompareExchange(ReadMode, WriteMode, ReadMode),
+    /// Of a fence; none if there is to be no fence.
+    Fence(Option<FenceMode>),
+    /// Of a new fence in front of the statement.
+    NewFence(FenceMode),
+}
+
+/// An operation in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// From its name to its closing parenthesis.
+    pub span: Span,
+    /// Its name.
+    name: Span,
+    /// Its arguments, in parentheses.
+    arguments: Vec<Span>,
+    /// How many of them are no orders.
+    operands: usize,
+    /// Is it a fence?
+    fence: bool,
+    /// How orders are written.
+    style: Style,
+}
+
+/// How orders are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    /// `rel`
+    Fencepost,
+    /// `memory_order_release`; a function without orders has another name.
+    C,
+    /// `__ATOMIC_RELEASE`
+    Builtin,
+    /// `std::memory_order_release`
+    Cpp,
+    /// `Ordering::Release`
+    Rust,
+}
+
+/// The operation that a step is written as, if its orders can be changed.
+pub fn operation(source: &Source, origin: Origin) -> Option<Operation> {
+    let statement = source.span(origin);
+    if statement.start == statement.end || source.litmus.is_some() {
+        return None;
+    }
+    let text = &*source.text;
+    let from = source.exact(origin).max(statement.start);
+    // An operation may go on behind the line that its statement begins on, but it begins there.
+    let end = statement.end.max(from);
+    let mut at = from;
+    while let Some(name) = next_name(text, at, end) {
+        at = name.end;
+        if let Some(found) = operation_named(text, name, source.language) {
+            // Compilers give the place of a call's name, or of the object that a method is called on. Another access of
+            // the same statement is in front of something else.
+            let own = source.columns.is_empty() || is_object(&text[from..name.start]);
+            return own.then_some(found);
+        }
+    }
+    None
+}
+
+/// Can this stand between the beginning of a call and its name: an object, a path, a dereference?
+fn is_object(text: &str) -> bool {
+    let mut depth = 0usize;
+    for c in text.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth == 0 => return false,
+            ')' | ']' => depth -= 1,
+            _ if depth > 0 => {}
+            c if c.is_alphanumeric() || c.is_whitespace() => {}
+            '_' | '.' | '-' | '>' | ':' | '*' | '&' => {}
+            _ => return false,
+        }
+    }
+    depth == 0
+}
+
+/// The next identifier that begins before `end`.
+fn next_name(text: &str, from: usize, end: usize) -> Option<Span> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let tail = text.get(from..)?;
+    let mut start = from + tail.find(is_part)?;
+    // The scan may begin inside a name, if a place is off by some columns; the name counts from there on.
+    while start < end {
+        let length = text[start..].find(|c| !is_part(c)).unwrap_or(text.len() - start);
+        if !text[start..].starts_with(|c: char| c.is_ascii_digit()) {
+            return Some(Span::new(start, start + length));
+        }
+        let next = start + length;
+        start = next + text.get(next..)?.find(is_part)?;
+    }
+    None
+}
+
+/// The operation with this name, if it is one and has arguments.
+fn operation_named(text: &str, name: Span, language: Language) -> Option<Operation> {
+    let word = &text[name.start..name.end];
+    let is_method = text[..name.start].trim_end().ends_with(['.', '>']);
+    let (operands, style) = match language {
+        Language::Algorithms => (fencepost_operands(word)?, Style::Fencepost),
+        Language::Rust => (rust_operands(word)?, Style::Rust),
+        Language::C => c_operands(word)?,
+        Language::Cpp if is_method => (cpp_operands(word)?, Style::Cpp),
+        Language::Cpp => match c_operands(word)? {
+            (operands, Style::C) => (operands, Style::Cpp),
+            other => other,
+        },
+    };
+    let fence = word.contains("fence");
+    let rest = &text[name.end..];
+    let open = name.end + (rest.len() - rest.trim_start().len());
+    if !text[open..].starts_with('(') {
+        // `fence;` has no arguments.
+        let bare = fence && style == Style::Fencepost;
+        let arguments = Vec::new();
+        return bare.then_some(Operation { span: name, name, arguments, operands, fence, style });
+    }
+    let (arguments, close) = arguments(text, open)?;
+    let span = Span::new(name.start, close);
+    let found = Operation { span, name, arguments, operands, fence, style };
+    let known = match style {
+        // `wait` has as many values as one likes; its last argument may be an order.
+        Style::Fencepost if word == "wait" => found.arguments.len() >= 2,
+        _ => (operands..=operands + 3).contains(&found.arguments.len()),
+    };
+    known.then_some(found)
+}
+
+/// The arguments between a parenthesis and its partner, and where that ends.
+fn arguments(text: &str, open: usize) -> Option<(Vec<Span>, usize)> {
+    let mut depth = 0usize;
+    let mut start = open + 1;
+    let mut found = Vec::new();
+    let mut chars = text[open..].char_indices();
+    while let Some((at, c)) = chars.next() {
+        let at = open + at;
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    if !text[start..at].trim().is_empty() {
+                        found.push(trimmed(text, start, at));
+                    }
+                    return Some((found, at + 1));
+                }
+            }
+            ',' if depth == 1 => {
+                found.push(trimmed(text, start, at));
+                start = at + 1;
+            }
+            // A string or a character may hold parentheses.
+            '"' => {
+                while let Some((_, c)) = chars.next() {
+                    match c {
+                        '\\' => drop(chars.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            ';' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn trimmed(text: &str, start: usize, end: usize) -> Span {
+    let part = &text[start..end];
+    let before = part.len() - part.trim_start().len();
+    Span::new(start + before, start + before + part.trim().len())
+}
+
+/// How many arguments of an operation of Fencepost's language are no orders.
+fn fencepost_operands(name: &str) -> Option<usize> {
+    Some(match name {
+        "load" | "fence" => 0,
+        "store" => 1,
+        "FADD" | "exchange" | "wait" => 2,
+        "CAS" | "BCAS" | "weak_CAS" => 3,
+        name if name.starts_with("fetch_") => 2,
+        _ => return None,
+    })
+}
+
+fn c_operands(name: &str) -> Option<(usize, Style)> {
+    let counted = |name: &str| {
+        Some(match name {
+            "thread_fence" => 0,
+            "load" | "flag_test_and_set" | "flag_clear" => 1,
+            "store" | "exchange" => 2,
+            "compare_exchange_strong" | "compare_exchange_weak" => 3,
+            name if name.starts_with("fetch_") => 2,
+            _ => return None,
+        })
+    };
+    if let Some(name) = name.strip_prefix("atomic_") {
+        let plain = name.strip_suffix("_explicit").unwrap_or(name);
+        return Some((counted(plain)?, Style::C));
+    }
+    let name = name.strip_prefix("__atomic_")?;
+    let operands = match name {
+        "thread_fence" => 0,
+        "load_n" | "test_and_set" | "clear" => 1,
+        "store_n" | "exchange_n" | "load" | "store" => 2,
+        "exchange" => 3,
+        "compare_exchange_n" | "compare_exchange" => 4,
+        name if name.starts_with("fetch_") || name.ends_with("_fetch") => 2,
+        _ => return None,
+    };
+    Some((operands, Style::Builtin))
+}
+
+fn cpp_operands(name: &str) -> Option<usize> {
+    Some(match name {
+        "load" | "test_and_set" | "clear" | "test" => 0,
+        "store" | "exchange" => 1,
+        "compare_exchange_strong" | "compare_exchange_weak" => 2,
+        name if name.starts_with("fetch_") => 1,
+        _ => return None,
+    })
+}
+
+fn rust_operands(name: &str) -> Option<usize> {
+    Some(match name {
+        "load" | "fence" => 0,
+        "store" | "swap" => 1,
+        "compare_exchange" | "compare_exchange_weak" => 2,
+        "fetch_update" => return None,
+        name if name.starts_with("fetch_") => 1,
+        _ => return None,
+    })
+}
+
+/// What to exchange for what in the text of `source` so that it has other orders, in the order of the text. `None` if a
+/// step is not written as an operation whose orders can be changed, or in a language that has no word for them.
+///
+/// ```
+/// use fencepost_lang::orders::{Orders, changed, edits};
+/// let text = "global x; thread t { x.store(1, sc); }";
+/// let source = fencepost_lang::parse("t.fp", text).expect("a good program");
+/// let store = source.program.threads[0].code[0].origin;
+/// let edits = edits(&source, &[(store, Orders::Store(ir::WriteMode::Rel))]).expect("an order");
+/// assert_eq!(changed(text, 0, &edits), "global x; thread t { x.store(1, rel); }");
+/// ```
+pub fn edits(source: &Source, changes: &[(Origin, Orders)]) -> Option<Vec<(Span, String)>> {
+    let mut edits: Vec<(Span, String)> = Vec::new();
+    for &(origin, orders) in changes {
+        if let Orders::NewFence(mode) = orders {
+            let at = source.span(origin).start;
+            edits.push((Span::new(at, at), fence_statement(source.language, mode)?));
+            continue;
+        }
+        let found = operation(source, origin)?;
+        match orders {
+            Orders::Fence(None) => edits.push((removed(&source.text, found.span), String::new())),
+            orders => edits.extend(found.with(&source.text, orders)?),
+        }
+    }
+    edits.sort_by_key(|(span, _)| *span);
+    edits.dedup();
+    Some(edits)
+}
+
+/// A part of a text, which begins at `start`, after those edits that are inside it.
+pub fn changed(part: &str, start: usize, edits: &[(Span, String)]) -> String {
+    let mut text = part.to_string();
+    let inside = |span: &Span| start <= span.start && span.end <= start + part.len();
+    for (span, new) in edits.iter().rev().filter(|(span, _)| inside(span)) {
+        text.replace_range(span.start - start..span.end - start, new);
+    }
+    text
+}
+
+/// The statement that an operation is, with the space behind it, or the line if it is all that is there.
+fn removed(text: &str, operation: Span) -> Span {
+    let line = text[..operation.start].rfind('\n').map_or(0, |at| at + 1);
+    let words = text[line..operation.start].trim_start();
+    // `std::atomic::fence(…)` begins with its path.
+    let path = words.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    let start = operation.start - words[path.map_or(0, |at| at + 1)..].len();
+    let rest = &text[operation.end..];
+    let mut end = operation.end + rest.find(';').map_or(0, |at| at + 1);
+    let alone = text[line..start].trim().is_empty();
+    let behind = &text[end..];
+    match behind.find('\n') {
+        Some(newline) if alone && behind[..newline].trim().is_empty() => {
+            return Span::new(line, end + newline + 1);
+        }
+        _ => end += behind.len() - behind.trim_start_matches(' ').len(),
+    }
+    Span::new(start, end)
+}
+
+impl Operation {
+    /// What is to be exchanged for what, so that the operation has these orders.
+    fn with(&self, text: &str, orders: Orders) -> Option<Vec<(Span, String)>> {
+        let word = |span: &Span| &text[span.start..span.end];
+        let name = word(&self.name);
+        let operands = match (self.style, name) {
+            (Style::Fencepost, "wait") => {
+                let order = |span: &&Span| ["rlx", "acq", "sc", "seq_cst"].contains(&word(span));
+                self.arguments.len()
+                    - usize::from(self.arguments.last().as_ref().is_some_and(order))
+            }
+            _ => self.operands,
+        };
+        let compares = name.contains("compare_exchange");
+        // A CAS that is known to be tried again until it succeeds keeps the order that it fails with.
+        let last = match orders {
+            Orders::Update(..) if compares => self.arguments.len().min(operands + 1),
+            _ => self.arguments.len(),
+        };
+        let orders = match orders {
+            Orders::Update(read, write) if compares && last == operands => {
+                Orders::CompareExchange(read, write, ReadMode::Rlx)
+            }
+            orders => orders,
+        };
+        let old = self.arguments.get(operands..last)?;
+        let prefix = old.first().map_or("", |first| word(first));
+        let mut new = self.words(orders, prefix)?;
+        // A CAS whose orders are those of its success alone keeps one, if it has one.
+        if let [success, failure] = &new[..]
+            && old.len() == 1
+            && matches!(self.style, Style::Cpp)
+            && implied_failure(success) == *failure
+        {
+            new.pop();
+        }
+        let list = new.join(", ");
+        let mut edits = Vec::new();
+        match (old.first(), old.last()) {
+            (Some(first), Some(last)) => edits.push((Span::new(first.start, last.end), list)),
+            _ => {
+                let at = self.span.end - 1;
+                let has_parentheses = self.name.end < self.span.end;
+                let separator = if operands > 0 { ", " } else { "" };
+                match has_parentheses {
+                    true => edits.push((Span::new(at, at), format!("{separator}{list}"))),
+                    false => {
+                        edits.push((Span::new(self.name.end, self.name.end), format!("({list})")))
+                    }
+                }
+                if matches!(self.style, Style::C | Style::Cpp)
+                    && name.starts_with("atomic_")
+                    && !name.ends_with("_explicit")
+                    && !self.fence
+                {
+                    let at = self.name.end;
+                    edits.push((Span::new(at, at), "_explicit".into()));
+                }
+            }
+        }
+        Some(edits)
+    }
+
+    /// The words for orders, in the order in which they are written. `like` is one that is there already.
+    fn words(&self, orders: Orders, like: &str) -> Option<Vec<String>> {
+        let read = |mode: ReadMode| match mode {
+            ReadMode::Rlx => Some("relaxed"),
+            ReadMode::Acq => Some("acquire"),
+            ReadMode::Sc => Some("seq_cst"),
+            ReadMode::Na | ReadMode::Pacq => None,
+        };
+        let write = |mode: WriteMode| match mode {
+            WriteMode::Rlx => Some("relaxed"),
+            WriteMode::Rel => Some("release"),
+            WriteMode::Sc => Some("seq_cst"),
+            WriteMode::Na | WriteMode::Prel => None,
+        };
+        if self.style == Style::Fencepost {
+            let words = match orders {
+                Orders::Load(mode) => vec![mode.keyword()],
+                Orders::Store(mode) => vec![mode.keyword()],
+                Orders::Update(read, write) => vec![read.keyword(), write.keyword()],
+                Orders::CompareExchange(read, write, fail) => {
+                    vec![read.keyword(), write.keyword(), fail.keyword()]
+                }
+                Orders::Fence(mode) => vec![mode?.keyword()],
+                Orders::NewFence(mode) => vec![mode.keyword()],
+            };
+            return Some(words.into_iter().map(String::from).collect());
+        }
+        let both = |reads: ReadMode, writes: WriteMode| {
+            Some(match (read(reads)?, write(writes)?) {
+                ("seq_cst", "seq_cst") => "seq_cst",
+                ("relaxed", order) => order,
+                (order, "relaxed") => order,
+                _ => "acq_rel",
+            })
+        };
+        let words = match orders {
+            Orders::Load(mode) => vec![read(mode)?],
+            Orders::Store(mode) => vec![write(mode)?],
+            Orders::Update(reads, writes) => vec![both(reads, writes)?],
+            Orders::CompareExchange(reads, writes, fail) => vec![both(reads, writes)?, read(fail)?],
+            Orders::Fence(mode) => vec![fence_order(mode?)?],
+            Orders::NewFence(mode) => vec![fence_order(mode)?],
+        };
+        Some(words.into_iter().map(|order| self.style.spelled(order, like)).collect())
+    }
+}
+
+/// The order of a failing CAS that C++ takes from that of its success.
+fn implied_failure(success: &str) -> String {
+    success.replace("acq_rel", "acquire").replace("release", "relaxed")
+}
+
+impl Style {
+    /// An order as it is written, in the way `like` is.
+    fn spelled(self, order: &str, like: &str) -> String {
+        match self {
+            Style::Fencepost => order.to_string(),
+            Style::C => format!("memory_order_{order}"),
+            Style::Builtin => format!("__ATOMIC_{}", order.to_uppercase()),
+            Style::Cpp => match like.rfind("memory_order") {
+                Some(at) if like[at..].starts_with("memory_order::") => {
+                    format!("{}memory_order::{order}", &like[..at])
+                }
+                Some(at) => format!("{}memory_order_{order}", &like[..at]),
+                None => format!("std::memory_order_{order}"),
+            },
+            Style::Rust => {
+                let word = match order {
+                    "relaxed" => "Relaxed",
+                    "acquire" => "Acquire",
+                    "release" => "Release",
+                    "acq_rel" => "AcqRel",
+                    _ => "SeqCst",
+                };
+                match like.rfind("::") {
+                    Some(at) => format!("{}::{word}", &like[..at]),
+                    None if like.is_empty() => format!("Ordering::{word}"),
+                    None => word.to_string(),
+                }
+            }
+        }
+    }
+}
+
+/// A fence as a statement in front of another, with a space behind it.
+fn fence_statement(language: Language, mode: FenceMode) -> Option<String> {
+    let order = fence_order(mode)?;
+    Some(match language {
+        Language::Algorithms => format!("fence({}); ", mode.keyword()),
+        Language::C => format!("atomic_thread_fence({}); ", Style::C.spelled(order, "")),
+        Language::Cpp => format!("std::atomic_thread_fence({}); ", Style::Cpp.spelled(order, "")),
+        Language::Rust => {
+            let order = Style::Rust.spelled(order, "std::sync::atomic::Ordering::SeqCst");
+            format!("std::sync::atomic::fence({order}); ")
+        }
+    })
+}
+
+/// The word for a fence's order in C, C++ and Rust.
+fn fence_order(mode: FenceMode) -> Option<&'static str> {
+    match mode {
+        FenceMode::Acq => Some("acquire"),
+        FenceMode::Rel => Some("release"),
+        FenceMode::AcqRel => Some("acq_rel"),
+        FenceMode::Sc => Some("seq_cst"),
+        FenceMode::ScUpd | FenceMode::Upd => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ir::{Domain, Program};
+
+    /// A text of one statement in `language`, and what it becomes with other orders.
+    fn rewritten(language: Language, text: &str, orders: Orders) -> Option<String> {
+        let program = Program::new(Domain::modulo(1), Vec::new(), Vec::new());
+        let spans = vec![Span::new(0, text.find(';').unwrap_or(text.len()))];
+        let mut source = Source::of_program("test", text, program, spans);
+        source.language = language;
+        Some(changed(text, 0, &edits(&source, &[(Origin(0), orders)])?))
+    }
+
+    /// Catches orders that stay as they were, operands that are lost, and functions that keep the name that has no
+    /// orders.
+    #[test]
+    fn orders_are_exchanged_as_the_language_writes_them() {
+        use Language::{Algorithms, C, Cpp, Rust};
+        use Orders::{CompareExchange, Fence, Load, NewFence, Store, Update};
+        let (acq, rel) = (ReadMode::Acq, WriteMode::Rel);
+        for (language, before, orders, after) in [
+            (Algorithms, "r = x.load();", Load(acq), "r = x.load(acq);"),
+            (Algorithms, "wait(x, 1, 2);", Load(acq), "wait(x, 1, 2, acq);"),
+            (Algorithms, "wait(x, 1, sc);", Load(ReadMode::Rlx), "wait(x, 1, rlx);"),
+            (
+                Algorithms,
+                "FADD(x, f(1, 2), sc, sc);",
+                Update(acq, WriteMode::Rlx),
+                "FADD(x, f(1, 2), acq, rlx);",
+            ),
+            (
+                Algorithms,
+                "r = CAS(a[i], 0, 1);",
+                CompareExchange(acq, rel, ReadMode::Rlx),
+                "r = CAS(a[i], 0, 1, acq, rel, rlx);",
+            ),
+            (Algorithms, "fence;", Fence(Some(FenceMode::Acq)), "fence(acq);"),
+            (Algorithms, "fence(sc); x.store(1);", Fence(None), "x.store(1);"),
+            (
+                Algorithms,
+                "x.store(1, rlx);",
+                NewFence(FenceMode::Rel),
+                "fence(rel); x.store(1, rlx);",
+            ),
+            (
+                C,
+                "atomic_store(&x, 1);",
+                Store(rel),
+                "atomic_store_explicit(&x, 1, memory_order_release);",
+            ),
+            (
+                C,
+                "if (atomic_load_explicit(&q->tail, memory_order_seq_cst) == 0) f();",
+                Load(acq),
+                "if (atomic_load_explicit(&q->tail, memory_order_acquire) == 0) f();",
+            ),
+            (
+                C,
+                "__atomic_store_n(&x, 1, __ATOMIC_SEQ_CST);",
+                Store(rel),
+                "__atomic_store_n(&x, 1, __ATOMIC_RELEASE);",
+            ),
+            (
+                C,
+                "atomic_compare_exchange_strong(&x, &e, 1);",
+                CompareExchange(acq, WriteMode::Rlx, ReadMode::Rlx),
+                "atomic_compare_exchange_strong_explicit(&x, &e, 1, memory_order_acquire, memory_order_relaxed);",
+            ),
+            (C, "  atomic_thread_fence(memory_order_seq_cst);\nf();", Fence(None), "f();"),
+            (Cpp, "x.store(1);", Store(rel), "x.store(1, std::memory_order_release);"),
+            (
+                Cpp,
+                "n += a->load(std::memory_order::seq_cst);",
+                Load(acq),
+                "n += a->load(std::memory_order::acquire);",
+            ),
+            (
+                Cpp,
+                "x.fetch_add(1, memory_order_seq_cst);",
+                Update(acq, rel),
+                "x.fetch_add(1, memory_order_acq_rel);",
+            ),
+            (
+                Rust,
+                "self.x.store(1, Ordering::SeqCst);",
+                Store(rel),
+                "self.x.store(1, Ordering::Release);",
+            ),
+            (Rust, "x.swap(1, SeqCst);", Update(acq, WriteMode::Rlx), "x.swap(1, Acquire);"),
+            (
+                Rust,
+                "x.compare_exchange(0, 1, atomic::Ordering::SeqCst, atomic::Ordering::SeqCst);",
+                CompareExchange(acq, WriteMode::Rlx, ReadMode::Rlx),
+                "x.compare_exchange(0, 1, atomic::Ordering::Acquire, atomic::Ordering::Relaxed);",
+            ),
+        ] {
+            assert_eq!(rewritten(language, before, orders).as_deref(), Some(after), "{before}");
+        }
+    }
+
+    /// What is not written as an operation has no order to change. Catches a scanner that takes any call for one.
+    #[test]
+    fn other_statements_are_left_alone() {
+        let store = Orders::Store(WriteMode::Rel);
+        for (language, text) in [
+            (Language::C, "x = 1;"),
+            (Language::C, "pthread_mutex_lock(&m);"),
+            (Language::C, "store(&x, 1);"),
+            (Language::C, "atomic_store(&x;"),
+            (Language::Algorithms, "lock(l);"),
+            (Language::Rust, "drop(guard);"),
+            (Language::Rust, "x.fetch_update(SeqCst, SeqCst, f);"),
+        ] {
+            assert_eq!(rewritten(language, text, store), None, "{text}");
+        }
+    }
+}
