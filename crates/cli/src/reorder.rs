@@ -53,6 +53,11 @@ pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> boo
         (only != Only::Orders && span.start < span.end).then_some(span.start)
     };
     let mut sites = sites(&source.program, written, statement);
+    // A plain access to what others access atomically looks like an operator on an atomic object, but is relaxed.
+    sites.retain(|site| {
+        let implicit = || operation(source, site.origin).is_some_and(|found| found.is_implicit());
+        site.new || site.written.has(Strength::SC) || !implicit()
+    });
     if only == Only::Fences {
         sites.retain(|site| site.kind == Kind::Fence);
     }

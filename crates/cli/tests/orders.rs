@@ -214,6 +214,30 @@ fn orders_in_a_header() {
     );
 }
 
+/// Operators on `_Atomic` objects are `seq_cst` without saying so. Where less will do they become functions.
+#[test]
+fn operators_on_atomic_objects() {
+    if !has_clang() {
+        return;
+    }
+    let program = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
+        struct box { atomic_int full[2]; };\nstatic struct box box;\nstatic int data;\n\
+        static void *sender(void *p) {\n    data = 1;\n    box.full[1] = 1;\n    return p;\n}\n\
+        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, sender, 0);\n    struct box *b = &box;\n\
+        \x20   if (b->full[1])\n        assert(data == 1);\n    pthread_join(t, 0);\n    return 0;\n}\n";
+    let desk = Desk::new().and("box.c", program);
+    let said = object(&desk.run("fix --weaken --json box.c"));
+    let text = said["files"][0]["text"].as_str().unwrap_or_else(|| panic!("a text: {said}"));
+    assert!(
+        text.contains("atomic_store_explicit(&box.full[1], 1, memory_order_release);"),
+        "{text}"
+    );
+    assert!(
+        text.contains("if (atomic_load_explicit(&b->full[1], memory_order_acquire))"),
+        "{text}"
+    );
+}
+
 /// The lock in C of the manual: of five `seq_cst`, two acquires and a release stay.
 #[test]
 fn a_lock_in_c() {

@@ -4,10 +4,13 @@
 //! the last are its memory orders: `x.store(1, rel)`, `atomic_store_explicit(&x, 1, memory_order_release)`,
 //! `x.store(1, std::memory_order_release)`, `x.store(1, Ordering::Release)`. So one scanner serves them all: from the
 //! place of a step it looks for the first name of an operation ([`operation`]), takes its arguments apart, and
-//! exchanges the orders behind them ([`edits`]). What is not written like that (`x = 1` for an `_Atomic`, a macro, a
-//! library's lock) has no order to change, and is left alone.
+//! exchanges the orders behind them ([`edits`]). What is not written like that (a macro, a
+//! library's lock) has no order to change, and is left alone, except for operators of C on `_Atomic` objects, which become
+//! functions with an order ([`implicit`]).
 //!
 //! A text that was changed is only text: it has to be compiled or read, and checked, again.
+
+mod implicit;
 
 use crate::source::{Language, Source, Span};
 use ir::{FenceMode, Origin, ReadMode, WriteMode};
@@ -44,6 +47,26 @@ pub struct Operation {
     fence: bool,
     /// How orders are written.
     style: Style,
+    /// Is it an operator of C on an `_Atomic` object, and so `seq_cst` without saying so?
+    implicit: Option<Implicit>,
+}
+
+/// What an operator does to its object, which is [`Operation::name`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Implicit {
+    /// It is read: its one argument is the object.
+    Load,
+    /// It is assigned its argument.
+    Store,
+    /// It is updated with its argument, or with 1 if it has none.
+    Update(&'static str),
+}
+
+impl Operation {
+    /// Is it an operator of C on an `_Atomic` object, such as `x = 1`? Then it is `seq_cst`.
+    pub fn is_implicit(&self) -> bool {
+        self.implicit.is_some()
+    }
 }
 
 /// How orders are written.
@@ -78,10 +101,16 @@ pub fn operation(source: &Source, origin: Origin) -> Option<Operation> {
             // Compilers give the place of a call's name, or of the object that a method is called on. Another access of
             // the same statement is in front of something else.
             let own = source.columns.is_empty() || is_object(&text[from..name.start]);
-            return own.then_some(found);
+            if own {
+                return Some(found);
+            }
+            break;
         }
     }
-    None
+    match source.language {
+        Language::C if !source.columns.is_empty() => implicit::operation(text, from),
+        _ => None,
+    }
 }
 
 /// Can this stand between the beginning of a call and its name: an object, a path, a dereference?
@@ -139,11 +168,20 @@ fn operation_named(text: &str, name: Span, language: Language) -> Option<Operati
         // `fence;` has no arguments.
         let bare = fence && style == Style::Fencepost;
         let arguments = Vec::new();
-        return bare.then_some(Operation { span: name, name, arguments, operands, fence, style });
+        let implicit = None;
+        return bare.then_some(Operation {
+            span: name,
+            name,
+            arguments,
+            operands,
+            fence,
+            style,
+            implicit,
+        });
     }
     let (arguments, close) = arguments(text, open)?;
     let span = Span::new(name.start, close);
-    let found = Operation { span, name, arguments, operands, fence, style };
+    let found = Operation { span, name, arguments, operands, fence, style, implicit: None };
     let known = match style {
         // `wait` has as many values as one likes; its last argument may be an order.
         Style::Fencepost if word == "wait" => found.arguments.len() >= 2,
@@ -323,6 +361,24 @@ impl Operation {
     /// What is to be exchanged for what, so that the operation has these orders.
     fn with(&self, text: &str, orders: Orders) -> Option<Vec<(Span, String)>> {
         let word = |span: &Span| &text[span.start..span.end];
+        if let Some(implicit) = self.implicit {
+            let object = word(&self.name);
+            let operand = self.arguments.first().map_or("1", word);
+            let order = self.words(orders, "")?.remove(0);
+            let call = match (implicit, orders) {
+                (Implicit::Load, Orders::Load(_)) => {
+                    format!("atomic_load_explicit(&{object}, {order})")
+                }
+                (Implicit::Store, Orders::Store(_)) => {
+                    format!("atomic_store_explicit(&{object}, {operand}, {order})")
+                }
+                (Implicit::Update(name), Orders::Update(..)) => {
+                    format!("atomic_fetch_{name}_explicit(&{object}, {operand}, {order})")
+                }
+                _ => return None,
+            };
+            return Some(vec![(self.span, call)]);
+        }
         let name = word(&self.name);
         let operands = match (self.style, name) {
             (Style::Fencepost, "wait") => {
@@ -589,6 +645,49 @@ mod tests {
             ),
         ] {
             assert_eq!(rewritten(language, before, orders).as_deref(), Some(after), "{before}");
+        }
+    }
+
+    /// Operators of C become functions. Catches an object that is cut short, and a value that somebody uses and that a
+    /// function would not give.
+    #[test]
+    fn operators_on_atomic_objects_become_functions() {
+        let (acq, rel) = (ReadMode::Acq, WriteMode::Rel);
+        let both = Orders::Update(acq, rel);
+        for (text, column, orders, after) in [
+            (
+                "q->a[i + 1] = f(1, 2);",
+                12,
+                Orders::Store(rel),
+                Some("atomic_store_explicit(&q->a[i + 1], f(1, 2), memory_order_release);"),
+            ),
+            ("x++;", 1, both, Some("atomic_fetch_add_explicit(&x, 1, memory_order_acq_rel);")),
+            ("--p.x;", 0, both, Some("atomic_fetch_sub_explicit(&p.x, 1, memory_order_acq_rel);")),
+            ("x |= 4;", 2, both, Some("atomic_fetch_or_explicit(&x, 4, memory_order_acq_rel);")),
+            (
+                "int r = q->f;",
+                11,
+                Orders::Load(acq),
+                Some("int r = atomic_load_explicit(&q->f, memory_order_acquire);"),
+            ),
+            (
+                "if (q->a[0] == 1) g();",
+                4,
+                Orders::Load(acq),
+                Some("if (atomic_load_explicit(&q->a[0], memory_order_acquire) == 1) g();"),
+            ),
+            ("r = x = 1;", 6, Orders::Store(rel), None),
+            ("r = x++;", 5, both, None),
+            ("x *= 2;", 2, both, None),
+            ("x == 2;", 2, Orders::Store(rel), None),
+        ] {
+            let program = Program::new(Domain::modulo(1), Vec::new(), Vec::new());
+            let end = text.find(';').unwrap_or(text.len());
+            let mut source = Source::of_program("test", text, program, vec![Span::new(0, end)]);
+            source.language = Language::C;
+            source.columns = vec![column];
+            let got = edits(&source, &[(Origin(0), orders)]).map(|edits| changed(text, 0, &edits));
+            assert_eq!(got.as_deref(), after, "{text}");
         }
     }
 
