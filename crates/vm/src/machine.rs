@@ -11,11 +11,12 @@ use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::dies_with;
 use crate::local::{Frame, Local, Starting, Then};
-use crate::shared::{MixedSizes, Shared, Touches};
+use crate::shared::{MixedSizes, Shared, Touch, Touches};
 use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
 use crate::value::{Val, Word};
 use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use search::{Budget, Spent};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// More threads than this are not checked.
@@ -112,6 +113,16 @@ pub(crate) struct Machine {
     pub(crate) stubs: Vec<(String, Stub)>,
     /// What the user should know about the answer, once each.
     pub(crate) notes: Vec<String>,
+    /// Are the final values of global variables looked at?
+    pub(crate) observed: bool,
+    /// Are volatile accesses taken for relaxed atomic ones?
+    pub(crate) volatile_atomic: bool,
+    /// How often loops go round at most; and did one of them want to go round once more?
+    pub(crate) most_rounds: Option<u32>,
+    pub(crate) cut: bool,
+    /// What may be used up, and what was: threads went no further then.
+    pub(crate) budget: Budget,
+    pub(crate) spent: Option<Spent>,
     /// Is there only one thread yet? Then nothing that it does can be noticed.
     pub(crate) alone: bool,
     /// Functions that run before `main`, in their order.
@@ -139,6 +150,12 @@ impl Machine {
             surprised: false,
             stubs,
             notes: Vec::new(),
+            observed: false,
+            volatile_atomic: false,
+            most_rounds: None,
+            cut: false,
+            budget: Budget::UNLIMITED,
+            spent: None,
             alone: true,
             constructors: Vec::new(),
             librarys: HashSet::new(),
@@ -192,6 +209,12 @@ impl Machine {
         teams
     }
 
+    /// Does a cell count the ends of the threads of a team, and have all of them ended if it holds this?
+    pub(crate) fn all_ended(&self, cell: Cell, held: Word) -> bool {
+        let counted = self.teams.iter().find(|team| Cell::ended(team.object) == cell);
+        counted.is_some_and(|team| held == Word::Bits(team.threads.len() as u128))
+    }
+
     /// From now on, the threads of these teams are waited for one by one.
     pub(crate) fn separate(&mut self, teams: &[u32]) -> Stop {
         for team in teams {
@@ -205,14 +228,14 @@ impl Machine {
 
     /// Makes cells of the memory that turned out to be shared. Was there any that was not known?
     pub(crate) fn promote(&mut self) -> Result<bool, MixedSizes> {
-        let space = &self.space;
-        self.touches.promote(&mut self.shared, |object| dies_with(space, object))
+        let (space, observed) = (&self.space, self.observed);
+        self.touches.promote(&mut self.shared, |object| hidden_touch(space, object, observed))
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
     pub(crate) fn has_news(&mut self) -> bool {
-        let space = &self.space;
-        self.touches.has_news(&self.shared, |object| dies_with(space, object))
+        let (space, observed) = (&self.space, self.observed);
+        self.touches.has_news(&self.shared, |object| hidden_touch(space, object, observed))
     }
 
     /// Forgets the teams that were started in an earlier round, but for the first.
@@ -264,7 +287,9 @@ impl Machine {
             *register = value;
         }
         let objects = Vec::new();
-        local.frames.push(Frame { function, code, block: 0, instr: 0, registers, objects, then });
+        let rounds = BTreeMap::new();
+        let frame = Frame { function, code, block: 0, instr: 0, registers, objects, rounds, then };
+        local.frames.push(frame);
         Ok(())
     }
 
@@ -289,6 +314,8 @@ impl Machine {
                 local.inputs.clear();
                 local.starting.clear();
                 local.joining.clear();
+                local.at_exit.clear();
+                local.settled.clear();
                 local.private = Default::default();
                 local.blocks.clear();
                 for frame in &mut local.frames {
@@ -313,6 +340,12 @@ impl Machine {
             let frame = local.top();
             let at_start_of_block = frame.instr == 0;
             steps += 1;
+            if steps.is_multiple_of(PATIENCE) && self.spent.is_none() {
+                self.spent = self.budget.spent();
+            }
+            if self.spent.is_some() && steps >= PATIENCE {
+                return Pause::Blocked;
+            }
             // What it does for so long may be somebody's business, as it turns out: the next round will tell.
             if steps.is_multiple_of(PATIENCE) && !self.alone && self.has_news() {
                 self.surprised = true;
@@ -484,6 +517,18 @@ impl Machine {
             values.push((instr.result, self.eval(local, operand)?));
         }
         let frame = local.top();
+        if let Some(most) = self.most_rounds {
+            // Every loop has a jump that does not lead forward; a loop that is entered starts to count.
+            let (target, is_round) = (to.index() as u32, to.index() as u32 <= from);
+            match frame.rounds.get(&target).copied().unwrap_or(0) {
+                done if is_round && done >= most => {
+                    self.cut = true;
+                    return Err(Stop::Blocked);
+                }
+                done if is_round => frame.rounds.insert(target, done + 1),
+                _ => frame.rounds.remove(&target),
+            };
+        }
         frame.block = to.index() as u32;
         frame.instr = values.len() as u32;
         for (result, value) in values {
@@ -534,6 +579,14 @@ impl Machine {
     /// The innermost place of the thread's code.
     pub(crate) fn site(local: &Local) -> Site {
         local.frames.last().expect("a running thread is in a call").site()
+    }
+}
+
+/// How an object is touched beside the accesses of instructions: at its end, or by whoever looks at final values.
+fn hidden_touch(space: &Space, object: ObjectId, observed: bool) -> Touch {
+    match space.object(object).name {
+        Name::Global(_) if observed => Touch::OBSERVED,
+        _ => dies_with(space, object).map_or(Touch::default(), Touch::written_by),
     }
 }
 
