@@ -11,9 +11,10 @@ use crate::entry::{Entry, named, reads_arguments, structors};
 use crate::future::Futures;
 use crate::library::AtExit;
 use crate::local::{Local, Starting};
-use crate::machine::{Machine, Pause, Task, outcome};
+use crate::machine::{Machine, Pause, outcome};
 use crate::shared::MixedSizes;
 use crate::space::{Name, Site};
+use crate::team::{MOST_THREADS, Task};
 use crate::value::{Bits, Val, Word};
 use llvm::{FunctionId, Module};
 use search::encoding::{Reader, put as put_number};
@@ -196,7 +197,7 @@ impl World {
         }
         if !starting.is_empty() {
             let team = machine.team(0, &starting).map_err(|_| {
-                Undiscovered::NoEntry(format!("more than {} threads", crate::machine::MOST_THREADS))
+                Undiscovered::NoEntry(format!("more than {} threads", MOST_THREADS))
             })?;
             started.push(team);
         }

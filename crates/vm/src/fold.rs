@@ -18,8 +18,8 @@ use crate::machine::Pause;
 use crate::value::Word;
 use std::collections::HashMap;
 
-/// Comparisons of nodes after which no more are merged. Nothing depends on nodes being merged but how much is seen to wait.
-const MOST_COMPARISONS: usize = 200_000;
+/// Comparisons of edges after which no more nodes are merged. Nothing depends on that but how much is seen to wait.
+const MOST_COMPARISONS: usize = 10_000_000;
 
 /// Which nodes are merged.
 #[derive(Debug, Default)]
@@ -121,7 +121,8 @@ impl Folding<'_> {
             if one == other {
                 continue;
             }
-            self.left = self.left.saturating_sub(1);
+            let cost = 1 + self.next(one).len() * self.next(other).len();
+            self.left = self.left.saturating_sub(cost);
             if self.left == 0 || !self.look_alike(one, other) {
                 return self.take_back();
             }

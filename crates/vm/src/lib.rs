@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `value`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
 //! | `code`, `local` | what is known of a function; the state of a thread |
-//! | `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
+//! | `team`, `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
 //! | `action`, `shared`, `life` | what others can notice, which memory that is, and whether it is still there |
 //! | `entry`, `automaton`, `future`, `discover` | what to run, and exploring its interleavings |
 //! | `fold`, `lower`, `names` | from automata to a program, in the user's words |
@@ -37,6 +37,7 @@ mod names;
 mod private;
 mod shared;
 mod space;
+mod team;
 mod value;
 
 pub use discover::Undiscovered;

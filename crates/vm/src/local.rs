@@ -6,9 +6,9 @@
 
 use crate::code::Code;
 use crate::library::AtExit;
-use crate::machine::Task;
 use crate::private::Private;
 use crate::space::{Name, ObjectId, Site, Space};
+use crate::team::Task;
 use crate::value::{Bits, Val, Word};
 use llvm::{FunctionId, Local as Register};
 use search::encoding::put;

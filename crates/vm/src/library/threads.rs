@@ -9,8 +9,9 @@
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Starting, Then};
-use crate::machine::{Gift, MOST_THREADS, Machine, Task};
+use crate::machine::Machine;
 use crate::space::{Name, ObjectId};
+use crate::team::{Gift, MOST_THREADS, Task};
 use crate::value::{Val, Word};
 use llvm::FunctionId;
 use llvm::instruction::RmwOp;

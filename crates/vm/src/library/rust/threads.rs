@@ -13,8 +13,9 @@ use super::names;
 use crate::access::displaced;
 use crate::action::{Cell, Order, Stop};
 use crate::local::Local;
-use crate::machine::{Gift, Machine};
+use crate::machine::Machine;
 use crate::space::{Fill, Name, Object, ObjectId, Space};
+use crate::team::Gift;
 use crate::value::{Val, Word};
 use llvm::FunctionId;
 
