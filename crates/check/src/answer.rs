@@ -83,6 +83,8 @@ pub enum Why {
     Buffer(usize),
     /// No execution goes wrong in which a location has at most so many stale writes; others were not covered.
     Stale(usize),
+    /// No execution goes wrong in which loops go round at most so many times, as the user asked; others were left out.
+    Rounds(u32),
     /// Code that was discovered by running it writes, on the weak memory, what no interleaving writes, and what threads do
     /// that read it is not known.
     Unforeseen,
@@ -131,6 +133,12 @@ impl fmt::Display for Why {
                     f,
                     "no violation in executions in which a location has at most {most} stale writes; \
                      others were not covered"
+                );
+            }
+            Why::Rounds(most) => {
+                return write!(
+                    f,
+                    "it holds up to {most} rounds of each loop; executions with more were left out"
                 );
             }
             Why::Unforeseen => {
@@ -469,6 +477,18 @@ impl Answer {
             });
         let more = self.more.iter_mut().map(|(_, witness)| witness);
         violated.chain(more).chain(&mut self.faults).chain(&mut self.stuck)
+    }
+
+    /// The same answer about a program whose loops were cut off after so many rounds: what holds does so up to there
+    /// only, and a thread that is stuck may only have been cut off. What is violated is violated.
+    pub fn within_rounds(mut self, most: u32) -> Self {
+        for decision in &mut self.decisions {
+            if decision.verdict.holds() {
+                decision.verdict = Verdict::Undecided(Why::Rounds(most));
+            }
+        }
+        self.stuck.clear();
+        self
     }
 
     /// What is known of `property`, if it was asked.

@@ -8,8 +8,10 @@ use check::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Redu
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
 use search::{Limits, Order};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use vm::Stub;
 
 /// Everything on the command line.
 #[derive(Parser, Debug)]
@@ -29,6 +31,9 @@ pub(crate) enum Command {
     /// Can weak memory make a program do what no interleaving explains?
     #[command(long_about = help::CHECK, after_long_help = help::CHECK_EXAMPLES)]
     Check(Check),
+    /// Checks the #[test] functions of a crate, each as a program
+    #[command(long_about = help::CHECK_TESTS, after_long_help = help::CHECK_TESTS_EXAMPLES)]
+    CheckTests(CheckTests),
     /// The final states that a model allows, and which of them SC forbids
     #[command(long_about = help::OUTCOMES, after_long_help = help::OUTCOMES_EXAMPLES)]
     Outcomes(Outcomes),
@@ -96,6 +101,10 @@ pub(crate) struct Check {
     /// more are left out [default: more and more, until no execution has more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=190))]
     pub stale: Option<u8>,
+    /// C, C++, Rust: let loops go round at most N times, those that only wait aside. Nothing holds then but up to N
+    /// rounds, and the answer says so
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: Option<u32>,
     /// Make it an error if a value wraps around at max_value
     #[arg(long)]
     pub strict_values: bool,
@@ -107,6 +116,63 @@ pub(crate) struct Check {
     pub output: OutputArgs,
     #[command(flatten)]
     pub faces: ReportFileArgs,
+}
+
+/// Arguments of `check-tests`.
+#[derive(Arguments, Debug)]
+pub(crate) struct CheckTests {
+    /// Only tests whose names have one of these in them [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The crate's Cargo.toml [default: that of the current folder]
+    #[arg(long, value_name = "FILE")]
+    pub manifest_path: Option<PathBuf>,
+    /// The memory model to check against [default: rc11]
+    #[arg(long, value_enum, value_name = "MODEL")]
+    pub model: Option<ModelName>,
+    /// What has to hold for exit code 0, as for `check`
+    #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
+    pub require: RequireName,
+    /// Let loops go round at most N times, as for `check`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub unroll: Option<u32>,
+    /// What a function does that no crate defines: PATH=ignore (returns 0), PATH=7 (returns 7), PATH=stop (never
+    /// returns)
+    #[arg(long, value_name = "PATH=WHAT", value_parser = quantity::stub)]
+    pub stub: Vec<(String, Stub)>,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub faces: ReportFileArgs,
+    /// More arguments for `cargo test`, such as --package or --features
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub flags: Vec<OsString>,
+}
+
+impl CheckTests {
+    /// How each test is checked.
+    pub(crate) fn check(&self) -> Check {
+        Check {
+            inputs: Vec::new(),
+            model: self.model,
+            method: MethodName::Auto,
+            trf: false,
+            input: None,
+            observational: false,
+            no_races: false,
+            all: false,
+            require: self.require,
+            stale: None,
+            unroll: self.unroll,
+            strict_values: false,
+            code: CodeArgs { stub: self.stub.clone(), ..CodeArgs::default() },
+            search: self.search.clone(),
+            output: self.output.clone(),
+            faces: self.faces.clone(),
+        }
+    }
 }
 
 /// Arguments of `refine`.
@@ -167,7 +233,7 @@ pub(crate) struct Refine {
 }
 
 /// When to give up, and what to use until then.
-#[derive(Arguments, Debug)]
+#[derive(Arguments, Clone, Debug)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct LimitArgs {
     /// Give up on a file after this many states, such as 200000 or 10M
@@ -204,7 +270,7 @@ impl LimitArgs {
 }
 
 /// How to search.
-#[derive(Arguments, Debug)]
+#[derive(Arguments, Clone, Debug)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct SearchArgs {
     #[command(flatten)]
@@ -229,7 +295,7 @@ pub(crate) struct SearchArgs {
 }
 
 /// What to print.
-#[derive(Arguments, Debug)]
+#[derive(Arguments, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print a JSON object per line for each file and property
@@ -256,7 +322,7 @@ impl OutputArgs {
 /// Arguments of `outcomes`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Outcomes {
-    /// The program; - reads standard input
+    /// The program, also in C, C++, Rust or LLVM IR; - reads standard input
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
     /// The language of the program; without it, its content tells
@@ -283,6 +349,8 @@ pub(crate) struct Outcomes {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub code: CodeArgs,
 }
 
 /// Arguments of `fix`.

@@ -22,26 +22,8 @@ use std::time::Instant;
 pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
     let start = Instant::now();
     let (files, unusable) = inputs::expand(&args.inputs);
-    let look = terminal::output();
     let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
-    let faces = ReportFiles::new(&args.faces, &files, args.output.quiet);
-    let mut job = Job {
-        args,
-        face: match (args.output.json, files.len() + unusable.len()) {
-            (true, _) => Face::Json,
-            (false, 1) => Face::Story,
-            (false, _) => {
-                Face::Table { names: text::names_width(names.iter().map(|n| &**n), &look) }
-            }
-        },
-        look,
-        errors: terminal::errors(),
-        out: Printer::new(faces.wanted()),
-        tally: Tally::default(),
-        exit: Exit::Holds,
-        faces,
-        board: Board::new(files.len(), args.output.watched()),
-    };
+    let mut job = Job::new(args, &files, &names, files.len() + unusable.len());
     for argument in &unusable {
         job.refuse(argument)?;
     }
@@ -52,6 +34,22 @@ pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
         job.board.done();
     }
     for program in compiled::programs(&code, &args.code) {
+        job.check_code(program)?;
+        job.board.done();
+    }
+    job.finish(start)
+}
+
+/// Checks programs that are compiled already.
+pub(crate) fn run_programs(
+    args: &args::Check,
+    programs: Vec<compiled::Program>,
+) -> io::Result<Exit> {
+    let start = Instant::now();
+    let names: Vec<String> = programs.iter().map(compiled::Program::name).collect();
+    let files: Vec<PathBuf> = programs.iter().map(|program| program.file.clone()).collect();
+    let mut job = Job::new(args, &files, &names, programs.len());
+    for program in programs {
         job.check_code(program)?;
         job.board.done();
     }
@@ -84,6 +82,32 @@ struct Job<'a> {
     board: Board,
 }
 
+impl<'a> Job<'a> {
+    /// A job on so many inputs: their files, and what messages call them.
+    fn new(args: &'a args::Check, files: &[PathBuf], names: &[String], inputs: usize) -> Self {
+        let look = terminal::output();
+        let faces = ReportFiles::new(&args.faces, files, args.output.quiet);
+        let face = match (args.output.json, inputs) {
+            (true, _) => Face::Json,
+            (false, 1) => Face::Story,
+            (false, _) => {
+                Face::Table { names: text::names_width(names.iter().map(|n| &**n), &look) }
+            }
+        };
+        Job {
+            args,
+            face,
+            look,
+            errors: terminal::errors(),
+            out: Printer::new(faces.wanted()),
+            tally: Tally::default(),
+            exit: Exit::Holds,
+            faces,
+            board: Board::new(files.len(), args.output.watched()),
+        }
+    }
+}
+
 impl Job<'_> {
     fn check(&mut self, file: &Path) -> io::Result<()> {
         match self.load(file) {
@@ -92,7 +116,8 @@ impl Job<'_> {
         }
     }
 
-    fn check_code(&mut self, program: compiled::Program) -> io::Result<()> {
+    fn check_code(&mut self, mut program: compiled::Program) -> io::Result<()> {
+        program.rounds = self.args.unroll;
         // What discovering the program takes is taken from what checking it may take.
         let question = self.args.question(&program.file);
         let code = &self.args.code;
@@ -174,6 +199,10 @@ impl Job<'_> {
             let question = question.reporting_all(&source.program, |origin| source.span(origin));
             let answer = check::check(&source.program, &question, &|task, progress| {
                 watch.observe(task, progress);
+            });
+            let answer = answer.map(|answer| match source.rounds {
+                Some(most) => answer.within_rounds(most),
+                None => answer,
             });
             answer
                 .map(|answer| InputReport::of(source, &question, &answer))

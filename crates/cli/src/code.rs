@@ -41,6 +41,8 @@ pub fn discover(
         source.files = texts.files;
     }
     source.failures = lowered.failures;
+    source.internal = lowered.internal;
+    source.rounds = lowered.rounds;
     source.effects = lowered.effects.into_iter().collect();
     source.values = lowered.values.into_iter().map(|(value, name)| (value, name.into())).collect();
     source.warnings =
@@ -150,7 +152,7 @@ impl<'m> Texts<'m> {
             ),
             Undiscovered::Grows { at, cell, values } => {
                 let why = format!(
-                    "undecided: `{cell}` grows without bound, as far as can be seen: it takes more than {values} values"
+                    "undecided: `{cell}` grows without bound, as far as can be seen: it takes {values} values and more"
                 );
                 return self.error_at(name, &at, Diagnostic::error(codes::UNFINISHED, why));
             }

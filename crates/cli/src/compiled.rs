@@ -6,11 +6,12 @@
 
 use crate::inputs::{self, Unusable};
 use crate::quantity;
-use check::Question;
+use check::{Model, Question};
 use clap::Args;
 use fencepost::code;
 use fencepost::reorder::Changed;
-use lang::{Diagnostic, Source, codes};
+use lang::source::File;
+use lang::{Diagnostic, Source, Span, codes};
 use llvm::Module;
 use llvm::compile::{Compiled, Failure, Language, Options, compile};
 use search::Progress;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use vm::{Entry, Stub};
 
 /// Options for programs in C, C++, Rust and LLVM IR.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct CodeArgs {
     /// C, C++, Rust: functions that run as threads, in place of `main`
     #[arg(long, value_name = "FUNCTIONS", value_delimiter = ',')]
@@ -28,6 +29,10 @@ pub(crate) struct CodeArgs {
     /// (never returns)
     #[arg(long, value_name = "NAME=WHAT", value_parser = quantity::stub)]
     pub stub: Vec<(String, Stub)>,
+    /// C, C++: take volatile accesses for relaxed atomic ones, as code means them that was written before there were
+    /// atomics
+    #[arg(long)]
+    pub volatile_atomic: bool,
     /// C, C++: take compiler flags from compile_commands.json in this directory
     #[arg(short = 'p', long = "compile-commands", value_name = "DIR")]
     pub compile_commands: Option<PathBuf>,
@@ -42,6 +47,10 @@ pub(crate) struct Program {
     pub file: PathBuf,
     module: Result<Module, Unusable>,
     warnings: Vec<String>,
+    /// If it is one test of many in the file: its name, and the path of its function.
+    test: Option<(String, String)>,
+    /// How often its loops go round at most, if the user limits that.
+    pub rounds: Option<u32>,
 }
 
 /// What threads of a program may read while they are discovered.
@@ -52,6 +61,8 @@ pub(crate) enum Reads {
     /// Every value that interleavings put into the cell, wherever the thread is, so that it can be followed on a weak
     /// memory.
     SeenAnywhere,
+    /// The same, and final values of global variables are looked at.
+    Observed,
 }
 
 /// Is the file compiled rather than read?
@@ -71,6 +82,8 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
                 file: file.clone(),
                 module: Err(unusable(file, &why)),
                 warnings: Vec::new(),
+                test: None,
+                rounds: None,
             }),
         }
     }
@@ -86,7 +99,7 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
             1 => Ok(modules.remove(0)),
             _ => Module::link(modules).map_err(|error| unusable(&file, &Failure::Ir(error))),
         };
-        Program { file, module, warnings }
+        Program { file, module, warnings, test: None, rounds: None }
     });
     linked.chain(refused).collect()
 }
@@ -162,6 +175,20 @@ fn unusable(file: &Path, why: &Failure) -> Unusable {
 }
 
 impl Program {
+    /// The program that runs one test of a crate; `function` is its path.
+    pub(crate) fn of_test(file: &Path, module: Module, name: String, function: String) -> Self {
+        let (file, test) = (file.to_path_buf(), Some((name, function)));
+        Program { file, module: Ok(module), warnings: Vec::new(), test, rounds: None }
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> String {
+        match &self.test {
+            Some((name, _)) => name.clone(),
+            None => inputs::name(&self.file),
+        }
+    }
+
     /// All that the program's threads can do in interleavings, and beyond as far as `reads` says; on machines with store
     /// buffers, whatever they read.
     pub(crate) fn discover(
@@ -172,10 +199,20 @@ impl Program {
         observe: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Source, Unusable> {
         let entry = Entry {
-            functions: args.entry.clone(),
+            functions: match &self.test {
+                Some((_, function)) => vec![function.clone()],
+                None => args.entry.clone(),
+            },
             stubs: args.stub.clone(),
             beyond_interleavings: question.model.machine().is_some(),
-            beyond_seen_values: reads == Reads::SeenAnywhere,
+            beyond_seen_values: match reads {
+                Reads::Interleavings => false,
+                Reads::SeenAnywhere => true,
+                Reads::Observed => question.model != Model::Sc,
+            },
+            volatile_atomic: args.volatile_atomic,
+            rounds: self.rounds,
+            observed: reads == Reads::Observed,
             every_interleaving: !question.reductions.partial_order,
         };
         let name = inputs::name(&self.file);
@@ -186,6 +223,14 @@ impl Program {
         let warnings =
             self.warnings.iter().map(|text| Diagnostic::warning(codes::CODE_NOTE, text.clone()));
         source.warnings.extend(warnings);
+        if let Some((test, _)) = &self.test {
+            // Places are in files; the answer is about the test.
+            if source.files.is_empty() {
+                let span = Span::new(0, source.text.len());
+                source.files = vec![File { name: std::mem::take(&mut source.name), span }];
+            }
+            source.name = test.clone();
+        }
         Ok(source)
     }
 }

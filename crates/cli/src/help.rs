@@ -77,6 +77,24 @@ pub(crate) const OUTCOMES: &str = "\
     ra all execution graphs are enumerated, under tso, pso and pgas all states of the machine with \
     its store buffers, so this is for litmus tests; `check` is for programs.";
 
+/// What `check-tests` does.
+pub(crate) const CHECK_TESTS: &str = "\
+    Compiles the tests of a crate and checks each #[test] function as a program: every interleaving of \
+    the threads that it starts, and what weak memory adds. Tests need no changes and no crate of ours: \
+    `std::thread`, locks, atomics and `Arc` are known. One line per test, one exit code for all. Tests \
+    that are ignored are left out. A panic is a failed assertion, also in a test that should panic.";
+
+/// Examples for `check-tests`.
+pub(crate) const CHECK_TESTS_EXAMPLES: &str = "\
+Examples:
+    fencepost check-tests                                all tests of the crate in this folder
+    fencepost check-tests queue::                        tests with this in their names
+    fencepost check-tests --details -- --package ring    of one package, with the story of each violation
+    fencepost check-tests --limit-time 10s --junit tests.xml
+
+Exit codes: 0 every test holds, 1 one is violated, 2 bad input or usage (cargo's messages say why it does
+not compile), 3 one is undecided, 4 an internal error.";
+
 /// Examples for `outcomes`.
 pub(crate) const OUTCOMES_EXAMPLES: &str = "\
 Examples:
@@ -86,6 +104,7 @@ Examples:
     fencepost outcomes --model pso mp.fp      where stores to different addresses overtake each other
     fencepost outcomes --unroll 8 spin.fp     follow loops further
     fencepost outcomes SB.litmus              a litmus test in C or x86: the table that herd prints
+    fencepost outcomes sb.c                   a program in C, C++ or Rust: what its variables hold
     fencepost outcomes --json sb.fp
 
     echo 'atomic x, y;

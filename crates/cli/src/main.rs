@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod check_tests;
 mod compiled;
 mod exit;
 mod explain;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
 fn run(args: &args::Args) -> ExitCode {
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
+        args::Command::CheckTests(args) => check_tests::run(args),
         args::Command::Outcomes(args) => outcomes::run(args),
         args::Command::Fix(args) => fix::run(args),
         args::Command::Orders(args) => orders::run(args),

@@ -1,16 +1,18 @@
 //! `fencepost outcomes`: the final states that a model allows.
 
 use crate::args;
+use crate::compiled::{self, Reads};
 use crate::exit::Exit;
+use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::interrupt;
 use crate::terminal;
-use check::Model;
 use check::outcomes::{self, Bounds, Cut, FinalStates, Limits, executions, interleavings};
 use check::robustness::store_atomic::Machine;
+use check::{Model, Question};
 use graph::axioms::is_sc_consistent;
-use graph::{self, FinalState, enumerate};
-use ir::Program;
+use graph::{self, ExecutionGraph, FinalState, enumerate};
+use ir::{Loc, Program};
 use lang::{Diagnostic, Source};
 use report::outcomes::{Enumerated, Seen};
 use report::{By, OutcomeTable};
@@ -22,7 +24,11 @@ use std::time::Instant;
 /// Runs the command.
 pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
     let asked = args::model(args.model, &args.input);
-    let source = match inputs::load_as(&args.input, args.language) {
+    let loaded = match args.language.is_none() && compiled::is_code(&args.input) {
+        true => discover(args, asked),
+        false => inputs::load_as(&args.input, args.language),
+    };
+    let source = match loaded {
         Ok(source) => source,
         Err(unusable) => return refuse(args, asked, &unusable),
     };
@@ -37,6 +43,20 @@ pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
         Some(machine) => on_machine(args, &source, machine),
         None => by_graphs(args, &source, model),
     }
+}
+
+/// The program in C, C++, Rust or LLVM IR, followed wherever a memory of this model can lead it.
+fn discover(args: &args::Outcomes, model: Model) -> Result<Source, Unusable> {
+    let limits = search::Limits {
+        states: Some(args.limit_states as u64),
+        budget: limits(args).budget,
+        ..search::Limits::default()
+    };
+    let question = Question { limits, ..Question::of(model) };
+    let mut programs = compiled::programs(std::slice::from_ref(&args.input), &args.code);
+    let program = programs.remove(0);
+    let found = guard::work(|| program.discover(&args.code, &question, Reads::Observed, &|_| {}));
+    found.unwrap_or_else(|internal| Err(Unusable::new(&args.input, String::new(), vec![internal])))
 }
 
 /// Says why there is no answer.
@@ -172,6 +192,17 @@ fn all_interleavings(program: &Program, args: &args::Outcomes) -> (Enumerated, F
     (seen, sc)
 }
 
+/// Is there a write of a value that threads have no code for? Code that was discovered by running it is known for the
+/// values that interleavings write ([`Program::foreseen`]).
+fn writes_unforeseen(program: &Program, graph: &ExecutionGraph) -> bool {
+    program.foreseen.iter().enumerate().any(|(index, values)| {
+        let Some(values) = values else { return false };
+        let written = graph.writes_to(Loc::from(index)).iter();
+        let mut written = written.filter_map(|id| graph.event(*id).label.value_written());
+        written.any(|value| !values.contains(&value))
+    })
+}
+
 /// The final states of `program`, as `model` reads it, as far as the limits let them be found.
 fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enumerated {
     let start = Instant::now();
@@ -181,9 +212,10 @@ fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enume
         return enumerated;
     }
     let mut weak: HashMap<FinalState, usize> = HashMap::new();
-    let mut spent = None;
+    let (mut spent, mut unforeseen) = (None, false);
     let bounds = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
     let seen = enumerate(program, &bounds, &mut |graph, state| {
+        unforeseen |= writes_unforeseen(program, graph);
         if state.is_final() && !sc.states.contains(state) {
             // If not all interleavings are known, the graph may still be one of them.
             let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
@@ -201,6 +233,7 @@ fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enume
     enumerated.limit = match (spent, seen.graphs >= bounds.graphs) {
         (Some(spent), _) => Some(spent.name()),
         (_, true) => Some("graphs"),
+        _ if unforeseen => Some("values"),
         _ => enumerated.limit,
     };
     enumerated.unroll = seen.bounded.then_some(bounds.unroll);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Files to write reports to.
-#[derive(Arguments, Debug, Default)]
+#[derive(Arguments, Clone, Debug, Default)]
 #[command(next_help_heading = "Reports")]
 pub(crate) struct ReportFileArgs {
     /// Write a page to this file: a table of all inputs, and for each finding the source, the execution

@@ -124,3 +124,38 @@ fn bad_input() {
     assert_eq!((run.code, &line["model"]), (Some(2), &Value::from("tso")));
     assert_eq!(desk.run("outcomes nowhere.fp").code, Some(2));
 }
+
+/// Final values of C programs, by the names they have there; also those that one thread alone writes.
+#[test]
+fn programs_in_c() {
+    if std::process::Command::new("clang").arg("--version").output().is_err() {
+        eprintln!("no clang: programs in C are not checked");
+        return;
+    }
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\n\
+        atomic_int x, y;\nstruct { int left, right; } seen;\n\
+        void *left(void *unused) {\n\
+        \x20 atomic_store_explicit(&x, 1, memory_order_relaxed);\n\
+        \x20 seen.left = atomic_load_explicit(&y, memory_order_relaxed);\n\
+        \x20 return 0;\n}\n\
+        void *right(void *unused) {\n\
+        \x20 atomic_store_explicit(&y, 1, memory_order_relaxed);\n\
+        \x20 seen.right = atomic_load_explicit(&x, memory_order_relaxed);\n\
+        \x20 return 0;\n}\n\
+        int main(void) {\n  pthread_t a, b;\n\
+        \x20 pthread_create(&a, 0, left, 0);\n  pthread_create(&b, 0, right, 0);\n\
+        \x20 pthread_join(a, 0);\n  pthread_join(b, 0);\n}\n";
+    let sc = text.replace("_relaxed", "_seq_cst");
+    let desk = Desk::new().and("sb.c", text).and("sc.c", &sc);
+    let runs = [
+        "outcomes sb.c",
+        "outcomes --model sc sb.c",
+        "outcomes --model tso sb.c",
+        "outcomes sc.c",
+        "outcomes no.c",
+    ];
+    golden!(runs.map(|arguments| desk.run(arguments).all()).join("\n"));
+    let run = desk.run("outcomes --json sb.c");
+    let table: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert_eq!(table["outcomes"].as_array().map(Vec::len), Some(4));
+}

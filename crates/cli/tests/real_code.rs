@@ -54,9 +54,25 @@ fn examples() -> PathBuf {
 /// Catches an example whose answer is not what its first lines say, with or without its mistake.
 #[test]
 fn examples_give_the_answers_they_promise() {
+    let (files, asked) = keep_their_promises(&examples());
+    let expected = if no_clang() || no_rustc() { 0 } else { 70 };
+    assert!(files >= 20 && asked >= expected, "{files} examples, {asked} answers");
+}
+
+/// Catches wrong answers to programs that were written to get them.
+#[test]
+fn attacks_give_the_answers_they_promise() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/code");
+    let (files, asked) = keep_their_promises(&folder);
+    let expected = if no_clang() || no_rustc() { 0 } else { 43 };
+    assert!(files >= 43 && asked >= expected, "{files} programs, {asked} answers");
+}
+
+/// Checks the programs in a folder; how many there are, and how many answers they promise.
+fn keep_their_promises(folder: &Path) -> (usize, usize) {
     let (no_clang, no_rustc) = (no_clang(), no_rustc());
     let mut asked = 0;
-    let mut files: Vec<PathBuf> = std::fs::read_dir(examples())
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("examples")
         .map(|entry| entry.expect("an example").path())
         .collect();
@@ -83,8 +99,7 @@ fn examples_give_the_answers_they_promise() {
             }
         }
     }
-    let expected = if no_clang || no_rustc { 0 } else { 70 };
-    assert!(files.len() >= 20 && asked >= expected, "{} examples, {asked} answers", files.len());
+    (files.len(), asked)
 }
 
 fn check_text(name: &str, text: &str, options: &[&str]) -> Said {
@@ -418,4 +433,73 @@ fn threads_are_followed_where_only_weak_memory_leads() {
         );
         assert_eq!(said.code, Some(1), "{between}: {}", said.all);
     }
+}
+
+/// Catches a bound that is forgotten in the answer, cuts off what only waits, or hides what is within it.
+#[test]
+fn loops_are_bounded_on_request() {
+    if no_clang() {
+        return;
+    }
+    let text = |body: &str| {
+        format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
+             atomic_uint tickets; atomic_int go;\n\
+             void *run(void *unused) {{\n  while (!atomic_load(&go)) ;\n{body}  return 0;\n}}\n\
+             int main(void) {{\n  pthread_t a;\n  pthread_create(&a, 0, run, 0);\n\
+             \x20 atomic_store(&go, 1);\n  pthread_join(a, 0);\n}}\n"
+        )
+    };
+    let endless = text("  for (;;) atomic_fetch_add(&tickets, 1);\n");
+    let said = check_text("endless.c", &endless, &["--unroll", "3"]);
+    assert_eq!(said.code, Some(3), "{}", said.all);
+    assert!(said.all.contains("it holds up to 3 rounds of each loop"), "{}", said.all);
+    assert!(!said.verdicts.iter().any(|verdict| verdict.ends_with("holds")), "{}", said.all);
+    // What is wrong in the third round is found in three and not in two.
+    let third = text("  for (int i = 0;; i++) assert(i < 3);\n");
+    let said = check_text("third.c", &third, &["--unroll", "2"]);
+    assert_eq!(said.code, Some(3), "{}", said.all);
+    let said = check_text("third.c", &third, &["--unroll", "3"]);
+    assert_eq!(said.code, Some(1), "{}", said.all);
+    let alone = "int main(void) {\n  volatile int i;\n  for (i = 0; i < 9; i++) ;\n}\n";
+    let said = check_text("alone.c", alone, &["--unroll", "4"]);
+    assert_eq!(said.code, Some(3), "{}", said.all);
+    // Nothing is cut off where loops only wait or end earlier: the answer is exact.
+    let short = text("  for (int i = 0; i < 2; i++) atomic_fetch_add(&tickets, 1);\n");
+    let said = check_text("short.c", &short, &["--unroll", "2"]);
+    assert_eq!(said.code, Some(0), "{}", said.all);
+}
+
+/// Catches limits that nobody looks at while a thread runs by itself.
+#[test]
+fn limits_are_kept_while_nothing_is_shared() {
+    if no_clang() {
+        return;
+    }
+    let text = "int main(void) {\n  volatile unsigned long i;\n  for (i = 1; i; i++) ;\n}\n";
+    let said = check_text("busy.c", text, &["--limit-time", "1s"]);
+    assert_eq!(said.code, Some(3), "{}", said.all);
+    assert!(said.all.contains("undecided: the limit on time was reached"), "{}", said.all);
+}
+
+/// Catches volatile accesses that count as atomic without being asked to, or do not when asked.
+#[test]
+fn volatile_is_atomic_on_request_only() {
+    if no_clang() {
+        return;
+    }
+    let text = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
+                int data; volatile int flag;\n\
+                void *send(void *unused) {\n  data = 1;\n\
+                \x20 atomic_thread_fence(memory_order_release);\n  flag = 1;\n  return 0;\n}\n\
+                int main(void) {\n  pthread_t a;\n  pthread_create(&a, 0, send, 0);\n\
+                \x20 while (!flag) ;\n  FENCE\n  assert(data == 1);\n  pthread_join(a, 0);\n}\n";
+    let fenced = text.replace("FENCE", "atomic_thread_fence(memory_order_acquire);");
+    let said = check_text("plain.c", &fenced, &[]);
+    assert!(said.verdicts.contains(&"races violated".to_string()), "{}", said.all);
+    let said = check_text("atomic.c", &fenced, &["--volatile-atomic"]);
+    assert_eq!(said.code, Some(0), "{}", said.all);
+    // As relaxed as any other.
+    let said = check_text("bare.c", &text.replace("FENCE", ";"), &["--volatile-atomic"]);
+    assert!(said.verdicts.contains(&"races violated".to_string()), "{}", said.all);
 }

@@ -3,7 +3,7 @@
 use crate::Diagnostic;
 use crate::litmus::Litmus;
 use crate::lower::Lowered;
-use ir::{Origin, Program, Value};
+use ir::{Loc, Origin, Program, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -56,6 +56,10 @@ pub struct Source {
     pub effects: HashMap<Origin, String>,
     /// Values that stand for something else than a number, such as the address of a variable, and what the user calls it.
     pub values: BTreeMap<Value, Arc<str>>,
+    /// Locations that are no memory of the user's, such as whether a thread has ended; final states leave them out.
+    pub internal: Vec<Loc>,
+    /// If loops of the program were cut off: after so many rounds. What holds of the program holds up to there only.
+    pub rounds: Option<u32>,
     /// What a litmus test says beyond its program, if it is one.
     pub litmus: Option<Litmus>,
     line_starts: Vec<usize>,
@@ -125,6 +129,8 @@ impl Source {
             failures: Vec::new(),
             effects: HashMap::new(),
             values: BTreeMap::new(),
+            internal: Vec::new(),
+            rounds: None,
             litmus: None,
             line_starts: std::iter::once(0).chain(newlines).collect(),
         }

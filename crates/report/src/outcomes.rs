@@ -10,6 +10,7 @@ use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};
 use graph::run::Status;
 use ir::{Program, Tid, Value};
+use lang::source::Language;
 use lang::{Diagnostic, Source};
 use serde::Serialize;
 use std::time::Duration;
@@ -347,13 +348,15 @@ fn row(source: &Source, program: &Program, seen: &Seen) -> Row {
         location: location.display_name(),
         value: Shown::of(source, *value),
     };
+    let memory = program.locations.iter().zip(&state.memory).enumerate();
+    let is_users = |k: usize| !source.internal.iter().any(|loc| loc.index() == k);
     let ends = program.tids().zip(&state.threads);
     let asking = program.condition.as_ref().filter(|_| litmus::is_asked_about(state));
     Row {
         satisfies: asking.map(|condition| litmus::satisfies(condition, state)),
         under_sc: *under_sc,
         threads: ends.map(|(tid, end)| end_of(source, program, tid, end)).collect(),
-        memory: program.locations.iter().zip(&state.memory).map(held).collect(),
+        memory: memory.filter(|(k, _)| is_users(*k)).map(|(_, it)| held(it)).collect(),
     }
 }
 
@@ -368,7 +371,9 @@ fn end_of(source: &Source, program: &Program, tid: Tid, end: &ThreadEnd) -> End 
         Status::Running => "running".to_string(),
         Status::Cut => "cut".to_string(),
     };
-    let locals = thread.registers.iter().zip(&end.registers);
+    // What compiled code keeps in registers has no name of the user's.
+    let named = source.language == Language::Algorithms;
+    let locals = thread.registers.iter().zip(&end.registers).filter(|_| named);
     let span = source.span(program.step(tid, end.pc).origin);
     End {
         thread: thread.display_name(),

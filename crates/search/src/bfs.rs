@@ -113,10 +113,11 @@ impl<'a, 'b, M: Model> Insert<'a, 'b, M> {
     }
 
     /// Lets the table grow if it is crowded, as a single state with many successors may make it; says
-    /// whether there is room now.
+    /// whether there is room now. A table that cannot grow takes no more: every search for a slot needs an empty one to
+    /// end at.
     #[inline(always)]
     fn has_room(&mut self) -> bool {
-        !self.worker().is_crowded() || self.make_room()
+        !self.shared.visited.is_full() && (!self.worker().is_crowded() || self.make_room())
     }
 
     #[cold]

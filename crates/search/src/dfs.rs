@@ -26,8 +26,12 @@ struct Push<'v, 's, F> {
 }
 
 impl<F> Push<'_, '_, F> {
-    /// Lets the table grow if it is crowded; says whether there is room now.
+    /// Lets the table grow if it is crowded; says whether there is room now. A table that cannot grow takes no more:
+    /// every search for a slot needs an empty one to end at.
     fn has_room(&mut self) -> bool {
+        if self.visited.is_full() {
+            return false;
+        }
         if self.worker.as_ref().is_some_and(|worker| !worker.is_crowded()) {
             return true;
         }

@@ -268,6 +268,19 @@ impl Model for Star {
     }
 }
 
+/// Catches a table that cannot grow and is filled to its last slot, where looking for an empty one never ends: one
+/// state has more successors than there are slots.
+#[test]
+fn a_table_that_cannot_grow_takes_no_more() {
+    let count = if cfg!(miri) { 100 } else { 50_000 };
+    for order in ORDERS {
+        let budget = Budget::new(None, Some(1));
+        let limits = Limits { budget, ..Limits::default() };
+        let report = explore(&Star(count), &limited(order, limits), &|_| {});
+        assert_eq!((report.limit, report.exhausted), (Some(Limit::Memory), false), "{order:?}");
+    }
+}
+
 /// Catches a table that has no empty slot left, where looking for one never ends.
 #[test]
 fn one_state_may_have_any_number_of_successors() {

@@ -4,8 +4,8 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::shared::Strength;
-use crate::space::{Name, ObjectId, Space};
-use crate::value::{Val, Word, mask};
+use crate::space::{Name, ObjectId, Space, overlapping};
+use crate::value::{Bits, Val, Word, mask};
 use llvm::{Ty, Type};
 
 /// How some bytes of an object are accessed.
@@ -160,20 +160,33 @@ impl Machine {
                 if order != Order::Plain && self.alone {
                     return self.visible(local, Action::Read { cell, order });
                 }
+                // A pointer that is read in pieces can be put together again, though nothing shows it meanwhile.
+                if size < 8 {
+                    for whole in self.around(local, cell) {
+                        local.escape(whole, &self.space);
+                    }
+                }
                 Ok(self.peek(local, cell))
             }
             Way::Pieces(pieces) => {
-                // As in private memory, padding is 0 next to what was written.
-                let mut bits: Option<u128> = None;
+                let mut bits = Bits::default();
                 for (at, length, _) in pieces {
                     let word = self.load_bytes(local, object, at, length, order)?;
-                    if let Word::Bits(piece) = word {
-                        bits = Some(bits.unwrap_or(0) | piece << (8 * (at - offset)));
-                    }
+                    let piece = word.bits().low(8 * u32::from(length));
+                    bits = bits.join(piece.up(8 * (at - offset)));
                 }
-                Ok(bits.map_or(Word::Undef, Word::Bits))
+                Ok(bits.word(8 * u32::from(size)))
             }
         }
+    }
+
+    /// What was written as a whole where a smaller piece is read.
+    fn around(&self, local: &Local, piece: Cell) -> Vec<Word> {
+        let Cell { object, offset, size } = piece;
+        let own = local.private.image(object);
+        let images = own.into_iter().chain([self.space.image(object)]);
+        let wholes = images.flat_map(|image| overlapping(image, offset, size));
+        wholes.filter(|(_, length, _)| *length > size).map(|(_, _, word)| word).collect()
     }
 
     /// Stores up to 16 bytes as one number.
@@ -215,12 +228,7 @@ impl Machine {
             }
             Way::Pieces(pieces) => {
                 for (at, length, _) in pieces {
-                    let piece = match word {
-                        Word::Undef => Word::Undef,
-                        Word::Bits(bits) => {
-                            Word::Bits(bits >> (8 * (at - offset)) & mask(8 * u32::from(length)))
-                        }
-                    };
+                    let piece = word.bits().down(8 * (at - offset)).word(8 * u32::from(length));
                     self.store_bytes(local, object, at, length, piece, order)?;
                 }
                 Ok(())
@@ -252,10 +260,7 @@ impl Machine {
             None => {
                 let width = self.width(ty)?;
                 let word = self.load_word(local, address, width.div_ceil(8) as u8, order)?;
-                Ok(match word {
-                    Word::Bits(bits) => Val::Bits(bits & mask(width)),
-                    Word::Undef => Val::Undef,
-                })
+                Ok(word.bits().word(width).into())
             }
             Some(parts) => {
                 let mut values = Vec::with_capacity(parts.len());
@@ -334,12 +339,8 @@ impl Machine {
         let (target, into) = self.bytes_at(local, to, size, true)?;
         self.alive(local, target, "a store to")?;
         for (at, length) in self.grain(local, (target, into), (target, into), size) {
-            let word = match byte {
-                Word::Undef => Word::Undef,
-                Word::Bits(byte) => {
-                    Word::Bits((0..length).fold(0, |sum, _| sum << 8 | byte & 0xff))
-                }
-            };
+            let each = (0..u32::from(length)).map(|k| byte.bits().low(8).up(8 * k));
+            let word = each.fold(Bits::default(), Bits::join).word(8 * u32::from(length));
             self.store_bytes(local, target, into + at, length, word, Order::Plain)?;
         }
         Ok(())
@@ -408,7 +409,7 @@ impl Machine {
             match self.peek(local, Cell { object, offset: at, size: 1 }) {
                 Word::Bits(0) => break,
                 Word::Bits(byte) => bytes.push(byte as u8),
-                Word::Undef => return None,
+                Word::Undef | Word::Partly(_) => return None,
             }
             at += 1;
         }

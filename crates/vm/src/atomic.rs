@@ -86,6 +86,17 @@ impl Machine {
         Ok(input)
     }
 
+    /// What is compared or computed with atomically must be known in all of its bits, padding included.
+    fn is_whole(&self, old: Word, cell: Cell) -> Result<(), Stop> {
+        match old {
+            Word::Partly(_) => Stop::refuse(format!(
+                "an atomic update of {}, of which some bytes were never given a value",
+                self.called(cell.object)
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// An atomic read-modify-write; its result is the old value.
     pub(crate) fn read_modify_write(
         &mut self,
@@ -114,6 +125,9 @@ impl Machine {
         }
         let cell = self.atomic_cell(local, address, width.div_ceil(8) as u8)?;
         let old = self.act(local, cell, Action::Update { cell, op, operand, width, order })?;
+        if op != RmwOp::Xchg {
+            self.is_whole(old, cell)?;
+        }
         if old == Word::Undef && op != RmwOp::Xchg {
             let called = self.called(cell.object);
             return Err(Stop::fail(format!(
@@ -153,6 +167,7 @@ impl Machine {
         if weak && old == SPURIOUS {
             return Ok((Word::Bits(expected), false));
         }
+        self.is_whole(old, cell)?;
         if old == Word::Undef {
             let called = self.called(cell.object);
             return Err(Stop::fail(format!(

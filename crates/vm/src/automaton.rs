@@ -99,8 +99,22 @@ impl Automata {
 
     /// The same, but the step is not taken down: no interleaving may ever take it.
     pub(crate) fn probe(&mut self, machine: &mut Machine, from: NodeId, input: Word) -> NodeId {
-        let (local, pause) = machine.resume(&self.nodes[from.0 as usize].local, input);
+        let node = &self.nodes[from.0 as usize];
+        let (local, pause) = machine.resume(&node.local, input);
+        // A round that changes nothing is waiting, however many of them there are.
+        if machine.most_rounds.is_some()
+            && pause == node.pause
+            && only_looks(&pause, input)
+            && local.is_but_for_rounds(&node.local)
+        {
+            return from;
+        }
         self.intern(local, pause)
+    }
+
+    /// Lets a node go elsewhere from now on.
+    pub(crate) fn redirect(&mut self, id: NodeId, next: Vec<(Word, NodeId)>) {
+        self.nodes[id.0 as usize].next = next;
     }
 
     /// What a node does next.
@@ -109,6 +123,15 @@ impl Automata {
             Pause::Rest(action) => Some(*action),
             _ => None,
         }
+    }
+}
+
+/// Does a thread that rests leave memory as it is if its action gives this input?
+fn only_looks(pause: &Pause, input: Word) -> bool {
+    match pause {
+        Pause::Rest(Action::Read { .. } | Action::Await { .. }) => true,
+        Pause::Rest(Action::CompareExchange { expected, .. }) => input != Word::Bits(*expected),
+        _ => false,
     }
 }
 

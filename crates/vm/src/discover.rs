@@ -7,15 +7,16 @@
 
 use crate::action::{Action, Cell, SPURIOUS};
 use crate::automaton::{Automata, NodeId, put};
+use crate::entry::{Entry, named, reads_arguments, structors};
 use crate::future::Futures;
-use crate::library::rust::names::path;
+use crate::library::AtExit;
 use crate::local::{Local, Starting};
-use crate::machine::{Machine, Pause, Stub, Task, outcome};
+use crate::machine::{Machine, Pause, outcome};
 use crate::shared::MixedSizes;
 use crate::space::{Name, Site};
-use crate::value::{Val, Word};
-use llvm::module::Symbol;
-use llvm::{ConstantKind, FunctionId, Module};
+use crate::team::{MOST_THREADS, Task};
+use crate::value::{Bits, Val, Word};
+use llvm::{FunctionId, Module};
 use search::encoding::{Reader, put as put_number};
 use search::{Limit, Limits, Model, Options, Paths, Progress, Sink, Stop, Width};
 use std::collections::{BTreeSet, HashMap};
@@ -27,25 +28,6 @@ const MOST_ROUNDS: usize = 64;
 const MOST_NODES: usize = 200_000;
 /// States that a round goes on for after it has found memory that is shared and was not known to be.
 const SETTLING: u64 = 2_000;
-
-/// What to run.
-#[derive(Clone, Debug, Default)]
-pub struct Entry {
-    /// Functions that start as threads, in place of `main`.
-    pub functions: Vec<String>,
-    /// What functions do that no file defines.
-    pub stubs: Vec<(String, Stub)>,
-    /// Follow threads also where they read what no interleaving lets them read. Robustness against RC11 and RC20 is
-    /// decided on interleavings alone; machines with store buffers and final states of weak memory are not.
-    pub beyond_interleavings: bool,
-    /// Follow threads also where they read, at some place, a value that interleavings put into the cell at any other. On
-    /// a weak memory that writes no other values, threads are then known completely; the program lists the values
-    /// ([`ir::Program::foreseen`]). Unlike [`Entry::beyond_interleavings`], it ends where values only grow because
-    /// nobody asks whether they can come about.
-    pub beyond_seen_values: bool,
-    /// Explore every interleaving, also those that differ from others only in the order of steps that commute.
-    pub every_interleaving: bool,
-}
 
 /// Which values nodes may read when they are followed beyond interleavings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,13 +58,17 @@ pub enum Undiscovered {
         at: Vec<llvm::PlaceId>,
         /// What the user calls the cell.
         cell: String,
-        /// It has more values than this.
+        /// It has more values than this, or as many.
         values: usize,
     },
 }
 
 /// A cell with more values than this counts without end, as far as can be seen.
 const MOST_VALUES: usize = 4_000;
+
+/// Values that no interleaving writes beyond which cells count without end: where threads are followed one by one, with
+/// whatever the others may have written, a counter has no bound.
+const MOST_ADDED: usize = 256;
 
 /// All that threads can do.
 pub(crate) struct World {
@@ -98,6 +84,8 @@ pub(crate) struct World {
     pub(crate) first: Vec<NodeId>,
     /// The first thread when it is about to start others, or at its end if it starts none.
     main: (Local, Pause),
+    /// Was a loop cut off before the others started?
+    cut_alone: bool,
     started: Vec<u32>,
     futures: Futures,
     every_interleaving: bool,
@@ -118,7 +106,7 @@ pub(crate) fn discover(
     limits: Limits,
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<World, Undiscovered> {
-    let mut world = World::new(module, entry)?;
+    let mut world = World::new(module, entry, limits)?;
     world.start_round();
     let mut rounds = 0;
     while rounds < MOST_ROUNDS {
@@ -130,6 +118,9 @@ pub(crate) fn discover(
         let report = search::explore(&model, &options, observe);
         world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let news = world.has_grown()?;
+        if let Some(spent) = world.machine.spent {
+            return Err(Undiscovered::Limit(spent.into(), report.progress));
+        }
         if let Some(cell) = world.endless {
             return Err(world.grows(cell));
         }
@@ -167,36 +158,16 @@ pub(crate) fn discover(
     })
 }
 
-/// The function of a name: that of its symbol or, in Rust, its path or the end of it.
-fn named(module: &Module, name: &str) -> Result<FunctionId, String> {
-    let is_defined = |function: &FunctionId| !module.function(*function).is_declaration();
-    if let Some(function) = module.function_named(name).filter(is_defined) {
-        return Ok(function);
-    }
-    let end = format!("::{name}");
-    let mut found: Vec<(FunctionId, String)> = Vec::new();
-    for (id, function) in module.each_function() {
-        if function.is_declaration() {
-            continue;
-        }
-        let Some(path) = path(&function.name) else { continue };
-        if path == name || path.ends_with(&end) {
-            found.push((id, path));
-        }
-    }
-    match &found[..] {
-        [] => Err(format!("there is no function `{name}`")),
-        [(function, _)] => Ok(*function),
-        [(_, one), (_, other), ..] => {
-            Err(format!("`{name}` may be `{one}` or `{other}`: give more of its path"))
-        }
-    }
-}
-
 impl World {
-    fn new(module: Arc<Module>, entry: &Entry) -> Result<Self, Undiscovered> {
+    fn new(module: Arc<Module>, entry: &Entry, limits: Limits) -> Result<Self, Undiscovered> {
         let mut machine = Machine::new(module.clone(), entry.stubs.clone());
-        machine.constructors = constructors(&module);
+        machine.observed = entry.observed;
+        machine.budget = limits.budget;
+        machine.most_rounds = entry.rounds;
+        machine.volatile_atomic = entry.volatile_atomic;
+        machine.constructors = structors(&module, "llvm.global_ctors");
+        let destructors = structors(&module, "llvm.global_dtors");
+        let later = |function: FunctionId| AtExit { function, argument: None };
         let mut started = Vec::new();
         if entry.functions.is_empty() {
             let Some(main) = module
@@ -210,6 +181,9 @@ impl World {
             let arguments = vec![Val::Bits(1), Val::Undef, Val::Undef];
             let arguments =
                 arguments.into_iter().take(module.function(main).params.len()).collect();
+            if reads_arguments(&module, main) {
+                machine.note("`main` is run without arguments: `argc` is 1");
+            }
             let gifts = Vec::new();
             machine.threads[0].task = Some(Task { function: main, arguments, gifts });
         }
@@ -223,11 +197,16 @@ impl World {
         }
         if !starting.is_empty() {
             let team = machine.team(0, &starting).map_err(|_| {
-                Undiscovered::NoEntry(format!("more than {} threads", crate::machine::MOST_THREADS))
+                Undiscovered::NoEntry(format!("more than {} threads", MOST_THREADS))
             })?;
             started.push(team);
         }
-        let (main, pause) = machine.advance(Local::idle(0));
+        let at_exit = destructors.into_iter().map(later).collect();
+        let (main, pause) = machine.advance(Local { at_exit, ..Local::idle(0) });
+        if let Some(spent) = machine.spent {
+            return Err(Undiscovered::Limit(spent.into(), Progress::default()));
+        }
+        let cut_alone = machine.cut;
         let mut world = World {
             main: (main.clone(), pause.clone()),
             machine,
@@ -237,6 +216,7 @@ impl World {
             values: Vec::new(),
             cell_ids: HashMap::new(),
             first: Vec::new(),
+            cut_alone,
             started,
             futures: Futures::default(),
             every_interleaving: entry.every_interleaving,
@@ -291,7 +271,8 @@ impl World {
             _ => false,
         });
         let at = node.map_or(Vec::new(), |(_, node)| self.places(&node.sites));
-        Undiscovered::Grows { at, cell: self.machine.cell_name(cell), values: MOST_VALUES }
+        let values = self.values[id].len();
+        Undiscovered::Grows { at, cell: self.machine.cell_name(cell), values }
     }
 
     fn places(&self, sites: &[Site]) -> Vec<llvm::PlaceId> {
@@ -313,6 +294,8 @@ impl World {
 
     fn start_round(&mut self) {
         self.machine.touches.clear();
+        // As long as memory was not known to be shared, threads may have waited for what nobody would write.
+        self.machine.cut = self.cut_alone;
         self.machine.forget_teams(self.started.len());
         self.automata = Automata::default();
         self.cells.clear();
@@ -371,6 +354,7 @@ impl World {
     /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it. A value that is
     /// only written where no interleaving comes counts if `values` says so.
     fn close(&mut self, values: Values, limits: Limits) -> Result<(), Undiscovered> {
+        let mut added = 0;
         loop {
             let known = self.automata.edges();
             let mut at = 0;
@@ -397,15 +381,21 @@ impl World {
                 }
                 for old in self.values[id].clone() {
                     let Some((new, input)) = outcome(&action, old) else { continue };
+                    // Every thread of a team ends once, whatever it has read, so they are not counted any further.
+                    if self.machine.all_ended(cell, old) {
+                        continue;
+                    }
                     if values == Values::New {
+                        let known = self.values[id].len();
                         self.values[id].extend(new);
-                        if self.values[id].len() > MOST_VALUES {
+                        added += self.values[id].len() - known;
+                        if added > MOST_ADDED {
                             return Err(self.grows(id));
                         }
                     }
                     self.automata.step(&mut self.machine, node, input);
                 }
-                let spent = limits.budget.spent().map(Limit::from);
+                let spent = self.machine.spent.or_else(|| limits.budget.spent()).map(Limit::from);
                 let many = (self.automata.len() > MOST_NODES).then_some(Limit::States);
                 if let Some(limit) = spent.or(many) {
                     return Err(Undiscovered::Limit(limit, Progress::default()));
@@ -462,25 +452,6 @@ impl World {
     }
 }
 
-/// Functions that run before `main`: C++ initialisers of global variables.
-fn constructors(module: &Module) -> Vec<llvm::FunctionId> {
-    let Some(Symbol::Global(list)) = module.symbol("llvm.global_ctors") else { return Vec::new() };
-    let Some(init) = module.global(list).init else { return Vec::new() };
-    let ConstantKind::Array(entries) = &module.constant(init).kind else { return Vec::new() };
-    let mut found = Vec::new();
-    for entry in entries {
-        if let ConstantKind::Struct(fields) = &module.constant(*entry).kind
-            && let [priority, function, ..] = &fields[..]
-            && let ConstantKind::Int(priority) = module.constant(*priority).kind
-            && let ConstantKind::Function(function) = module.constant(*function).kind
-        {
-            found.push((priority, function));
-        }
-    }
-    found.sort_by_key(|(priority, _)| *priority);
-    found.into_iter().map(|(_, function)| function).collect()
-}
-
 /// Where all threads are, and what the cells hold that were ever written; the others hold their initial value.
 #[derive(Clone)]
 struct State {
@@ -513,7 +484,8 @@ impl State {
         while !from.is_empty() {
             cells.push(match from.take() {
                 0 => Word::Undef,
-                _ => Word::Bits(from.take()),
+                1 => Word::Bits(from.take()),
+                _ => Word::Partly(Bits { bits: from.take(), defined: from.take() }),
             });
         }
         for thread in nodes.len()..world.machine.threads.len() {

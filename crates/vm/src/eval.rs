@@ -198,7 +198,18 @@ impl Machine {
                 *self.space.image_mut(object) = image;
                 Ok(object)
             }
-            None => Ok(object),
+            None => {
+                // The library's own variables are only handed back to it.
+                let is_librarys = ["stdin", "stdout", "stderr", "environ"].contains(&&*known.name)
+                    || known.name.starts_with('_');
+                if !is_librarys {
+                    self.note(format!(
+                        "`{}` is not defined in these files: it is taken to be 0 at first",
+                        known.name
+                    ));
+                }
+                Ok(object)
+            }
         }
     }
 

@@ -6,8 +6,10 @@ use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object};
-use crate::value::{self, Val, Word, Wrong, mask};
-use llvm::instruction::{BinaryFlags, BinaryOp, CastOp, FloatPredicate, IntPredicate, SyncScope};
+use crate::value::{self, Bits, Val, Word, Wrong, mask};
+use llvm::instruction::{
+    Access, BinaryFlags, BinaryOp, CastOp, FloatPredicate, IntPredicate, SyncScope,
+};
 use llvm::{Instr, InstrKind, Module, Operand, Ty};
 
 impl Machine {
@@ -21,6 +23,11 @@ impl Machine {
         let value = match &instr.kind {
             InstrKind::Binary { op, flags, ty, left, right } => {
                 let (left, right) = (self.eval(local, left)?, self.eval(local, right)?);
+                // An address that can be computed back from the result is not lost, though nothing shows it.
+                if matches!(op, BinaryOp::Xor | BinaryOp::Shl | BinaryOp::LShr) {
+                    local.escape(left.word(), &self.space);
+                    local.escape(right.word(), &self.space);
+                }
                 self.binary(*op, *flags, *ty, &left, &right)?
             }
             InstrKind::FloatNegate { ty, value } => {
@@ -41,12 +48,13 @@ impl Machine {
                 match self.eval(local, condition)? {
                     Val::Bits(0) => no,
                     Val::Bits(_) => yes,
-                    Val::Undef => return Err(undecided("a choice")),
+                    Val::Undef | Val::Partly(_) => return Err(undecided("a choice")),
                     Val::Many(conditions) => select(&conditions, &yes, &no),
                 }
             }
             InstrKind::Freeze { ty, value } => match self.eval(local, value)? {
                 Val::Undef => self.uniform(*ty, &Val::Bits(0))?,
+                Val::Partly(Bits { bits, .. }) => Val::Bits(bits),
                 value => value,
             },
             // Phis took their values when control came here.
@@ -70,12 +78,12 @@ impl Machine {
                 let address = self.eval(local, address)?;
                 match access.ordering {
                     Some(_) if self.size(*ty)? == 4 && self.is_attempt(local) => TAKEN.into(),
-                    ordering => self.load(local, *ty, &address, order(ordering))?,
+                    _ => self.load(local, *ty, &address, self.order(access))?,
                 }
             }
             InstrKind::Store { ty, value, address, access } => {
                 let (value, address) = (self.eval(local, value)?, self.eval(local, address)?);
-                self.store(local, *ty, &address, &value, order(access.ordering))?;
+                self.store(local, *ty, &address, &value, self.order(access))?;
                 Val::Undef
             }
             InstrKind::CompareExchange {
@@ -204,6 +212,15 @@ impl Machine {
         self.done(local, instr, value)
     }
 
+    /// The order of a load or store.
+    fn order(&self, access: &Access) -> Order {
+        match access.ordering {
+            Some(ordering) => ordering.into(),
+            None if access.volatile && self.volatile_atomic => Order::Relaxed,
+            None => Order::Plain,
+        }
+    }
+
     fn is_register(&self, local: &Local, register: llvm::Local) -> bool {
         local.frames.last().is_some_and(|frame| frame.code.is_promoted(register))
     }
@@ -253,7 +270,7 @@ impl Machine {
     ) -> Result<(), Stop> {
         let frame = local.frames.last().expect("a running thread is in a call");
         let (then, objects) = (frame.then, frame.objects.clone());
-        if then == Then::EndThread {
+        if then == Then::EndThread && (local.thread != 0 || local.at_exit.is_empty()) {
             return self.end_thread(local, &value);
         }
         for object in objects {
@@ -264,7 +281,13 @@ impl Machine {
                 local.frames.pop();
                 self.returned(local, module, value)
             }
-            Then::EndThread => Err(Stop::Ended),
+            Then::EndThread | Then::Exit => {
+                local.frames.pop();
+                match self.next_at_exit(local, then)? {
+                    true => Ok(()),
+                    false => Err(Stop::Ended),
+                }
+            }
             Then::Once(cell) => {
                 self.touches.add(cell, local.thread, true, Strength::Atomic);
                 self.sync(
@@ -311,8 +334,14 @@ impl Machine {
                 let values = each.map(|((ty, _), (a, b))| self.binary(op, flags, *ty, a, b));
                 return Ok(Val::Many(values.collect::<Result<_, _>>()?));
             }
-            // `x & 0`, `x * 0` and the like are what they are whatever x is; nobody writes them with nothing.
-            _ => return Ok(Val::Undef),
+            (Val::Many(_), _) | (_, Val::Many(_)) => return Ok(Val::Undef),
+            (left, right) => {
+                let parts = match self.float_format(ty) {
+                    None => value::binary_of_parts(op, self.width(ty)?, left.word(), right.word()),
+                    Some(_) => None,
+                };
+                return Ok(parts.map_or(Val::Undef, Val::from));
+            }
         };
         if let Some(format) = self.float_format(ty) {
             let numbers = value::to_float(format, a).zip(value::to_float(format, b));
@@ -363,6 +392,16 @@ impl Machine {
                 let values = each.map(|((ty, _), (a, b))| self.compare(predicate, *ty, a, b));
                 Ok(Val::Many(values.collect::<Result<_, _>>()?))
             }
+            // Numbers that differ in bits that have a value are different, whatever the others are.
+            (Val::Bits(_) | Val::Partly(_), Val::Bits(_) | Val::Partly(_))
+                if value::differ_in_parts(left.word(), right.word(), self.width(ty)?) =>
+            {
+                Ok(match predicate {
+                    IntPredicate::Eq => Val::Bits(0),
+                    IntPredicate::Ne => Val::Bits(1),
+                    _ => Val::Undef,
+                })
+            }
             _ => Ok(Val::Undef),
         }
     }
@@ -397,7 +436,13 @@ impl Machine {
             let values = each.map(|(value, ((from, _), (to, _)))| self.cast(op, *from, value, *to));
             return Ok(Val::Many(values.collect::<Result<_, _>>()?));
         }
-        let Val::Bits(bits) = *value else { return Ok(Val::Undef) };
+        let Val::Bits(bits) = *value else {
+            let parts = match self.float_format(from).or(self.float_format(to)) {
+                Some(_) if op != CastOp::BitCast => None,
+                _ => value::cast_of_parts(op, value.word(), self.width(from)?, self.width(to)?),
+            };
+            return Ok(parts.map_or(Val::Undef, Val::from));
+        };
         if let Some(bits) = value::cast(op, bits, self.width(from)?, self.width(to)?) {
             return Ok(Val::Bits(bits));
         }
@@ -430,10 +475,6 @@ impl Machine {
     }
 }
 
-fn order(ordering: Option<llvm::Ordering>) -> Order {
-    ordering.map_or(Order::Plain, Order::from)
-}
-
 fn undecided(what: &str) -> Stop {
     Stop::fail(format!("{what} depends on a value that was never written"))
 }
@@ -442,7 +483,7 @@ fn undecided(what: &str) -> Stop {
 fn map(value: &Val, f: &impl Fn(u128) -> Option<u128>) -> Option<Val> {
     match value {
         Val::Bits(bits) => f(*bits).map(Val::Bits),
-        Val::Undef => Some(Val::Undef),
+        Val::Undef | Val::Partly(_) => Some(Val::Undef),
         Val::Many(parts) => {
             parts.iter().map(|part| map(part, f)).collect::<Option<_>>().map(Val::Many)
         }

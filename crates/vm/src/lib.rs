@@ -10,10 +10,10 @@
 //! |---|---|
 //! | `value`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
 //! | `code`, `local` | what is known of a function; the state of a thread |
-//! | `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
+//! | `team`, `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
 //! | `action`, `shared`, `life` | what others can notice, which memory that is, and whether it is still there |
-//! | `automaton`, `future`, `discover` | exploring interleavings |
-//! | `lower`, `names` | from automata to a program, in the user's words |
+//! | `entry`, `automaton`, `future`, `discover` | what to run, and exploring its interleavings |
+//! | `fold`, `lower`, `names` | from automata to a program, in the user's words |
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
@@ -23,8 +23,10 @@ mod atomic;
 mod automaton;
 mod code;
 mod discover;
+mod entry;
 mod eval;
 mod execute;
+mod fold;
 mod future;
 mod library;
 mod life;
@@ -35,9 +37,11 @@ mod names;
 mod private;
 mod shared;
 mod space;
+mod team;
 mod value;
 
-pub use discover::{Entry, Undiscovered};
+pub use discover::Undiscovered;
+pub use entry::Entry;
 pub use lower::Lowered;
 pub use machine::Stub;
 
@@ -57,5 +61,5 @@ pub fn program(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Lowered, Undiscovered> {
     let mut world = discover::discover(module, entry, limits, observe)?;
-    lower::lower(&mut world)
+    lower::lower(&mut world, limits)
 }

@@ -5,10 +5,11 @@
 //! each new input the instruction is carried out again from its start, with the same results, until it needs one more.
 
 use crate::code::Code;
-use crate::machine::Task;
+use crate::library::AtExit;
 use crate::private::Private;
 use crate::space::{Name, ObjectId, Site, Space};
-use crate::value::{Val, Word};
+use crate::team::Task;
+use crate::value::{Bits, Val, Word};
 use llvm::{FunctionId, Local as Register};
 use search::encoding::put;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +33,10 @@ pub(crate) struct Local {
     pub(crate) starting: Vec<Starting>,
     /// Threads that it waits for before its next visible action.
     pub(crate) joining: Vec<ObjectId>,
+    /// What is to run when the program ends, the latest last; only the first thread has any.
+    pub(crate) at_exit: Vec<AtExit>,
+    /// Threads that it has joined or detached.
+    pub(crate) settled: BTreeSet<ObjectId>,
     /// Where the program says that such a thread is to be started or waited for; it distinguishes no states.
     pub(crate) postponed_at: Vec<Site>,
     /// Results of the visible actions of the instruction it rests at.
@@ -65,6 +70,8 @@ pub(crate) struct Frame {
     pub(crate) registers: Vec<Val>,
     /// Variables of this call that are in memory.
     pub(crate) objects: Vec<ObjectId>,
+    /// How often loops have gone round, by the block they go back to; only counted if that is limited.
+    pub(crate) rounds: BTreeMap<u32, u32>,
     /// What happens when it returns.
     pub(crate) then: Then,
 }
@@ -76,6 +83,8 @@ pub(crate) enum Then {
     GoOn,
     /// The thread ends with the result.
     EndThread,
+    /// It was called by `exit`: the next of the functions that run then, or the end of the thread.
+    Exit,
     /// A `once` is marked as done, and its caller goes on with 0.
     Once(crate::action::Cell),
     /// A `Once` of Rust is marked as complete.
@@ -106,6 +115,8 @@ impl Local {
             started: 0,
             starting: Vec::new(),
             joining: Vec::new(),
+            at_exit: Vec::new(),
+            settled: BTreeSet::new(),
             postponed_at: Vec::new(),
             inputs: Vec::new(),
             cursor: 0,
@@ -120,6 +131,18 @@ impl Local {
 
     pub(crate) fn top(&mut self) -> &mut Frame {
         self.frames.last_mut().expect("a running thread is in a call")
+    }
+
+    /// Is it the same state as another, but for how often loops have gone round?
+    pub(crate) fn is_but_for_rounds(&self, other: &Local) -> bool {
+        let mut same = self.clone();
+        for (frame, known) in same.frames.iter_mut().zip(&other.frames) {
+            frame.rounds.clone_from(&known.rounds);
+        }
+        let (mut one, mut another) = (Vec::new(), Vec::new());
+        same.encode(&mut one);
+        other.encode(&mut another);
+        one == another
     }
 
     /// Where it is, from the innermost call outwards.
@@ -170,12 +193,10 @@ impl Local {
         let mut found = BTreeSet::new();
         let mut queue = Vec::new();
         let mut see = |word: Word, queue: &mut Vec<ObjectId>| {
-            if let Word::Bits(bits) = word
-                && let Some(object) = space.mentioned(bits)
-                && matches!(space.object(object).name, Name::Heap { .. })
-                && found.insert(object)
-            {
-                queue.push(object);
+            for object in space.mentions(word) {
+                if matches!(space.object(object).name, Name::Heap { .. }) && found.insert(object) {
+                    queue.push(object);
+                }
             }
         };
         for frame in &self.frames {
@@ -187,6 +208,8 @@ impl Local {
         self.inputs.iter().for_each(|word| see(*word, &mut queue));
         let arguments = self.starting.iter().flat_map(|starting| &starting.task.arguments);
         arguments.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
+        let at_exit = self.at_exit.iter().filter_map(|later| later.argument.as_ref());
+        at_exit.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
         let gifts = self.starting.iter().flat_map(|starting| &starting.task.gifts);
         gifts.flat_map(|gift| &gift.image).for_each(|(_, _, word)| see(*word, &mut queue));
         for (object, image) in self.private.objects() {
@@ -210,13 +233,13 @@ impl Local {
     pub(crate) fn escape(&mut self, word: Word, space: &Space) {
         let mut queue = vec![word];
         while let Some(word) = queue.pop() {
-            if let Word::Bits(bits) = word
-                && let Some(object) = space.mentioned(bits)
-                && let Some(block) = self.blocks.get_mut(&object)
-                && !block.escaped
-            {
-                block.escaped = true;
-                queue.extend(self.private.cells(object));
+            for object in space.mentions(word) {
+                if let Some(block) = self.blocks.get_mut(&object)
+                    && !block.escaped
+                {
+                    block.escaped = true;
+                    queue.extend(self.private.cells(object));
+                }
             }
         }
     }
@@ -247,6 +270,13 @@ impl Local {
         }
         number(self.joining.len(), out);
         self.joining.iter().for_each(|handle| number(handle.0 as usize, out));
+        number(self.settled.len(), out);
+        self.settled.iter().for_each(|handle| number(handle.0 as usize, out));
+        number(self.at_exit.len(), out);
+        for AtExit { function, argument } in &self.at_exit {
+            number(function.index(), out);
+            put_value(argument.as_ref().unwrap_or(&Val::Undef), out);
+        }
         number(self.frames.len(), out);
         for frame in &self.frames {
             number(frame.function.index(), out);
@@ -255,6 +285,11 @@ impl Local {
             frame.registers.iter().for_each(|value| put_value(value, out));
             number(frame.objects.len(), out);
             frame.objects.iter().for_each(|object| number(object.0 as usize, out));
+            number(frame.rounds.len(), out);
+            for (block, rounds) in &frame.rounds {
+                number(*block as usize, out);
+                number(*rounds as usize, out);
+            }
             put_then(frame.then, out);
         }
         number(self.inputs.len(), out);
@@ -296,6 +331,7 @@ fn put_then(then: Then, out: &mut Vec<u8>) {
             put(cell.object.0.into(), out);
             put(cell.offset.into(), out);
         }
+        Then::Exit => put(5, out),
     }
 }
 
@@ -306,13 +342,18 @@ pub(crate) fn put_word(word: Word, out: &mut Vec<u8>) {
             out.push(1);
             put(bits, out);
         }
+        Word::Partly(Bits { bits, defined }) => {
+            out.push(2);
+            put(bits, out);
+            put(defined, out);
+        }
     }
 }
 
 fn put_value(value: &Val, out: &mut Vec<u8>) {
     match value {
         Val::Many(parts) => {
-            out.push(2);
+            out.push(3);
             put(parts.len() as u128, out);
             parts.iter().for_each(|part| put_value(part, out));
         }

@@ -10,16 +10,16 @@ use crate::code::Code;
 use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::dies_with;
-use crate::local::{Frame, Local, Starting, Then};
-use crate::shared::{MixedSizes, Shared, Touches};
-use crate::space::{Fill, Name, Object, ObjectId, Site, Space};
+use crate::local::{Frame, Local, Then};
+use crate::shared::{MixedSizes, Shared, Touch, Touches};
+use crate::space::{Fill, Name, ObjectId, Site, Space};
+use crate::team::{Member, Task, Team};
 use crate::value::{Val, Word};
 use llvm::{BlockId, FunctionId, Instr, InstrKind, Module};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use search::{Budget, Spent};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// More threads than this are not checked.
-pub(crate) const MOST_THREADS: usize = 32;
 /// Calls within calls before it is taken for recursion without end.
 const DEEPEST: usize = 512;
 /// Instructions without a visible action before a thread is watched for running in circles, and before it is given up.
@@ -35,49 +35,6 @@ pub enum Stub {
     Return(u64),
     /// Never returns.
     Stop,
-}
-
-/// What a thread does when it is started.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Task {
-    pub(crate) function: FunctionId,
-    pub(crate) arguments: Vec<Val>,
-    /// Memory that is the thread's own from its start.
-    pub(crate) gifts: Vec<Gift>,
-}
-
-/// Memory that a thread is given by the one that starts it, and that is nobody else's from then on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Gift {
-    pub(crate) to: ObjectId,
-    /// What it is a copy of, if it is copied back when the thread is waited for.
-    pub(crate) from: Option<ObjectId>,
-    pub(crate) image: Vec<(u32, u8, Word)>,
-}
-
-/// A thread.
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    /// The team it is started with; none for `main`.
-    pub(crate) team: Option<u32>,
-    /// The object that stands for it where it was started.
-    pub(crate) handle: ObjectId,
-    pub(crate) task: Option<Task>,
-}
-
-/// Threads that are started together: by one thread, with nothing visible in between. What the first of them does
-/// before the last is started could as well happen afterwards, so nobody can tell. Being started by one step makes
-/// threads that run the same code interchangeable.
-#[derive(Clone, Debug)]
-pub(crate) struct Team {
-    pub(crate) object: ObjectId,
-    parent: u32,
-    started: Vec<Starting>,
-    /// The numbers of its threads.
-    pub(crate) threads: Vec<u32>,
-    /// Its threads are waited for one by one, or for their results; otherwise all are waited for at once, and ends are
-    /// only counted.
-    pub(crate) one_by_one: bool,
 }
 
 /// Why a thread goes no further for now.
@@ -112,6 +69,16 @@ pub(crate) struct Machine {
     pub(crate) stubs: Vec<(String, Stub)>,
     /// What the user should know about the answer, once each.
     pub(crate) notes: Vec<String>,
+    /// Are the final values of global variables looked at?
+    pub(crate) observed: bool,
+    /// Are volatile accesses taken for relaxed atomic ones?
+    pub(crate) volatile_atomic: bool,
+    /// How often loops go round at most; and did one of them want to go round once more?
+    pub(crate) most_rounds: Option<u32>,
+    pub(crate) cut: bool,
+    /// What may be used up, and what was: threads went no further then.
+    pub(crate) budget: Budget,
+    pub(crate) spent: Option<Spent>,
     /// Is there only one thread yet? Then nothing that it does can be noticed.
     pub(crate) alone: bool,
     /// Functions that run before `main`, in their order.
@@ -139,6 +106,12 @@ impl Machine {
             surprised: false,
             stubs,
             notes: Vec::new(),
+            observed: false,
+            volatile_atomic: false,
+            most_rounds: None,
+            cut: false,
+            budget: Budget::UNLIMITED,
+            spent: None,
             alone: true,
             constructors: Vec::new(),
             librarys: HashSet::new(),
@@ -151,75 +124,16 @@ impl Machine {
         machine
     }
 
-    /// The object that stands for the n-th thread that a thread starts.
-    pub(crate) fn thread_object(&mut self, parent: u32, nth: u32) -> ObjectId {
-        self.hidden(Name::Thread { parent, nth })
-    }
-
-    fn hidden(&mut self, name: Name) -> ObjectId {
-        self.space.intern(Object { name, size: 0, fill: Fill::Zero, constant: false })
-    }
-
-    /// The team of threads that a thread starts together, new if there is none.
-    pub(crate) fn team(&mut self, parent: u32, started: &[Starting]) -> Result<u32, Stop> {
-        let is_it = |team: &Team| team.parent == parent && team.started == started;
-        if let Some(known) = self.teams.iter().position(is_it) {
-            return Ok(known as u32);
-        }
-        let number = self.teams.len() as u32;
-        let object = self.hidden(Name::Team(number));
-        let first = self.threads.len() as u32;
-        if self.threads.len() + started.len() > MOST_THREADS {
-            return Stop::refuse(format!("more than {MOST_THREADS} threads"));
-        }
-        for starting in started {
-            let Starting { handle, task } = starting.clone();
-            self.threads.push(Member { team: Some(number), handle, task: Some(task) });
-        }
-        let threads = (first..first + started.len() as u32).collect();
-        let one_by_one = started.iter().any(|one| self.individually.contains(&one.handle));
-        let started = started.to_vec();
-        self.teams.push(Team { object, parent, started, threads, one_by_one });
-        Ok(number)
-    }
-
-    /// The teams that a thread may be in, by the object that stands for the thread.
-    pub(crate) fn teams_of(&self, handle: ObjectId) -> Vec<u32> {
-        let is_it = |member: &&Member| member.handle == handle;
-        let mut teams: Vec<u32> =
-            self.threads.iter().filter(is_it).filter_map(|member| member.team).collect();
-        teams.dedup();
-        teams
-    }
-
-    /// From now on, the threads of these teams are waited for one by one.
-    pub(crate) fn separate(&mut self, teams: &[u32]) -> Stop {
-        for team in teams {
-            let team = &mut self.teams[*team as usize];
-            team.one_by_one = true;
-            self.individually.extend(team.started.iter().map(|one| one.handle));
-        }
-        self.surprised = true;
-        Stop::Blocked
-    }
-
     /// Makes cells of the memory that turned out to be shared. Was there any that was not known?
     pub(crate) fn promote(&mut self) -> Result<bool, MixedSizes> {
-        let space = &self.space;
-        self.touches.promote(&mut self.shared, |object| dies_with(space, object))
+        let (space, observed) = (&self.space, self.observed);
+        self.touches.promote(&mut self.shared, |object| hidden_touch(space, object, observed))
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
     pub(crate) fn has_news(&mut self) -> bool {
-        let space = &self.space;
-        self.touches.has_news(&self.shared, |object| dies_with(space, object))
-    }
-
-    /// Forgets the teams that were started in an earlier round, but for the first.
-    pub(crate) fn forget_teams(&mut self, kept: usize) {
-        self.teams.truncate(kept);
-        let is_kept = |member: &Member| member.team.is_none_or(|team| (team as usize) < kept);
-        self.threads.retain(is_kept);
+        let (space, observed) = (&self.space, self.observed);
+        self.touches.has_news(&self.shared, |object| hidden_touch(space, object, observed))
     }
 
     /// Says something about the answer, unless it was said before.
@@ -264,7 +178,9 @@ impl Machine {
             *register = value;
         }
         let objects = Vec::new();
-        local.frames.push(Frame { function, code, block: 0, instr: 0, registers, objects, then });
+        let rounds = BTreeMap::new();
+        let frame = Frame { function, code, block: 0, instr: 0, registers, objects, rounds, then };
+        local.frames.push(frame);
         Ok(())
     }
 
@@ -289,6 +205,8 @@ impl Machine {
                 local.inputs.clear();
                 local.starting.clear();
                 local.joining.clear();
+                local.at_exit.clear();
+                local.settled.clear();
                 local.private = Default::default();
                 local.blocks.clear();
                 for frame in &mut local.frames {
@@ -313,6 +231,12 @@ impl Machine {
             let frame = local.top();
             let at_start_of_block = frame.instr == 0;
             steps += 1;
+            if steps.is_multiple_of(PATIENCE) && self.spent.is_none() {
+                self.spent = self.budget.spent();
+            }
+            if self.spent.is_some() && steps >= PATIENCE {
+                return Pause::Blocked;
+            }
             // What it does for so long may be somebody's business, as it turns out: the next round will tell.
             if steps.is_multiple_of(PATIENCE) && !self.alone && self.has_news() {
                 self.surprised = true;
@@ -484,6 +408,18 @@ impl Machine {
             values.push((instr.result, self.eval(local, operand)?));
         }
         let frame = local.top();
+        if let Some(most) = self.most_rounds {
+            // Every loop has a jump that does not lead forward; a loop that is entered starts to count.
+            let (target, is_round) = (to.index() as u32, to.index() as u32 <= from);
+            match frame.rounds.get(&target).copied().unwrap_or(0) {
+                done if is_round && done >= most => {
+                    self.cut = true;
+                    return Err(Stop::Blocked);
+                }
+                done if is_round => frame.rounds.insert(target, done + 1),
+                _ => frame.rounds.remove(&target),
+            };
+        }
         frame.block = to.index() as u32;
         frame.instr = values.len() as u32;
         for (result, value) in values {
@@ -534,6 +470,14 @@ impl Machine {
     /// The innermost place of the thread's code.
     pub(crate) fn site(local: &Local) -> Site {
         local.frames.last().expect("a running thread is in a call").site()
+    }
+}
+
+/// How an object is touched beside the accesses of instructions: at its end, or by whoever looks at final values.
+fn hidden_touch(space: &Space, object: ObjectId, observed: bool) -> Touch {
+    match space.object(object).name {
+        Name::Global(_) if observed => Touch::OBSERVED,
+        _ => dies_with(space, object).map_or(Touch::default(), Touch::written_by),
     }
 }
 

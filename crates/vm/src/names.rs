@@ -95,6 +95,7 @@ impl Machine {
     pub(crate) fn word_name(&self, word: Word) -> String {
         match word {
             Word::Undef => "nothing".to_string(),
+            Word::Partly(_) => "something that was never written as a whole".to_string(),
             Word::Bits(bits) => self.address_name(bits).unwrap_or_else(|| format!("{bits:#x}")),
         }
     }

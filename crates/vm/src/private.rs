@@ -4,7 +4,7 @@
 //! that matches no cell is put together from bytes.
 
 use crate::space::{Fill, Image, ObjectId, overlapping};
-use crate::value::{Word, mask};
+use crate::value::{Bits, Word};
 use std::collections::BTreeMap;
 
 /// The cells a thread has written, by object and offset. They do not overlap.
@@ -44,19 +44,16 @@ impl Private {
                 };
             }
         }
-        // Compilers pass small structs as one number, padding included: bytes that were never written are 0 next to
-        // bytes that were.
-        let (mut bits, mut defined) = (0, false);
+        let mut bits = Bits::default();
         for k in 0..u32::from(size) {
-            let byte =
-                byte(own, offset + k).or_else(|| byte(below, offset + k)).unwrap_or(match fill {
-                    Fill::Zero => Some(0),
-                    Fill::Undef => None,
-                });
-            defined |= byte.is_some();
-            bits |= u128::from(byte.unwrap_or(0)) << (8 * k);
+            let byte = byte(own, offset + k).or_else(|| byte(below, offset + k));
+            let byte = byte.unwrap_or(match fill {
+                Fill::Zero => Word::ZERO,
+                Fill::Undef => Word::Undef,
+            });
+            bits = bits.join(byte.bits().low(8).up(8 * k));
         }
-        if defined { Word::Bits(bits) } else { Word::Undef }
+        bits.word(8 * u32::from(size))
     }
 
     /// Puts a word into the bytes `offset..offset + size`.
@@ -72,6 +69,11 @@ impl Private {
     /// The objects that were written, with their cells.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (ObjectId, &Image)> {
         self.objects.iter().map(|(object, image)| (*object, image))
+    }
+
+    /// What was written of an object.
+    pub(crate) fn image(&self, object: ObjectId) -> Option<&Image> {
+        self.objects.get(&object)
     }
 
     /// The cells of an object.
@@ -99,23 +101,17 @@ pub(crate) fn write(image: &mut Image, offset: u32, size: u8, word: Word) {
         for k in 0..u32::from(length) {
             let at = start + k;
             if at < offset || at >= end {
-                let byte = match word {
-                    Word::Undef => Word::Undef,
-                    Word::Bits(bits) => Word::Bits(bits >> (8 * k) & 0xff),
-                };
-                image.insert(at, (1, byte));
+                image.insert(at, (1, word.bits().down(8 * k).word(8)));
             }
         }
     }
     image.insert(offset, (size, word));
 }
 
-/// The byte at `offset`: outer `None` if no cell has it, inner `None` if it is undefined.
-fn byte(image: &Image, offset: u32) -> Option<Option<u8>> {
-    overlapping(image, offset, 1).next().map(|(start, _, word)| match word {
-        Word::Undef => None,
-        Word::Bits(bits) => Some((bits >> (8 * (offset - start)) & mask(8)) as u8),
-    })
+/// The byte at `offset`, if a cell has it.
+fn byte(image: &Image, offset: u32) -> Option<Word> {
+    let (start, _, word) = overlapping(image, offset, 1).next()?;
+    Some(word.bits().down(8 * (offset - start)).word(8))
 }
 
 #[cfg(test)]
@@ -135,8 +131,7 @@ mod tests {
         assert_eq!(read(&own, 4, 4), Word::Bits(0x1122_3344));
         own.write(OBJECT, 2, 2, Word::Bits(0xabcd));
         assert_eq!(read(&own, 0, 8), Word::Bits(0x1122_3344_abcd_7788));
-        // Bytes never written are 0 next to bytes that were, as padding is.
-        assert_eq!(read(&own, 6, 4), Word::Bits(0x1122));
+        assert_eq!(read(&own, 6, 4), Word::Partly(Bits { bits: 0x1122, defined: 0xffff }));
         assert_eq!(read(&own, 8, 4), Word::Undef);
         own.write(OBJECT, 3, 4, Word::Bits(0x0102_0304));
         assert_eq!(read(&own, 0, 8), Word::Bits(0x1101_0203_04cd_7788));

@@ -69,6 +69,15 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
+    /// Whoever looks at final values reads.
+    pub(crate) const OBSERVED: Touch =
+        Touch { readers: 1 << 63, writers: 0, atomic: false, ordering: false };
+
+    /// That of a thread that writes.
+    pub(crate) fn written_by(thread: u32) -> Touch {
+        Touch { writers: 1 << thread.min(63), ..Touch::default() }
+    }
+
     fn join(self, other: Touch) -> Touch {
         Touch {
             readers: self.readers | other.readers,
@@ -114,12 +123,8 @@ impl Touches {
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
-    pub(crate) fn has_news(
-        &mut self,
-        shared: &Shared,
-        owner: impl Fn(ObjectId) -> Option<u32>,
-    ) -> bool {
-        std::mem::take(&mut self.changed) && self.promote(&mut shared.clone(), owner) != Ok(false)
+    pub(crate) fn has_news(&mut self, shared: &Shared, hidden: impl Fn(ObjectId) -> Touch) -> bool {
+        std::mem::take(&mut self.changed) && self.promote(&mut shared.clone(), hidden) != Ok(false)
     }
 
     pub(crate) fn clear(&mut self) {
@@ -130,11 +135,11 @@ impl Touches {
     /// ones?
     ///
     /// Where accesses of different sizes meet, the smaller ones are the cells, and larger plain ones (a struct that is
-    /// copied as a whole) touch several.
+    /// copied as a whole) touch several. `hidden` says who touches an object beside the accesses that were taken down.
     pub(crate) fn promote(
         &self,
         shared: &mut Shared,
-        owner: impl Fn(ObjectId) -> Option<u32>,
+        hidden: impl Fn(ObjectId) -> Touch,
     ) -> Result<bool, MixedSizes> {
         let mut grown = false;
         for (object, ranges) in &self.cells {
@@ -146,10 +151,8 @@ impl Touches {
                 .collect();
             for (index, (cell, own)) in ranges.iter().enumerate() {
                 let near = neighbours(&ranges, index);
-                let mut touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
-                if let Some(thread) = owner(*object) {
-                    touch.writers |= 1 << thread.min(63);
-                }
+                let touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
+                let touch = touch.join(hidden(*object));
                 if !touch.is_shared() {
                     continue;
                 }
@@ -206,10 +209,10 @@ mod tests {
         touches.add(cell(0, 4), 0, false, Strength::Plain);
         touches.add(cell(0, 4), 1, false, Strength::Plain);
         touches.add(cell(4, 4), 0, true, Strength::Plain);
-        assert_eq!(touches.promote(&mut shared, |_| None), Ok(false));
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(false));
         touches.add(cell(4, 4), 1, false, Strength::Atomic);
-        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
-        assert_eq!(touches.promote(&mut shared, |_| None), Ok(false));
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(false));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
     }
 
@@ -219,7 +222,7 @@ mod tests {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
         touches.add(cell(0, 4), 0, true, Strength::of(Order::Release));
         touches.add(cell(4, 4), 0, true, Strength::of(Order::SeqCst));
-        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
     }
 
@@ -228,9 +231,9 @@ mod tests {
         let (mut touches, mut shared) = (Touches::default(), Shared::default());
         touches.add(cell(0, 8), 0, true, Strength::Plain);
         touches.add(cell(4, 4), 1, false, Strength::Plain);
-        assert_eq!(touches.promote(&mut shared, |_| None), Ok(true));
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
         touches.add(cell(2, 4), 1, true, Strength::Plain);
-        assert!(touches.promote(&mut shared, |_| None).is_err());
+        assert!(touches.promote(&mut shared, |_| Touch::default()).is_err());
     }
 }

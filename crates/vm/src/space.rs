@@ -8,7 +8,7 @@
 //! address therefore says which object it belongs to, and one that runs over either end of an object belongs to no
 //! other.
 
-use crate::value::Word;
+use crate::value::{Bits, Word};
 use llvm::{FunctionId, GlobalId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -138,6 +138,15 @@ impl Space {
     pub(crate) fn mentioned(&self, bits: u128) -> Option<ObjectId> {
         let untagged = |shift: u32| (bits >> shift) & ((1 << ADDRESS_BITS) - 1);
         [0, 16, 8].into_iter().find_map(|shift| Some(self.locate(untagged(shift))?.0))
+    }
+
+    /// The objects that a word of up to 16 bytes would point to if its halves were pointers. Bits without a value count as
+    /// 0: a pointer has a value in all of its own.
+    pub(crate) fn mentions(&self, word: Word) -> impl Iterator<Item = ObjectId> + '_ {
+        let Bits { bits, .. } = word.bits();
+        [bits & u128::from(u64::MAX), bits >> 64]
+            .into_iter()
+            .filter_map(|half| self.mentioned(half))
     }
 }
 

@@ -1,5 +1,10 @@
 //! Values of registers and memory: bits, or nothing that was ever written.
 //!
+//! Some bits of a value may be defined and others not: compilers pass a struct of a `char` and an `int` as one number,
+//! padding included, and change one bit-field by reading and writing the word that all of them are in. So a value knows
+//! which of its bits were ever given a value ([`Bits`]), copying and masking keep that, and whatever depends on a bit that
+//! has no value is undefined as a whole.
+//!
 //! Pointers are numbers. Every object has a window of the address space to itself (see [`crate::space`]), so the
 //! number says which object a pointer belongs to, arithmetic on it is arithmetic, and tags in its unused bits come
 //! and go as they do on a machine.
@@ -14,6 +19,8 @@ pub(crate) enum Val {
     Bits(u128),
     /// No defined value: memory that was never written, `undef`, `poison`.
     Undef,
+    /// A number of which only these bits have a value; some have, and some have not.
+    Partly(Bits),
     /// The parts of a struct, array or vector.
     Many(Box<[Val]>),
 }
@@ -25,11 +32,70 @@ pub(crate) enum Word {
     Undef,
     /// A number.
     Bits(u128),
+    /// A number of which only these bits have a value; some have, and some have not.
+    Partly(Bits),
+}
+
+/// Bits, some of which may have no value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(crate) struct Bits {
+    /// Their values; 0 where there is none.
+    pub(crate) bits: u128,
+    /// Which of them have one.
+    pub(crate) defined: u128,
+}
+
+impl Bits {
+    /// A number with a value in all of its bits.
+    fn whole(bits: u128) -> Bits {
+        Bits { bits, defined: u128::MAX }
+    }
+
+    /// The lowest `width` bits; those above have no value.
+    pub(crate) fn low(self, width: u32) -> Bits {
+        Bits { bits: self.bits & mask(width), defined: self.defined & mask(width) }
+    }
+
+    /// The lowest `width` bits, as memory holds them.
+    pub(crate) fn word(self, width: u32) -> Word {
+        let low = self.low(width);
+        match low.defined {
+            0 => Word::Undef,
+            all if all == mask(width) => Word::Bits(low.bits),
+            _ => Word::Partly(Bits { bits: low.bits & low.defined, ..low }),
+        }
+    }
+
+    /// Some bits further down; what comes from above has no value.
+    pub(crate) fn down(self, by: u32) -> Bits {
+        let down = |bits: u128| bits.checked_shr(by).unwrap_or(0);
+        Bits { bits: down(self.bits), defined: down(self.defined) }
+    }
+
+    /// Some bits further up; what comes from below has no value.
+    pub(crate) fn up(self, by: u32) -> Bits {
+        let up = |bits: u128| bits.checked_shl(by).unwrap_or(0);
+        Bits { bits: up(self.bits), defined: up(self.defined) }
+    }
+
+    /// The bits of both, none of which has a value in both.
+    pub(crate) fn join(self, other: Bits) -> Bits {
+        Bits { bits: self.bits | other.bits, defined: self.defined | other.defined }
+    }
 }
 
 impl Word {
     /// The number 0.
     pub(crate) const ZERO: Word = Word::Bits(0);
+
+    /// Its bits.
+    pub(crate) fn bits(self) -> Bits {
+        match self {
+            Word::Undef => Bits::default(),
+            Word::Bits(bits) => Bits::whole(bits),
+            Word::Partly(bits) => bits,
+        }
+    }
 }
 
 impl From<Word> for Val {
@@ -37,6 +103,7 @@ impl From<Word> for Val {
         match word {
             Word::Undef => Val::Undef,
             Word::Bits(bits) => Val::Bits(bits),
+            Word::Partly(bits) => Val::Partly(bits),
         }
     }
 }
@@ -46,6 +113,7 @@ impl Val {
     pub(crate) fn word(&self) -> Word {
         match self {
             Val::Bits(bits) => Word::Bits(*bits),
+            Val::Partly(bits) => Word::Partly(*bits),
             Val::Undef | Val::Many(_) => Word::Undef,
         }
     }
@@ -122,6 +190,61 @@ pub(crate) fn binary(
         BinaryOp::Xor => Ok(left ^ right),
         _ => return None,
     })
+}
+
+/// An operation on numbers of which only some bits have a value. `None` if nothing is known of the result: all of it may
+/// depend on bits without a value.
+pub(crate) fn binary_of_parts(op: BinaryOp, width: u32, left: Word, right: Word) -> Option<Word> {
+    let (a, b) = (left.bits(), right.bits());
+    let (known, set) = (|bits: Bits| bits.defined, |bits: Bits| bits.bits & bits.defined);
+    let by = || match right {
+        Word::Bits(by) if by < u128::from(width) => Some(by as u32),
+        _ => None,
+    };
+    let result = match op {
+        // A bit of the result has a value if both have one, or one decides it.
+        BinaryOp::And => Bits {
+            bits: set(a) & set(b),
+            defined: known(a) & known(b) | known(a) & !set(a) | known(b) & !set(b),
+        },
+        BinaryOp::Or => {
+            Bits { bits: set(a) | set(b), defined: known(a) & known(b) | set(a) | set(b) }
+        }
+        BinaryOp::Xor => Bits { bits: a.bits ^ b.bits, defined: known(a) & known(b) },
+        BinaryOp::Shl => a.up(by()?).join(Bits { bits: 0, defined: mask(by()?) }),
+        BinaryOp::LShr => {
+            let zeros = mask(width) & !(mask(width) >> by()?);
+            a.low(width).down(by()?).join(Bits { bits: 0, defined: zeros })
+        }
+        BinaryOp::AShr => {
+            let wide = cast_of_parts(CastOp::SExt, left, width, 128)?;
+            wide.bits().down(by()?)
+        }
+        _ => return None,
+    };
+    Some(result.word(width))
+}
+
+/// Are the numbers equal, as far as the bits tell that have a value in both?
+pub(crate) fn differ_in_parts(left: Word, right: Word, width: u32) -> bool {
+    let (a, b) = (left.bits(), right.bits());
+    (a.bits ^ b.bits) & a.defined & b.defined & mask(width) != 0
+}
+
+/// A conversion of a number of which only some bits have a value; `None` as for [`cast`].
+pub(crate) fn cast_of_parts(op: CastOp, value: Word, from: u32, to: u32) -> Option<Word> {
+    let (own, above) = (value.bits().low(from), mask(to) & !mask(from));
+    let sign = 1u128 << (from - 1);
+    let result = match op {
+        CastOp::SExt if own.defined & sign == 0 => own,
+        CastOp::SExt if own.bits & sign != 0 => own.join(Bits { bits: above, defined: above }),
+        CastOp::SExt | CastOp::ZExt | CastOp::PtrToInt | CastOp::IntToPtr => {
+            own.join(Bits { bits: 0, defined: above })
+        }
+        CastOp::Trunc | CastOp::PtrToAddr | CastOp::BitCast | CastOp::AddrSpaceCast => own,
+        _ => return None,
+    };
+    Some(result.word(to))
 }
 
 /// A comparison of integers or pointers.
@@ -227,6 +350,35 @@ mod tests {
         assert_eq!(binary(BinaryOp::AShr, plain, 8, 0x80, 7), Some(Ok(0xff)));
         assert_eq!(binary(BinaryOp::Shl, nsw, 8, 0x40, 1), Some(Err(Wrong::Overflow)));
         assert_eq!(binary(BinaryOp::Mul, nsw, 128, 1 << 100, 1 << 100), Some(Err(Wrong::Overflow)));
+    }
+
+    /// Catches masks and shifts that lose a bit's value, or give one to a bit that has none.
+    #[test]
+    fn every_bit_has_a_value_or_none() {
+        let low = Bits { bits: 0x5, defined: 0xf }.word(8);
+        let whole = Word::Bits;
+        let of = |op, a, b| binary_of_parts(op, 8, a, b);
+        assert_eq!(of(BinaryOp::And, low, whole(0xf)), Some(whole(5)));
+        assert_eq!(of(BinaryOp::Or, low, whole(0xf0)), Some(whole(0xf5)));
+        assert_eq!(of(BinaryOp::Or, Word::Undef, whole(0)), Some(Word::Undef));
+        assert_eq!(of(BinaryOp::Shl, low, whole(4)), Some(whole(0x50)));
+        assert_eq!(
+            of(BinaryOp::LShr, low, whole(4)),
+            Some(Bits { bits: 0, defined: 0xf0 }.word(8))
+        );
+        assert_eq!(of(BinaryOp::AShr, low, whole(4)), Some(Word::Undef));
+        assert_eq!(
+            of(BinaryOp::AShr, Bits { bits: 0x80, defined: 0xf0 }.word(8), whole(4)),
+            Some(whole(0xf8))
+        );
+        assert_eq!(of(BinaryOp::Add, low, whole(1)), None);
+        assert_eq!(cast_of_parts(CastOp::Trunc, low, 8, 4), Some(whole(5)));
+        assert_eq!(
+            cast_of_parts(CastOp::ZExt, low, 8, 16),
+            Some(Bits { bits: 5, defined: 0xff0f }.word(16))
+        );
+        assert_eq!(cast_of_parts(CastOp::SExt, low, 8, 16), Some(low));
+        assert!(differ_in_parts(low, whole(6), 8) && !differ_in_parts(low, whole(0x15), 8));
     }
 
     #[test]

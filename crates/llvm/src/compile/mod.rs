@@ -247,6 +247,10 @@ fn rejected(file: &Path, tool: &Tool, output: &Output) -> Failure {
     }
 }
 
+/// How C++ is compiled. Without a race detector in sight, libstdc++'s `shared_ptr` reads two counters of 4 bytes as one
+/// atomic number of 8, which no memory model gives a meaning to.
+const CXX_FLAGS: [&str; 1] = ["-D_GLIBCXX_TSAN=1"];
+
 fn c(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Failure> {
     let folder = folder()?;
     let ir = folder.path().join("module.ll");
@@ -257,6 +261,9 @@ fn c(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Fa
         if let Some(flags) = &flags {
             let kept = flags.arguments.iter().filter(|flag| !left_out.contains(flag));
             command.current_dir(&flags.directory).args(kept);
+        }
+        if Language::of(file) == Some(Language::Cxx) {
+            command.args(CXX_FLAGS);
         }
         command.args(&options.flags);
         // Last, so that they win over `-O2` among the user's flags.

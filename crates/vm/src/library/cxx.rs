@@ -6,6 +6,8 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
+use llvm::FunctionId;
+use llvm::module::Symbol;
 
 /// `std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)())`.
 const START_THREAD: &str =
@@ -78,6 +80,18 @@ impl Machine {
         self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
         self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;
         Ok(())
+    }
+
+    /// What `std::call_once` has left for libstdc++'s `__once_proxy` to call, in a variable of the thread's own.
+    pub(super) fn once_call(&mut self, local: &mut Local) -> Result<Option<FunctionId>, Stop> {
+        let Some(Symbol::Global(global)) = self.module.symbol("_ZSt11__once_call") else {
+            return Ok(None);
+        };
+        let variable = Machine::pointer(self.global(local.thread, global)?);
+        Ok(match self.load_word(local, &variable, 8, Order::Plain)? {
+            Word::Bits(address) => self.function_at(address),
+            _ => None,
+        })
     }
 
     /// 1 for the thread that shall initialise the variable; the others wait until it has.

@@ -118,7 +118,7 @@ impl Machine {
         Ok(new)
     }
 
-    fn free(&mut self, local: &mut Local, block: &Val) -> Result<(), Stop> {
+    pub(super) fn free(&mut self, local: &mut Local, block: &Val) -> Result<(), Stop> {
         if *block == Val::Bits(0) {
             return Ok(());
         }

@@ -56,6 +56,11 @@ impl Machine {
             return Ok(argument(0));
         }
         match kind {
+            "va_start" | "va_start.p0" => return self.start_arguments(local, &argument(0)),
+            "va_copy" | "va_copy.p0" => {
+                return self.copy_arguments(local, &argument(0), &argument(1));
+            }
+            "va_end" | "va_end.p0" => return Ok(Val::Undef),
             "trap" | "debugtrap" | "ubsantrap" => {
                 return Err(Stop::fail("the program traps"));
             }

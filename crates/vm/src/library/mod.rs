@@ -1,15 +1,20 @@
 //! Calls, and the functions that programs find outside their own files.
 //!
 //! A function that the module defines is executed. Others are known by name: the thread library ([`threads`]), the
-//! heap ([`heap`]), LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
+//! heap ([`heap`]), texts ([`text`]), the end of the program ([`exit`]), arguments of variadic functions ([`variadic`]),
+//! LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
 mod cxx;
+mod exit;
 mod heap;
 mod intrinsics;
 pub(crate) mod rust;
+mod text;
 mod threads;
+mod variadic;
 
+pub(crate) use exit::AtExit;
 pub(crate) use threads::DESTROYED;
 
 use crate::action::{Action, Cell, Order, Stop};
@@ -22,18 +27,13 @@ use llvm::instruction::InlineAsm;
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 32] = [
-    "printf",
-    "fprintf",
+const IGNORED: [&str; 27] = [
     "vprintf",
     "vfprintf",
-    "puts",
     "putchar",
-    "fputs",
     "fputc",
     "putc",
     "fflush",
-    "perror",
     "write",
     "sched_yield",
     "usleep",
@@ -120,6 +120,9 @@ impl Machine {
             }
             let depth = local.frames.len() as u32 + 1;
             let mut copies = Vec::new();
+            if declared.varargs {
+                copies.extend(self.variadic(local, declared.params.len(), &arguments, call)?);
+            }
             for (k, arg) in call.args.iter().enumerate() {
                 if let Some(ty) = arg.byval {
                     let (size, site) = (self.size(ty)?, Machine::site(local));
@@ -184,6 +187,7 @@ impl Machine {
             .or_else(|| self.thread_function(local, name, arguments))
             .or_else(|| self.heap_function(local, name, arguments))
             .or_else(|| self.cxx_function(local, name, arguments))
+            .or_else(|| self.text_function(local, name, arguments))
             .or_else(|| self.plain_function(local, name, arguments));
         match known {
             Some(result) => result,
@@ -225,7 +229,8 @@ impl Machine {
             "abort" | "_ZSt9terminatev" | "__builtin_trap" => {
                 Err(Stop::fail(format!("`{name}` is called")))
             }
-            "exit" | "_exit" | "_Exit" | "quick_exit" => {
+            "exit" => self.exit(local),
+            "_exit" | "_Exit" | "quick_exit" => {
                 self.note(format!("`{name}` is taken to end its own thread only"));
                 Err(Stop::Ended)
             }
@@ -257,32 +262,14 @@ impl Machine {
                 });
                 Ok(Machine::pointer(object))
             }
-            "strlen" => self.length(local, &argument(0)),
-            "atexit" | "__cxa_atexit" => {
-                self.note("functions that are registered to run at exit are not run");
-                Ok(Val::Bits(0))
-            }
+            "atexit" => self.at_exit(local, &argument(0), None),
+            "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1))),
             "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
             "getenv" => Ok(Val::Bits(0)),
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
             _ => return None,
         })
-    }
-
-    /// The number of bytes before the first that is 0.
-    fn length(&mut self, local: &mut Local, text: &Val) -> Result<Val, Stop> {
-        let mut length = 0;
-        loop {
-            let byte = crate::access::displaced(text, length);
-            match self.load_word(local, &byte, 1, Order::Plain)? {
-                Word::Bits(0) => return Ok(Val::Bits(length.into())),
-                Word::Bits(_) => length += 1,
-                Word::Undef => {
-                    return Err(Stop::fail("the length of a text that was never written"));
-                }
-            }
-        }
     }
 
     pub(super) fn copy_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {

@@ -9,8 +9,9 @@
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Starting, Then};
-use crate::machine::{Gift, MOST_THREADS, Machine, Task};
+use crate::machine::Machine;
 use crate::space::{Name, ObjectId};
+use crate::team::{Gift, MOST_THREADS, Task};
 use crate::value::{Val, Word};
 use llvm::FunctionId;
 use llvm::instruction::RmwOp;
@@ -52,7 +53,10 @@ impl Machine {
             "pthread_exit" | "thrd_exit" => {
                 self.end_thread(local, &argument(0)).map(|()| Val::Undef)
             }
-            "pthread_detach" | "thrd_detach" => Ok(Val::Bits(0)),
+            "pthread_detach" | "thrd_detach" => {
+                let joined = self.joined(&argument(0));
+                zero(joined.and_then(|handle| Machine::settled(local, handle, "detached")))
+            }
             "pthread_self" | "thrd_current" => {
                 Ok(Machine::pointer(self.threads[local.thread as usize].handle))
             }
@@ -193,6 +197,16 @@ impl Machine {
         Err(Stop::fail("a join of a thread that was never started"))
     }
 
+    /// A thread is joined or detached, which happens once.
+    fn settled(local: &mut Local, thread: ObjectId, how: &str) -> Result<(), Stop> {
+        match local.settled.insert(thread) {
+            true => Ok(()),
+            false => {
+                Err(Stop::fail(format!("a thread is {how} that was joined or detached before")))
+            }
+        }
+    }
+
     /// Waits for the threads that were joined one after the other.
     pub(crate) fn wait_for_all(&mut self, local: &mut Local) -> Result<(), Stop> {
         let handles = local.joining.clone();
@@ -229,6 +243,7 @@ impl Machine {
         size: u8,
     ) -> Result<(), Stop> {
         let object = self.joined(handle)?;
+        Machine::settled(local, object, "joined")?;
         if local.starting.iter().any(|starting| starting.handle == object) {
             self.settle(local)?;
         }
@@ -243,7 +258,7 @@ impl Machine {
         }
         let ended = self.visible(local, Action::Await { cell: Cell::end(object), least: 1 })?;
         let returned = match ended {
-            NO_RESULT | Word::Undef => Word::Undef,
+            NO_RESULT | Word::Undef | Word::Partly(_) => Word::Undef,
             Word::Bits(bits) => Word::Bits((bits - 1) & crate::value::mask(8 * u32::from(size))),
         };
         self.store_word(local, result, size, returned, Order::Plain)
@@ -350,7 +365,7 @@ impl Machine {
     fn held(&self, local: &Local, cell: Cell) -> u128 {
         match self.peek(local, Cell::held(cell)) {
             Word::Bits(held) => held,
-            Word::Undef => 0,
+            Word::Undef | Word::Partly(_) => 0,
         }
     }
 
@@ -441,6 +456,12 @@ impl Machine {
                 let function = match function {
                     Val::Bits(address) => self.function_at(*address),
                     _ => None,
+                };
+                let function = match function {
+                    Some(proxy) if &*self.module.function(proxy).name == "__once_proxy" => {
+                        self.once_call(local)?
+                    }
+                    other => other,
                 };
                 let Some(function) = function else {
                     return Err(Stop::fail("`once` with a pointer that points to no function"));

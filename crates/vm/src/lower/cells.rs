@@ -62,6 +62,8 @@ pub(super) struct Placed {
 pub(super) struct Cells {
     placed: HashMap<Cell, Placed>,
     pub(super) locations: Vec<Location>,
+    /// Locations that are no memory of the user's: locks, lives of objects, starts and ends of threads, shadows.
+    pub(super) internal: Vec<Loc>,
 }
 
 impl Cells {
@@ -82,7 +84,8 @@ impl Cells {
                 uses.entry(cell).or_default().add(action, node.local.thread, changes);
             }
         }
-        let mut cells = Cells { placed: HashMap::new(), locations: Vec::new() };
+        let mut cells =
+            Cells { placed: HashMap::new(), locations: Vec::new(), internal: Vec::new() };
         for (cell, used) in uses {
             let id = world.cells.iter().position(|known| *known == cell);
             let initial = match id {
@@ -90,7 +93,12 @@ impl Cells {
                 None => world.machine.peek(&Local::idle(0), cell),
             };
             let (name, initial) = (world.machine.cell_name(cell), numbers.get(cell, initial));
+            let from = cells.locations.len();
             cells.place(cell, used, &name, initial);
+            let is_users =
+                !cell.is_sync() && !cell.is_life() && !world.machine.is_librarys(cell.object);
+            let all = (from..cells.locations.len()).map(Loc::from);
+            cells.internal.extend(all.skip(usize::from(is_users)));
         }
         cells
     }

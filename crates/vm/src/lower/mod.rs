@@ -20,6 +20,7 @@ mod numbers;
 use crate::action::{Action, Cell, Order, SPURIOUS};
 use crate::automaton::NodeId;
 use crate::discover::{Undiscovered, World};
+use crate::fold::{Merged, fold};
 use crate::library::DESTROYED;
 use crate::machine::Pause;
 use crate::space::Site;
@@ -28,11 +29,12 @@ use cells::{Cells, read_mode, write_mode};
 use code::Code;
 use ir::expr::Binary;
 use ir::{
-    Expr, FenceMode, Instr, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Thread, Tid,
-    Value, WriteMode,
+    Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Thread,
+    Tid, Value, WriteMode,
 };
 use llvm::{Module, PlaceId};
 use numbers::Numbers;
+use search::{Limits, Progress};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Plain reads that a loop which waits may make each time round.
@@ -51,6 +53,10 @@ pub struct Lowered {
     pub failures: Vec<(Origin, String)>,
     /// What steps of the thread library do, by their origin.
     pub effects: Vec<(Origin, String)>,
+    /// Locations that are no memory of the user's: locks, lives of objects, starts and ends of threads.
+    pub internal: Vec<Loc>,
+    /// If loops were cut off: after so many rounds.
+    pub rounds: Option<u32>,
     /// What the user should know about the answer.
     pub notes: Vec<String>,
 }
@@ -61,10 +67,13 @@ const SHADOW: Reg = Reg(1);
 
 struct Lowering<'w> {
     world: &'w mut World,
+    limits: Limits,
     cells: Cells,
     numbers: Numbers,
     origins: Vec<Vec<PlaceId>>,
     origin_ids: HashMap<Vec<Site>, Origin>,
+    /// Which nodes stand for others that do the same.
+    merged: Merged,
     /// From which nodes each node is reached, once each.
     before: HashMap<NodeId, Vec<NodeId>>,
     failures: Vec<(Origin, String)>,
@@ -72,13 +81,17 @@ struct Lowering<'w> {
 }
 
 /// The program that the automata are.
-pub(crate) fn lower(world: &mut World) -> Result<Lowered, Undiscovered> {
+pub(crate) fn lower(world: &mut World, limits: Limits) -> Result<Lowered, Undiscovered> {
     // Threads that are never started are none: they are left from what was assumed about teams at first.
     let live: Vec<u32> = (0..world.first.len() as u32)
         .filter(|thread| *thread == 0 || world.is_started(*thread))
         .collect();
     let numbers = Numbers::of(world);
     let cells = Cells::of(world, &numbers, &live);
+    let merged = fold(&mut world.automata);
+    for first in &mut world.first {
+        *first = merged.of(*first);
+    }
     let mut before: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     for (id, node) in world.automata.nodes() {
         for (_, to) in &node.next {
@@ -90,10 +103,12 @@ pub(crate) fn lower(world: &mut World) -> Result<Lowered, Undiscovered> {
     }
     let mut lowering = Lowering {
         world,
+        limits,
         cells,
         numbers,
         origins: Vec::new(),
         origin_ids: HashMap::new(),
+        merged,
         before,
         failures: Vec::new(),
         effects: Vec::new(),
@@ -108,11 +123,14 @@ pub(crate) fn lower(world: &mut World) -> Result<Lowered, Undiscovered> {
         true => cells.foreseen(world, &numbers),
         false => Vec::new(),
     };
+    let internal = cells.internal;
     let mut program = Program::new(numbers.domain, cells.locations, threads);
     program.foreseen = foreseen;
     program.spawned = (1..live.len()).map(Tid::from).collect();
     let values = numbers.names;
-    Ok(Lowered { program, origins, values, failures, effects, notes: world.machine.notes.clone() })
+    let notes = world.machine.notes.clone();
+    let rounds = world.machine.most_rounds.filter(|_| world.machine.cut);
+    Ok(Lowered { program, origins, values, failures, effects, internal, rounds, notes })
 }
 
 /// Threads of the same name are told apart by number.
@@ -172,6 +190,10 @@ impl Lowering<'_> {
         }
         let mut code = Code::new();
         for id in order {
+            // A node has a step for each value that it reads, so this can be the larger part of the work.
+            if let Some(spent) = self.limits.budget.spent() {
+                return Err(Undiscovered::Limit(spent.into(), Progress::default()));
+            }
             code.starts.insert(id, Pc::from(code.steps.len()));
             self.node(&mut code, id, thread)?;
         }
@@ -379,7 +401,7 @@ impl Lowering<'_> {
             next.iter().filter(|(input, _)| !weak || *input != SPURIOUS).copied().collect();
         let fails: Vec<Word> =
             self.held(cell).into_iter().filter(|word| *word != Word::Bits(expected)).collect();
-        let returns = |lowering: &mut Self, word: Word| lowering.target(id, word) == id;
+        let returns = |lowering: &mut Self, word: Word| lowering.returns(id, word);
         let blocks = spurious.is_none_or(|to| self.after_plain_reads(to) == id)
             && fails.iter().all(|word| returns(self, *word))
             && next.iter().all(|(input, to)| {
@@ -425,18 +447,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a node goes when it reads a value, whether any interleaving reads it there or not.
-    fn target(&mut self, id: NodeId, word: Word) -> NodeId {
-        let world = &mut *self.world;
-        let known = world
-            .automata
-            .node(id)
-            .next
-            .iter()
-            .find(|(input, _)| *input == word)
-            .map(|(_, to)| *to);
-        let to = known.unwrap_or_else(|| world.automata.probe(&mut world.machine, id, word));
-        self.after_plain_reads(to)
+    /// Does a node come back to itself when it reads a value, whether any interleaving reads it there or not? Each of the
+    /// nodes it stands for must: what no interleaving reads there did not tell them apart.
+    fn returns(&mut self, id: NodeId, word: Word) -> bool {
+        self.merged.members(id).into_iter().all(|member| {
+            let world = &mut *self.world;
+            let to = world.automata.probe(&mut world.machine, member, word);
+            let to = self.merged.of(to);
+            self.after_plain_reads(to) == id
+        })
     }
 
     /// The first node from here on that does something else than read plainly what it always reads, if nobody comes to
@@ -483,11 +502,11 @@ impl Lowering<'_> {
             code.extend(self.cells.before(cell, thread, &action), origin);
             let held = self.held(cell);
             let leaving: Vec<Word> =
-                held.into_iter().filter(|word| self.target(id, *word) != id).collect();
+                held.into_iter().filter(|word| !self.returns(id, *word)).collect();
             let values = self.constants(cell, &leaving);
             code.push(Instr::Wait { dst: Some(READ), place, values, mode }, origin);
             code.extend(self.cells.after(cell, &action), origin);
-            let next = next.iter().filter(|(_, to)| self.after_plain_reads(*to) != id);
+            let next = next.iter().filter(|(input, _)| leaving.contains(input));
             let next: Vec<(Word, NodeId)> = next.copied().collect();
             self.branch(code, cell, &next, origin);
             return;

@@ -143,9 +143,10 @@ impl Numbers {
                     update.op.apply(self.get(cell, *old), operand, self.domain, &mut notes);
                 let expected = self.known.get(&(cell.size, *new)).copied().or(match new {
                     Word::Bits(bits) => Value::try_from(signed(*bits, width)).ok(),
-                    Word::Undef => None,
+                    Word::Undef | Word::Partly(_) => None,
                 });
-                *old == Word::Undef || result.ok() == expected && !notes.wrapped
+                // What is not defined in all of its bits is not updated: the thread goes wrong there.
+                !matches!(old, Word::Bits(_)) || result.ok() == expected && !notes.wrapped
             })
         };
         let same = results.first().and_then(|(_, new)| self.known.get(&(cell.size, *new)));

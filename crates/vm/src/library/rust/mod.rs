@@ -16,6 +16,7 @@ use crate::action::{Action, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::value::{Val, Word};
+use llvm::instruction::RmwOp;
 use llvm::{Call, FunctionId, Type};
 use names::{Class, Known};
 
@@ -60,8 +61,28 @@ impl Machine {
         arguments: &[Val],
         call: &Call,
     ) -> Option<Result<Val, Stop>> {
-        let Class::Known(known) = self.class(function) else { return None };
-        Some(self.rust_known(local, known, function, arguments, call))
+        if let Class::Known(known) = self.class(function) {
+            return Some(self.rust_known(local, known, function, arguments, call));
+        }
+        // Generic code that is never inlined comes from the library that has it already, whatever it is compiled with.
+        let path = names::path(&self.module.function(function).name)?;
+        let arc = arguments.first()?;
+        (path == "alloc::sync::Arc::drop_slow").then(|| self.drop_arc(local, arc))
+    }
+
+    /// The last of the `Arc`s of an object that the library knows is gone: the block is freed unless there are weak ones.
+    fn drop_arc(&mut self, local: &mut Local, arc: &Val) -> Result<Val, Stop> {
+        self.note(
+            "destructors are not run of what types of the standard library's own hold in an `Arc`",
+        );
+        let block: Val = self.load_word(local, arc, 8, Order::Plain)?.into();
+        let weak = Machine::field(&block, 8);
+        let (one, by) = (Val::Bits(1), (RmwOp::Sub, 64));
+        if self.read_modify_write(local, by, &weak, &one, Order::Release)? == Word::Bits(1) {
+            self.visible(local, Action::Fence { order: Order::Acquire })?;
+            self.free(local, &block)?;
+        }
+        Ok(Val::Undef)
     }
 
     fn rust_known(

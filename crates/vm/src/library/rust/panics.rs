@@ -64,7 +64,7 @@ impl Machine {
         }
         match self.peek(local, crate::action::Cell { object, offset, size: 1 }) {
             Word::Bits(byte) => Some(byte as u8),
-            Word::Undef => None,
+            Word::Undef | Word::Partly(_) => None,
         }
     }
 

@@ -13,8 +13,9 @@ use super::names;
 use crate::access::displaced;
 use crate::action::{Cell, Order, Stop};
 use crate::local::Local;
-use crate::machine::{Gift, Machine};
+use crate::machine::Machine;
 use crate::space::{Fill, Name, Object, ObjectId, Space};
+use crate::team::Gift;
 use crate::value::{Val, Word};
 use llvm::FunctionId;
 
@@ -38,7 +39,7 @@ impl Machine {
         let entry = self.load_word(local, &displaced(table, 8 * nth), 8, Order::Plain)?;
         let function = match entry {
             Word::Bits(address) => self.function_at(address),
-            Word::Undef => None,
+            Word::Undef | Word::Partly(_) => None,
         };
         match function {
             Some(function) => Ok(function),
@@ -121,7 +122,7 @@ impl Machine {
         }
         let size = match self.load_word(local, &displaced(&table, 8), 8, Order::Plain)? {
             Word::Bits(size) => size as u64,
-            Word::Undef => 0,
+            Word::Undef | Word::Partly(_) => 0,
         };
         let thread = self.thread_object(local.thread, local.started);
         let (argument, gifts) = match size {
@@ -300,7 +301,7 @@ impl Machine {
     fn scope_word(&self, local: &Local, object: ObjectId, nth: u32) -> u128 {
         match self.peek(local, Cell { object, offset: SCOPE + 8 * nth, size: 8 }) {
             Word::Bits(bits) => bits,
-            Word::Undef => 0,
+            Word::Undef | Word::Partly(_) => 0,
         }
     }
 

@@ -1,0 +1,96 @@
+//! What to run: where a program begins, and what runs before and after it.
+
+use crate::library::rust::names::path;
+use crate::machine::Stub;
+use llvm::module::Symbol;
+use llvm::{ConstantKind, FunctionId, InstrKind, Module, Operand};
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// Functions that start as threads, in place of `main`.
+    pub functions: Vec<String>,
+    /// What functions do that no file defines.
+    pub stubs: Vec<(String, Stub)>,
+    /// Follow threads also where they read what no interleaving lets them read. Robustness against RC11 and RC20 is
+    /// decided on interleavings alone; machines with store buffers and final states of weak memory are not.
+    pub beyond_interleavings: bool,
+    /// Follow threads also where they read, at some place, a value that interleavings put into the cell at any other. On
+    /// a weak memory that writes no other values, threads are then known completely; the program lists the values
+    /// ([`ir::Program::foreseen`]). Unlike [`Entry::beyond_interleavings`], it ends where values only grow because
+    /// nobody asks whether they can come about.
+    pub beyond_seen_values: bool,
+    /// The final values of global variables are looked at, also of those that one thread alone writes.
+    pub observed: bool,
+    /// Take volatile accesses for relaxed atomic ones.
+    pub volatile_atomic: bool,
+    /// Let loops go round at most so many times, those that only wait aside; threads go no further then.
+    pub rounds: Option<u32>,
+    /// Explore every interleaving, also those that differ from others only in the order of steps that commute.
+    pub every_interleaving: bool,
+}
+
+/// The function of a name: that of its symbol or, in Rust, its path or the end of it.
+pub(crate) fn named(module: &Module, name: &str) -> Result<FunctionId, String> {
+    let is_defined = |function: &FunctionId| !module.function(*function).is_declaration();
+    if let Some(function) = module.function_named(name).filter(is_defined) {
+        return Ok(function);
+    }
+    let end = format!("::{name}");
+    let mut found: Vec<(FunctionId, String)> = Vec::new();
+    for (id, function) in module.each_function() {
+        if function.is_declaration() {
+            continue;
+        }
+        let Some(path) = path(&function.name) else { continue };
+        if path == name || path.ends_with(&end) {
+            found.push((id, path));
+        }
+    }
+    match &found[..] {
+        [] => Err(format!("there is no function `{name}`")),
+        [(function, _)] => Ok(*function),
+        [(_, one), (_, other), ..] => {
+            Err(format!("`{name}` may be `{one}` or `{other}`: give more of its path"))
+        }
+    }
+}
+
+/// Does a function do more with its parameters than keep them? Code that is not optimised stores each of them in a
+/// variable first.
+pub(crate) fn reads_arguments(module: &Module, function: FunctionId) -> bool {
+    let function = module.function(function);
+    let instrs = || function.blocks.iter().flat_map(|block| &block.instrs);
+    let kept = |address: &Operand| {
+        instrs().any(|instr| match &instr.kind {
+            InstrKind::Store { value: Operand::Local(value), address: to, .. } => {
+                to == address && value.index() < function.params.len()
+            }
+            _ => false,
+        })
+    };
+    instrs().any(|instr| match &instr.kind {
+        InstrKind::Load { address, .. } => kept(address),
+        _ => false,
+    })
+}
+
+/// Functions that run before `main`, such as C++ initialisers of global variables, or after it, in the order of their
+/// priorities.
+pub(crate) fn structors(module: &Module, list: &str) -> Vec<FunctionId> {
+    let Some(Symbol::Global(list)) = module.symbol(list) else { return Vec::new() };
+    let Some(init) = module.global(list).init else { return Vec::new() };
+    let ConstantKind::Array(entries) = &module.constant(init).kind else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries {
+        if let ConstantKind::Struct(fields) = &module.constant(*entry).kind
+            && let [priority, function, ..] = &fields[..]
+            && let ConstantKind::Int(priority) = module.constant(*priority).kind
+            && let ConstantKind::Function(function) = module.constant(*function).kind
+        {
+            found.push((priority, function));
+        }
+    }
+    found.sort_by_key(|(priority, _)| *priority);
+    found.into_iter().map(|(_, function)| function).collect()
+}

@@ -1,0 +1,166 @@
+//! Texts and bytes: C's `string.h`, and what printing reads.
+//!
+//! What a function reads it reads plainly, byte by byte up to the end of the text, so a text that another thread changes
+//! meanwhile is a race, and one that was never written or has no end is an error.
+
+use crate::access::displaced;
+use crate::action::{Order, Stop};
+use crate::local::Local;
+use crate::machine::Machine;
+use crate::value::{Val, Word, mask};
+
+/// As many as there may be.
+const ALL: u64 = u64::MAX;
+
+impl Machine {
+    pub(super) fn text_function(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Option<Result<Val, Stop>> {
+        let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
+        let count = |k: usize| match arguments.get(k) {
+            Some(Val::Bits(count)) => Ok(*count as u64),
+            _ => Err(Stop::fail(format!("`{name}` with a length that was never written"))),
+        };
+        Some(match name {
+            "strlen" => self.text_at(local, &argument(0), ALL).map(|text| length(&text)),
+            "strnlen" => count(1)
+                .and_then(|most| self.text_at(local, &argument(0), most))
+                .map(|text| length(&text)),
+            "memcmp" | "bcmp" => count(2).and_then(|size| {
+                let left = self.bytes_of(local, &argument(0), size)?;
+                let right = self.bytes_of(local, &argument(1), size)?;
+                Ok(order_of(&left, &right))
+            }),
+            "strcmp" => self.compare_texts(local, &argument(0), &argument(1), ALL),
+            "strncmp" => count(2)
+                .and_then(|most| self.compare_texts(local, &argument(0), &argument(1), most)),
+            "strcpy" => self.text_at(local, &argument(1), ALL).and_then(|mut text| {
+                text.push(0);
+                self.put_bytes(local, &argument(0), &text)
+            }),
+            "strncpy" => count(2).and_then(|size| {
+                let mut text = self.text_at(local, &argument(1), size)?;
+                text.resize(size as usize, 0);
+                self.put_bytes(local, &argument(0), &text)
+            }),
+            "puts" | "fputs" | "perror" => {
+                self.text_at(local, &argument(0), ALL).map(|_| Val::Bits(0))
+            }
+            "printf" => self.print(local, &argument(0), arguments.get(1..).unwrap_or(&[])),
+            "fprintf" => self.print(local, &argument(1), arguments.get(2..).unwrap_or(&[])),
+            _ => return None,
+        })
+    }
+
+    /// The bytes before the first that is 0, or `most` of them.
+    fn text_at(&mut self, local: &mut Local, text: &Val, most: u64) -> Result<Vec<u8>, Stop> {
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < most {
+            let at = displaced(text, bytes.len() as u64);
+            match self.load_word(local, &at, 1, Order::Plain)? {
+                Word::Bits(0) => break,
+                Word::Bits(byte) => bytes.push(byte as u8),
+                Word::Undef | Word::Partly(_) => {
+                    return Err(Stop::fail("a text is read that was never written to its end"));
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// So many bytes, read in the sizes that they are accessed in elsewhere.
+    fn bytes_of(&mut self, local: &mut Local, from: &Val, size: u64) -> Result<Vec<u8>, Stop> {
+        if size == 0 {
+            return Ok(Vec::new());
+        }
+        let (object, start) = self.bytes_at(local, from, size, false)?;
+        self.alive(local, object, "a load from")?;
+        let mut bytes = Vec::new();
+        for (at, length) in self.grain(local, (object, start), (object, start), size) {
+            let Word::Bits(bits) =
+                self.load_bytes(local, object, start + at, length, Order::Plain)?
+            else {
+                return Err(Stop::fail("bytes are compared that were never written"));
+            };
+            bytes.extend_from_slice(&bits.to_le_bytes()[..usize::from(length)]);
+        }
+        Ok(bytes)
+    }
+
+    fn compare_texts(
+        &mut self,
+        local: &mut Local,
+        left: &Val,
+        right: &Val,
+        most: u64,
+    ) -> Result<Val, Stop> {
+        let mut left = self.text_at(local, left, most)?;
+        let mut right = self.text_at(local, right, most)?;
+        // The end of a text is less than any byte.
+        left.push(0);
+        right.push(0);
+        Ok(order_of(&left, &right))
+    }
+
+    fn put_bytes(&mut self, local: &mut Local, to: &Val, bytes: &[u8]) -> Result<Val, Stop> {
+        for (k, byte) in bytes.iter().enumerate() {
+            let at = displaced(to, k as u64);
+            self.store_word(local, &at, 1, Word::Bits((*byte).into()), Order::Plain)?;
+        }
+        Ok(to.clone())
+    }
+
+    /// Prints: what is printed is nobody's business, but texts are read.
+    fn print(&mut self, local: &mut Local, format: &Val, arguments: &[Val]) -> Result<Val, Stop> {
+        let format = self.text_at(local, format, ALL)?;
+        let mut arguments = arguments.iter();
+        let mut rest = format.iter();
+        while rest.by_ref().any(|byte| *byte == b'%') {
+            let mut precision = None;
+            for byte in rest.by_ref() {
+                match byte {
+                    b'.' => precision = Some(0),
+                    b'*' => {
+                        let given = arguments.next();
+                        if precision.is_some() {
+                            precision = match given {
+                                Some(Val::Bits(count)) => Some(*count as u64),
+                                _ => Some(0),
+                            };
+                        }
+                    }
+                    b'0'..=b'9' => {
+                        let digit = u64::from(byte - b'0');
+                        precision = precision.map(|most: u64| most.saturating_mul(10) + digit);
+                    }
+                    b'%' => break,
+                    b's' => {
+                        if let Some(text) = arguments.next() {
+                            self.text_at(local, text, precision.unwrap_or(ALL))?;
+                        }
+                        break;
+                    }
+                    b'n' => return Stop::refuse("`%n` in a format"),
+                    byte if byte.is_ascii_alphabetic() && !b"hljztLq".contains(byte) => {
+                        arguments.next();
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(Val::Bits(0))
+    }
+}
+
+fn length(text: &[u8]) -> Val {
+    Val::Bits(text.len() as u128)
+}
+
+/// -1, 0 or 1 as an `int`.
+fn order_of(left: &[u8], right: &[u8]) -> Val {
+    Val::Bits(left.cmp(right) as i128 as u128 & mask(32))
+}
