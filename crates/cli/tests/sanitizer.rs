@@ -204,6 +204,32 @@ fn synchronisation() {
     ]);
 }
 
+/// What C++20 has for threads, in 29 small programs, one after the other: nothing is found in any of them, and
+/// each comes to its end.
+#[test]
+fn standard_library_of_cpp_is_quiet() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("quiet.cc") {
+        let program = bench.build(compiler, "quiet.cc", &[level, "-std=c++20"], "program");
+        for options in [&["--runs", "3"][..], &["--runs", "2", "--schedule", "random"]] {
+            let run = bench.run(&program, options);
+            assert_eq!(run.code, Some(0), "{compiler} {level} {options:?}: {run:#?}");
+            let ends = run.printed.matches("29 right\n").count();
+            assert_eq!(ends.to_string(), options[1], "{compiler} {level} {options:?}: {run:#?}");
+        }
+    }
+}
+
+/// Static variables of functions: who finds the variable there comes after who made it, and only that.
+#[test]
+fn statics_of_functions() {
+    check(&[
+        case("statics.cc", &[], &[]),
+        hidden("statics.cc", &["-DRACE"], &["race"]),
+        hidden("statics.cc", &["-DASIDE"], &["race"]),
+    ]);
+}
+
 /// The runtime changes nothing that a correct program prints.
 #[test]
 fn rough_programs_run_as_usual() {

@@ -1,7 +1,7 @@
 //! Atomic accesses: performed under the lock of their location, in the order in which its clocks move.
 
 use crate::findings::{self, Access, Finding, Kind, Operation};
-use crate::locked_location::{self, Held, Place};
+use crate::locked_location::{self, Held, Place, Watch};
 use crate::memory;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
@@ -86,12 +86,13 @@ pub unsafe fn access<T: Word>(
         std::sync::atomic::fence(Ordering::SeqCst);
     }
     let order = if done == Done::Read { plan.failure } else { plan.order };
-    let watched = !held.foreign;
+    let foreign = held.is_foreign();
+    let watched = held.watch == Watch::Everything;
     let writes = done != Done::Read;
     // Before the clocks move: what this access acquires does not order it itself.
     let race = against_plain(&thread, address, T::SIZE, writes);
     if plan.operation == Operation::Load
-        && watched
+        && !foreign
         && state.is_none()
         && race.is_none()
         && held.location.reread(&thread.clocks, order, site)
@@ -130,7 +131,7 @@ pub unsafe fn access<T: Word>(
             site,
             operation: plan.operation as u8,
         });
-        if !watched {
+        if foreign {
             state.foreign(&mut thread.clocks, address, order, done);
         }
     }
@@ -160,7 +161,7 @@ fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Op
         && held.size == size
         && held.location.value() == now()
         && !held.location.is_worn_out()
-        && !held.foreign
+        && !held.is_foreign()
     {
         return (None, held);
     }
@@ -177,7 +178,7 @@ fn hold_all(
 ) -> (Option<Guard>, Held) {
     let mut state = registry::lock();
     let held = state.hold(thread, address, size, now);
-    if registry::recording() || held.foreign { (Some(state), held) } else { (None, held) }
+    if registry::recording() || held.is_foreign() { (Some(state), held) } else { (None, held) }
 }
 
 /// An access that may be stale: is it one that only makes the thread try again?
@@ -305,6 +306,22 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     thread.busy = false;
 }
 
+/// Says what can be said of the location at an address.
+pub fn watch<T: Word>(at: *mut T, watch: Watch) {
+    let Some(mut thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    // SAFETY: the program has an atomic location there.
+    let now = || unsafe { T::load(at) }.bits();
+    let (state, mut held) = hold(&thread, at as usize, T::SIZE, now);
+    held.watch = watch;
+    drop(held);
+    drop(state);
+    thread.busy = false;
+}
+
 /// A fence.
 pub fn fence(order: Order, pc: usize) {
     let Some(mut thread) = thread::current().filter(|_| order != Order::Relaxed) else { return };
@@ -371,11 +388,15 @@ impl State {
         if held.location.is_worn_out() {
             held.location.clear();
             held.location.reset(value, registry::settings());
-            held.foreign = false;
+            if held.is_foreign() {
+                held.watch = Watch::Everything;
+            }
             self.record(&Event::Remove { loc });
             self.record(&Event::Location { value, address: address as u64, size });
         } else if held.size != size || held.location.value() != value {
-            held.foreign |= held.location.was_written();
+            if held.location.was_written() {
+                held.watch = Watch::Foreign;
+            }
             held.location.reset(value, registry::settings());
             self.record(&Event::Reset { loc, value });
         }

@@ -12,6 +12,7 @@
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`guards`]: static variables of functions in C++.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
 //! * [`system`]: system calls that nobody intercepts.
 //! * [`schedule`]: which thread goes on, when the user wants a say.
@@ -30,6 +31,7 @@ pub mod atomic;
 #[cfg(feature = "export")]
 mod entry;
 pub mod findings;
+pub mod guards;
 pub mod heap;
 pub mod locked_location;
 pub mod memory;

@@ -43,11 +43,30 @@ pub struct Place {
 pub struct Contents {
     /// How many bytes it had when it was last accessed.
     pub size: u8,
-    /// Does code that is not instrumented write it as well? Then nobody can tell what is stale, and it
-    /// has the clock of a lock, see [`crate::rust_std`].
-    pub foreign: bool,
+    /// What can be said of it.
+    pub watch: Watch,
     /// Its clocks.
     pub location: Location,
+}
+
+/// What can be said of a location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    /// All there is.
+    Everything,
+    /// It is the guard of a static variable: old values do no harm, see [`crate::guards`].
+    Guard,
+    /// Code that is not instrumented writes it as well. Nobody can tell what is stale, and it has the clock
+    /// of a lock, see [`crate::rust_std`].
+    Foreign,
+}
+
+impl Contents {
+    /// Does code that is not instrumented write it as well?
+    #[inline(always)]
+    pub fn is_foreign(&self) -> bool {
+        self.watch == Watch::Foreign
+    }
 }
 
 // What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
@@ -296,7 +315,8 @@ impl Place {
     pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
-        let contents = Contents { size, foreign: false, location: Location::new(value, of) };
+        let contents =
+            Contents { size, watch: Watch::Everything, location: Location::new(value, of) };
         // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
         unsafe { self.contents.get().write(contents) };
         self.version.store(0, Ordering::Relaxed);

@@ -15,7 +15,7 @@
 //!
 //! That never invents a race or a stale value. It may order more than the program does.
 
-use crate::locked_location;
+use crate::locked_location::{self, Watch};
 use crate::registry::{self, Edge, Role, State};
 use crate::schedule;
 use crate::thread::{self, Thread};
@@ -58,7 +58,7 @@ pub fn announce(words: Words) {
                 }
             };
             let mut held = state.hold(thread, address, words.size as u8, now);
-            if held.foreign {
+            if held.is_foreign() {
                 continue;
             }
             // What was published so far went to the location alone.
@@ -67,7 +67,7 @@ pub fn announce(words: Words) {
             held.location.perform(clocks, None, order, done, site, registry::settings());
             let (tid, loc, intent, done) = (thread.tid, held.loc(), None, Some(done));
             state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation: 0 });
-            held.foreign = true;
+            held.watch = Watch::Foreign;
             state.release(&mut thread.clocks, address);
         }
     });

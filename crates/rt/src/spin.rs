@@ -34,6 +34,13 @@ pub struct Frame {
     pub pc: u64,
 }
 
+impl Frame {
+    /// Of an access by the runtime itself, on behalf of the code at `pc`. No register is known.
+    pub fn at(pc: usize) -> Frame {
+        Frame { pc: pc as u64, ..Frame::default() }
+    }
+}
+
 /// What the entry points of the runtime do, as far as a loop is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {

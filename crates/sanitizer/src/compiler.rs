@@ -85,9 +85,17 @@ fn common(command: &mut Command, unpacked: &Unpacked) {
 
 /// So that libraries that are loaded later find the runtime in the program.
 fn exports(command: &mut Command) {
-    for names in
-        ["__tsan_*", "__fencepost_*", "__wrap_*", "pthread_*", "thrd_*", "mtx_*", "cnd_*", "sem_*"]
-    {
+    for names in [
+        "__tsan_*",
+        "__fencepost_*",
+        "__cxa_guard_*",
+        "__wrap_*",
+        "pthread_*",
+        "thrd_*",
+        "mtx_*",
+        "cnd_*",
+        "sem_*",
+    ] {
         command.arg(format!("-Wl,--export-dynamic-symbol={names}"));
     }
 }

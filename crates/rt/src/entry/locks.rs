@@ -1,12 +1,13 @@
 //! Locks, conditions, semaphores, barriers, and what happens once.
 
 use crate::below;
+use crate::guards;
 use crate::registry::Role;
 use crate::schedule;
 use crate::sync;
-use crate::system;
 use crate::thread;
 use libc::{c_int, c_uint, c_void, timespec};
+use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 // Locks
@@ -355,41 +356,23 @@ unsafe extern "C" fn call_once(control: *mut c_int, routine: extern "C" fn()) {
     unsafe { pthread_once(control, routine) };
 }
 
-/// Static variables of functions in C++. The first byte is 1 when they are there.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
-    use std::sync::atomic::AtomicU32;
-    // SAFETY: guards have eight bytes; ours is the first, theirs to test.
-    let state = unsafe { AtomicU32::from_ptr(guard.cast()) };
-    loop {
-        match state.compare_exchange(0, 1 << 16, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => return 1,
-            Err(1) => {
-                sync::acquire(guard as usize, Role::Lock);
-                return 0;
-            }
-            // SAFETY: lets others run.
-            Err(_) if !schedule::active() => unsafe {
-                system::call(libc::SYS_sched_yield, [0; 6]);
-            },
-            Err(_) => {
-                schedule::block(guard as usize, true);
-            }
-        }
-    }
+// Static variables of functions in C++
+
+with_caller!(__cxa_guard_acquire "rsi" guard_acquire);
+with_caller!(__cxa_guard_release "rsi" guard_release);
+
+unsafe extern "C" fn guard_acquire(guard: *mut u64, pc: usize) -> c_int {
+    // SAFETY: the compiler's promise.
+    c_int::from(unsafe { guards::acquire(guard, pc) })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cxa_guard_release(guard: *mut u64) {
-    sync::release(guard as usize, Role::Lock);
-    // SAFETY: as above.
-    unsafe { std::sync::atomic::AtomicU32::from_ptr(guard.cast()) }.store(1, Ordering::SeqCst);
-    schedule::wake(guard as usize, true);
+unsafe extern "C" fn guard_release(guard: *mut u64, pc: usize) {
+    // SAFETY: the compiler's promise.
+    unsafe { guards::release(guard, pc) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_guard_abort(guard: *mut u64) {
-    // SAFETY: as above.
-    unsafe { std::sync::atomic::AtomicU32::from_ptr(guard.cast()) }.store(0, Ordering::SeqCst);
-    schedule::wake(guard as usize, true);
+    // SAFETY: the compiler's promise.
+    unsafe { guards::abort(guard) }
 }
