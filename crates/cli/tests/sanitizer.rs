@@ -201,6 +201,14 @@ fn synchronisation() {
             options: &["--schedule", "random", "--runs", "3"],
             kinds: &[],
         },
+        case("timed.c", &[], &[]),
+        hidden("timed.c", &["-DRACE"], &["race"]),
+        Case {
+            source: "timed.c",
+            defines: &[],
+            options: &["--schedule", "random", "--runs", "3"],
+            kinds: &[],
+        },
     ]);
 }
 

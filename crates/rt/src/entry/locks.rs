@@ -65,6 +65,23 @@ macro_rules! timed {
     )*};
 }
 
+/// The same with a clock of the caller's choice.
+macro_rules! clocked {
+    ($($name:ident $c:literal $try_:literal $role:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(lock: *mut c_void, clock: c_int, until: *const timespec) -> c_int {
+            type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+            let real = below!($c, Clocked);
+            let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
+            // SAFETY: the caller's promise.
+            let block = || unsafe { real(lock, clock, until) };
+            // SAFETY: the caller's promise.
+            let attempt = || unsafe { attempt(lock) };
+            sync::take(lock as usize, $role, block, attempt, false)
+        }
+    )*};
+}
+
 macro_rules! destroys {
     ($($name:ident $c:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -106,15 +123,36 @@ gives! {
 
 timed! {
     pthread_mutex_timedlock c"pthread_mutex_timedlock" c"pthread_mutex_trylock" Role::Lock;
-    mtx_timedlock c"mtx_timedlock" c"pthread_mutex_trylock" Role::Lock;
+    pthread_rwlock_timedrdlock c"pthread_rwlock_timedrdlock" c"pthread_rwlock_tryrdlock" Role::Lock;
+}
+
+clocked! {
+    pthread_mutex_clocklock c"pthread_mutex_clocklock" c"pthread_mutex_trylock" Role::Lock;
+    pthread_rwlock_clockrdlock c"pthread_rwlock_clockrdlock" c"pthread_rwlock_tryrdlock" Role::Lock;
 }
 
 destroys! {
     pthread_mutex_destroy c"pthread_mutex_destroy";
+    mtx_destroy c"mtx_destroy";
     pthread_spin_destroy c"pthread_spin_destroy";
     pthread_rwlock_destroy c"pthread_rwlock_destroy";
     pthread_barrier_destroy c"pthread_barrier_destroy";
     sem_destroy c"sem_destroy";
+}
+
+/// What C11 functions return for an error number.
+fn in_c11(result: c_int) -> c_int {
+    match result {
+        0 => 0,
+        libc::ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mtx_timedlock(lock: *mut c_void, until: *const timespec) -> c_int {
+    // SAFETY: C11 mutexes are POSIX ones in this C library.
+    in_c11(unsafe { pthread_mutex_timedlock(lock, until) })
 }
 
 // Readers come after writers, not after each other; a writer comes after both.
@@ -143,6 +181,37 @@ unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
     let (block, attempt) = (|| unsafe { real(lock) }, || unsafe { attempt(lock) });
     written(lock, sync::take(lock as usize, Role::Lock, block, attempt, true))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_timedwrlock(
+    lock: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    type Timed = unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int;
+    let real = below!(c"pthread_rwlock_timedwrlock", Timed);
+    // SAFETY: the caller's promise.
+    take_to_write(lock, || unsafe { real(lock, until) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut c_void,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+    let real = below!(c"pthread_rwlock_clockwrlock", Clocked);
+    // SAFETY: the caller's promise.
+    take_to_write(lock, || unsafe { real(lock, clock, until) })
+}
+
+/// Takes a lock to write, or gives up after a while.
+fn take_to_write(lock: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
+    let attempt = below!(c"pthread_rwlock_trywrlock", unsafe extern "C" fn(*mut c_void) -> c_int);
+    // SAFETY: the caller's promise.
+    let attempt = || unsafe { attempt(lock) };
+    written(lock, sync::take(lock as usize, Role::Lock, block, attempt, false))
 }
 
 #[unsafe(no_mangle)]
@@ -229,6 +298,16 @@ unsafe extern "C" fn cnd_wait(condition: *mut c_void, mutex: *mut libc::pthread_
     if unsafe { pthread_cond_wait(condition, mutex) } == 0 { 0 } else { 2 }
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cnd_timedwait(
+    condition: *mut c_void,
+    mutex: *mut libc::pthread_mutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as above.
+    in_c11(unsafe { pthread_cond_timedwait(condition, mutex, until) })
+}
+
 macro_rules! signals {
     ($($name:ident $c:literal $all:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -271,7 +350,23 @@ unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, until: *const timespe
     let real =
         below!(c"sem_timedwait", unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int);
     // SAFETY: the caller's promise.
-    let block = || unsafe { real(semaphore, until) };
+    wait_for_semaphore(semaphore, || unsafe { real(semaphore, until) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_clockwait(
+    semaphore: *mut c_void,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    type Wait = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+    let real = below!(c"sem_clockwait", Wait);
+    // SAFETY: the caller's promise.
+    wait_for_semaphore(semaphore, || unsafe { real(semaphore, clock, until) })
+}
+
+/// Waits for a semaphore, or gives up after a while.
+fn wait_for_semaphore(semaphore: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
     let attempt = || attempt_semaphore(semaphore);
     match sync::take(semaphore as usize, Role::Lock, block, attempt, false) {
         libc::ETIMEDOUT => {
