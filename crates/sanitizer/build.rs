@@ -17,6 +17,7 @@ const PREFIXES: &[&str] = &[
     "__tsan_",
     "__fencepost_",
     "__cxa_guard_",
+    "_Zd",
     "__wrap_",
     "pthread_",
     "thrd_",
@@ -42,8 +43,23 @@ const NAMES: &[&str] = &[
     "usleep",
 ];
 /// What a program may define itself.
-const WEAK: &[&str] =
-    &["aligned_alloc", "calloc", "free", "malloc", "memalign", "posix_memalign", "realloc"];
+const WEAK: &[&str] = &[
+    "_ZdaPv",
+    "_ZdaPvSt11align_val_t",
+    "_ZdaPvm",
+    "_ZdaPvmSt11align_val_t",
+    "_ZdlPv",
+    "_ZdlPvSt11align_val_t",
+    "_ZdlPvm",
+    "_ZdlPvmSt11align_val_t",
+    "aligned_alloc",
+    "calloc",
+    "free",
+    "malloc",
+    "memalign",
+    "posix_memalign",
+    "realloc",
+];
 
 /// How the runtime is compiled, wherever its sources are.
 const PROFILE: &[&str] =

@@ -121,6 +121,47 @@ fn data_structures() {
     ]);
 }
 
+/// Giving memory back is a write to all of it.
+#[test]
+fn memory_is_given_back() {
+    check(&[
+        hidden("freed.c", &[], &["race"]),
+        case("freed.c", &["-DFIXED"], &[]),
+        hidden("freed.c", &["-DGIVE=1"], &["race"]),
+        case("freed.c", &["-DGIVE=1", "-DFIXED"], &[]),
+        hidden("freed.c", &["-DGIVE=2"], &["race"]),
+        case("freed.c", &["-DGIVE=2", "-DFIXED"], &[]),
+        hidden("deleted.cc", &[], &["race"]),
+        case("deleted.cc", &["-DFIXED"], &[]),
+        Case {
+            source: "deleted.cc",
+            defines: &["-DFIXED"],
+            options: &["--schedule", "random", "--runs", "5"],
+            kinds: &[],
+        },
+        case("deleted.cc", &["-DFIXED", "-DAFTER"], &["race"]),
+        hidden("freed.rs", &[], &["race"]),
+        case("freed.rs", &["--cfg=fixed"], &[]),
+    ]);
+}
+
+/// The report names the line that frees, and says what is called there.
+#[test]
+fn memory_that_is_freed_is_shown() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("freed.c") {
+        let program = bench.build(compiler, "freed.c", &[level], "program");
+        let run = bench.run(&program, &["--schedule", "random", "--runs", "20"]);
+        let frees = |access: &serde_json::Value| {
+            access["stack"][0]["function"] == "free" && access["stack"][1]["function"] == "use"
+        };
+        let shown = run.findings.iter().any(|finding| {
+            frees(&finding["access"]) && finding["message"].to_string().contains("freed.c:")
+        });
+        assert!(shown, "{compiler} {level}: {run:#?}");
+    }
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {

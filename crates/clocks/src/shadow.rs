@@ -149,6 +149,12 @@ impl Cell {
         found
     }
 
+    /// Did nobody access these bytes yet?
+    #[inline]
+    pub fn is_untouched(&self) -> bool {
+        self.write.load(Ordering::Relaxed) == 0 && self.read.load(Ordering::Relaxed) == 0
+    }
+
     /// Forgets all accesses.
     pub fn clear(&self) {
         if self.write.load(Ordering::Relaxed) != 0 {

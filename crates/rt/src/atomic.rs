@@ -306,6 +306,21 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     thread.busy = false;
 }
 
+/// What a location of this size holds now, as the analysis sees it.
+pub fn value_at(address: usize, size: u8) -> Option<u64> {
+    // SAFETY: there is a location of this size, so the program accessed it, and has not given it back yet.
+    Some(unsafe {
+        match size {
+            1 => u8::load(address as *mut u8).bits(),
+            2 => u16::load(address as *mut u16).bits(),
+            4 => u32::load(address as *mut u32).bits(),
+            8 => u64::load(address as *mut u64).bits(),
+            16 => u128::load(address as *mut u128).bits(),
+            _ => return None,
+        }
+    })
+}
+
 /// Says what can be said of the location at an address.
 pub fn watch<T: Word>(at: *mut T, watch: Watch) {
     let Some(mut thread) = thread::current() else { return };

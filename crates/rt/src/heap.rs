@@ -1,9 +1,11 @@
 //! Memory that comes and goes. What is known of it must go with it, or the next owner of the same
-//! addresses would be blamed for what the last one did.
+//! addresses would be blamed for what the last one did. And giving it back is an access like any other: a
+//! write to the whole block, which races with whatever it is not ordered with.
 
 use crate::memory;
+use crate::plain;
 use crate::registry;
-use crate::thread;
+use crate::thread::{self, Giver};
 use clocks::trace::Event;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,12 +91,14 @@ pub fn fresh(address: usize, bytes: usize) {
     thread.busy = false;
 }
 
-/// The bytes are given back: there are no atomic locations in them any more.
-pub fn gone(address: usize, bytes: usize) {
+/// The bytes are given back, by the caller of `free` or its like: there are no atomic locations in them any
+/// more.
+pub fn gone(address: usize, bytes: usize, giver: Giver) {
     if !READY.load(Ordering::Relaxed) || bytes == 0 {
         return;
     }
     let Some(mut thread) = thread::current() else { return };
+    plain::give_back(&mut thread, address, bytes, giver);
     let mut at = address & !7;
     while at < address + bytes {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
@@ -151,28 +155,29 @@ pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
     block
 }
 
-/// `free`
-pub unsafe fn free(block: *mut u8) {
+/// `free`, perhaps on behalf of `operator delete`.
+pub unsafe fn free(block: *mut u8, caller: Giver) {
     if block.is_null() {
         return;
     }
     if READY.load(Ordering::Relaxed) {
+        let deleter = thread::current().and_then(|mut thread| thread.giver.take());
         // SAFETY: the program gives back a block that it got from the C library.
-        gone(block as usize, unsafe { malloc_usable_size(block) });
+        gone(block as usize, unsafe { malloc_usable_size(block) }, deleter.unwrap_or(caller));
     }
     // SAFETY: the same block, for the first time, on the program's promise.
     undisturbed(|| unsafe { __libc_free(block) })
 }
 
 /// `realloc`
-pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+pub unsafe fn realloc(block: *mut u8, size: usize, caller: Giver) -> *mut u8 {
     if block.is_null() {
         // SAFETY: asks for memory.
         return unsafe { malloc(size) };
     }
     if READY.load(Ordering::Relaxed) {
         // SAFETY: the program's block comes from the C library.
-        gone(block as usize, unsafe { malloc_usable_size(block) });
+        gone(block as usize, unsafe { malloc_usable_size(block) }, caller);
     }
     // SAFETY: the same block, on the program's promise.
     let new = undisturbed(|| unsafe { __libc_realloc(block, size) });

@@ -7,6 +7,7 @@
 //! accesses are checked against shadow memory without a lock.
 //!
 //! * [`memory`]: where the shadow of an address is.
+//! * [`modules`]: which parts of the process are instrumented.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
 //! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
@@ -35,6 +36,7 @@ pub mod guards;
 pub mod heap;
 pub mod locked_location;
 pub mod memory;
+pub mod modules;
 pub mod options;
 pub mod plain;
 pub mod registry;

@@ -34,12 +34,16 @@ macro_rules! below {
 
 /// The address of the C library's function.
 pub fn look_up(name: &std::ffi::CStr) -> usize {
+    find(name).unwrap_or_else(|| {
+        findings::die(&format!("the C library has no `{}`", name.to_string_lossy()))
+    })
+}
+
+/// The address of the next function of this name, if there is one.
+pub fn find(name: &std::ffi::CStr) -> Option<usize> {
     // SAFETY: a look-up by name.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-    if found == 0 {
-        findings::die(&format!("the C library has no `{}`", name.to_string_lossy()));
-    }
-    found
+    (found != 0).then_some(found)
 }
 
 /// What the calling thread did so far comes before what is done after an [`acquire`].

@@ -21,6 +21,8 @@ const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 10;
 /// How many loads are remembered that could be repeated.
 const LOADS: usize = 8;
+/// How many callers of `free` are remembered.
+const GIVERS: usize = 64;
 
 /// A thread.
 pub struct Thread {
@@ -53,9 +55,22 @@ pub struct Thread {
     pub last_pc: usize,
     /// Read-write locks that it holds for writing.
     pub write_locked: Vec<usize>,
+    /// Who called `operator delete`, which is about to call `free`.
+    pub giver: Option<Giver>,
+    /// Callers of `free` and whether they are instrumented.
+    givers: [(usize, bool); GIVERS],
     frames: Vec<Frame>,
     depth: usize,
     cache: Box<[(Site, usize, Site); CACHE]>,
+}
+
+/// A call that gives memory back.
+#[derive(Clone, Copy, Debug)]
+pub struct Giver {
+    /// Where it is called.
+    pub pc: usize,
+    /// The function that is called.
+    pub callee: usize,
 }
 
 /// An access after which the thread did nothing that matters.
@@ -147,6 +162,8 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
+        giver: None,
+        givers: [(0, false); GIVERS],
         frames: Vec::with_capacity(64),
         depth: 0,
         cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
@@ -245,6 +262,22 @@ impl Thread {
             node => node.unwrap_or(0),
         };
         self.child(node, pc)
+    }
+
+    /// The same with the function that is called there.
+    pub fn site_of_call(&mut self, giver: Giver) -> Site {
+        let site = self.site(giver.pc);
+        // Addresses on a stack are where calls return to, so one more than what is meant.
+        self.child(site, giver.callee + 1)
+    }
+
+    /// Is the caller instrumented?
+    pub fn trusts(&mut self, giver: Giver) -> bool {
+        let slot = giver.pc % GIVERS;
+        if self.givers[slot].0 != giver.pc {
+            self.givers[slot] = (giver.pc, crate::modules::is_instrumented(giver.pc));
+        }
+        self.givers[slot].1
     }
 
     #[inline]

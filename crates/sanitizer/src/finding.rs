@@ -68,6 +68,13 @@ impl Access {
     /// The innermost frame that is not the standard library's.
     fn own_frame(&self) -> Option<&Frame> {
         let library = |frame: &&Frame| {
+            // What gives memory back is shown on stacks as well, see the runtime's `heap`.
+            let gives = |name: &str| {
+                ["free", "realloc", "munmap"].contains(&name) || name.starts_with("operator delete")
+            };
+            if frame.file.is_none() && frame.function.as_deref().is_some_and(gives) {
+                return true;
+            }
             let file = frame.file.as_deref().unwrap_or_default();
             is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/bits/")
         };

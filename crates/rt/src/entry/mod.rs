@@ -9,6 +9,7 @@ use crate::findings;
 use crate::heap;
 use crate::locked_location;
 use crate::memory;
+use crate::modules;
 use crate::options::Options;
 use crate::registry;
 use crate::schedule;
@@ -18,6 +19,7 @@ use crate::system;
 use crate::thread;
 use clocks::analysis::Numbers;
 use libc::{c_char, c_int};
+use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -253,8 +255,11 @@ extern "C" fn in_child() {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_init() {
+with_caller!(__tsan_init "rdi" init);
+
+/// Called by the constructors of every module that is instrumented.
+extern "C" fn init(pc: usize) {
+    modules::add(pc);
     begin(&std::env::var("FENCEPOST_OPTIONS").unwrap_or_default());
 }
 
