@@ -162,6 +162,21 @@ fn memory_that_is_freed_is_shown() {
     }
 }
 
+/// Atomics where other atomics were, in a pool: they are watched like the first. The plain store that makes
+/// them is no excuse where it races.
+#[test]
+fn memory_is_used_again() {
+    check(&[
+        hidden("reused.c", &[], &["stale-read"]),
+        case("reused.c", &["-DFENCED"], &[]),
+        hidden("reused.c", &["-DRACING"], &["race"]),
+        hidden("reused.cc", &[], &["stale-read"]),
+        case("reused.cc", &["-DFENCED"], &[]),
+        hidden("reused.rs", &[], &["stale-read"]),
+        case("reused.rs", &["--cfg=fixed"], &[]),
+    ]);
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {

@@ -196,6 +196,11 @@ impl Thread {
         self.doubt
     }
 
+    /// Its plain accesses from now on can be told from those before.
+    pub fn begin_epoch(&mut self) {
+        self.next_epoch();
+    }
+
     #[inline]
     pub(crate) fn index(&self) -> usize {
         self.tid as usize

@@ -78,7 +78,7 @@ pub unsafe fn access<T: Word>(
     let site = thread.site(frame.pc as usize);
     // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) }.bits();
-    let (mut state, mut held) = hold(&thread, address, T::SIZE, now);
+    let (mut state, mut held) = hold(&mut thread, address, T::SIZE, now);
     // SAFETY: the caller's promise.
     let (found, done) = unsafe { apply(at, effect) };
     if plan.order == Order::SeqCst && matches!(done, Done::Store(_)) {
@@ -154,7 +154,12 @@ pub unsafe fn access<T: Word>(
 /// Holds the location at an address that holds the value `now()`, and the state if everything is recorded or
 /// if somebody writes the location behind our back.
 #[inline]
-fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Option<Guard>, Held) {
+fn hold(
+    thread: &mut Thread,
+    address: usize,
+    size: u8,
+    now: impl Fn() -> u64,
+) -> (Option<Guard>, Held) {
     if !registry::recording()
         && let Some(place) = Place::find(address)
         && let Some(held) = place.hold(thread, address)
@@ -171,12 +176,16 @@ fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Op
 #[cold]
 #[inline(never)]
 fn hold_all(
-    thread: &Thread,
+    thread: &mut Thread,
     address: usize,
     size: u8,
     now: impl Fn() -> u64,
 ) -> (Option<Guard>, Held) {
     let mut state = registry::lock();
+    if Place::find(address).is_none() {
+        // A plain write of these bytes, even one after another in the same epoch, will end the location.
+        thread.begin_epoch();
+    }
     let held = state.hold(thread, address, size, now);
     if registry::recording() || held.is_foreign() { (Some(state), held) } else { (None, held) }
 }
@@ -240,7 +249,7 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
         };
         schedule::point(thread, pc);
         thread.busy = true;
-        let (mut state, mut held) = hold(&thread, at as usize, T::SIZE, || now().bits());
+        let (mut state, mut held) = hold(&mut thread, at as usize, T::SIZE, || now().bits());
         let done = match desired {
             Some(desired) => {
                 // SAFETY: the caller's promise.
@@ -282,7 +291,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let (mut state, held) = hold(&thread, at, size, now);
+    let (mut state, held) = hold(&mut thread, at, size, now);
     let fences = (order == Order::SeqCst).then(locked_location::fences);
     let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
     drop(fences);
@@ -330,7 +339,7 @@ pub fn watch<T: Word>(at: *mut T, watch: Watch) {
     thread.busy = true;
     // SAFETY: the program has an atomic location there.
     let now = || unsafe { T::load(at) }.bits();
-    let (state, mut held) = hold(&thread, at as usize, T::SIZE, now);
+    let (state, mut held) = hold(&mut thread, at as usize, T::SIZE, now);
     held.watch = watch;
     drop(held);
     drop(state);
@@ -419,17 +428,23 @@ impl State {
         held.written();
     }
 
-    /// The memory is no more: neither are locations in it.
-    pub fn remove_locations(&mut self, address: usize) {
-        let first = memory::atomics(address);
-        let mut loc: Loc = first.swap(0, Ordering::Relaxed);
-        while loc != 0 {
+    /// Locations in these eight bytes are no more: those whose address and size `are_gone`.
+    pub fn remove_locations(&mut self, address: usize, are_gone: impl Fn(usize, u8) -> bool) {
+        let mut link = memory::atomics(address);
+        loop {
+            let loc: Loc = link.load(Ordering::Relaxed);
+            if loc == 0 {
+                return;
+            }
             let place = memory::place(loc);
-            let next = place.next();
-            place.give_up();
-            self.record(&Event::Remove { loc });
-            self.location_numbers.give_back(loc);
-            loc = next;
+            if place.give_up_if(&are_gone) {
+                // Who stands there still finds its way.
+                link.store(place.next(), Ordering::Release);
+                self.record(&Event::Remove { loc });
+                self.location_numbers.give_back(loc);
+            } else {
+                link = place.link();
+            }
         }
     }
 }

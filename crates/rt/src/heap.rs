@@ -103,7 +103,7 @@ pub fn gone(address: usize, bytes: usize, giver: Giver) {
     while at < address + bytes {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
             thread.busy = true;
-            registry::lock().remove_locations(at);
+            registry::lock().remove_locations(at, |_, _| true);
             thread.busy = false;
         }
         at += 8;
@@ -192,7 +192,7 @@ pub fn gone_quietly(from: usize, to: usize) {
     let mut at = from & !7;
     while at < to {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 {
-            registry::lock().remove_locations(at);
+            registry::lock().remove_locations(at, |_, _| true);
         }
         at += 8;
     }

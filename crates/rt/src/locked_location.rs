@@ -279,6 +279,11 @@ impl Place {
         self.next.load(Ordering::Relaxed)
     }
 
+    /// Where the number of that one is kept.
+    pub fn link(&'static self) -> &'static AtomicU32 {
+        &self.next
+    }
+
     /// Its address; 0 if it is no more.
     pub fn address(&self) -> usize {
         self.address.load(Ordering::Relaxed)
@@ -311,7 +316,7 @@ impl Place {
     }
 
     /// Makes it the location of an address. The caller holds the lock of the state, and nobody knows the place
-    /// yet: its memory is fresh, or was [given up](Place::give_up).
+    /// yet: its memory is fresh, or was [given up](Place::give_up_if).
     pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
@@ -325,14 +330,21 @@ impl Place {
         self.lock.give_back();
     }
 
-    /// It is no more. The caller holds the lock of the state.
-    pub fn give_up(&'static self) {
+    /// It is no more, if its address and size are among those that `are_gone`. The caller holds the lock of the
+    /// state.
+    pub fn give_up_if(&'static self, are_gone: impl Fn(usize, u8) -> bool) -> bool {
         self.lock.take(|| false);
-        self.address.store(0, Ordering::Relaxed);
-        self.version.store(GONE, Ordering::Relaxed);
+        let address = self.address.load(Ordering::Relaxed);
         // SAFETY: the lock is held.
-        unsafe { (*self.contents.get()).location.clear() };
+        let contents = unsafe { &mut *self.contents.get() };
+        let gone = are_gone(address, contents.size);
+        if gone {
+            self.address.store(0, Ordering::Relaxed);
+            self.version.store(GONE, Ordering::Relaxed);
+            contents.location.clear();
+        }
         self.lock.give_back();
+        gone
     }
 }
 

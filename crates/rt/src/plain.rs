@@ -58,7 +58,24 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     {
         report(thread, address, mask, WRITE, site, other);
     }
+    if WRITE && memory::atomics(address).load(Relaxed) != 0 {
+        end_locations(thread, address, mask);
+    }
     thread.busy = false;
+}
+
+/// A plain write over atomic locations, as a constructor's in memory that had another object before: whatever
+/// they were, they are no more. The next atomic access finds a new location there, which begins with what it
+/// holds then; that everybody knows of that value is what the race check is for.
+#[cold]
+fn end_locations(thread: &mut Thread, address: usize, mask: u8) {
+    registry::lock().remove_locations(address, |at, size| bytes_of(at, size) & mask != 0);
+    thread.forget_loads();
+}
+
+/// Which of the eight bytes around an address so many from there on are.
+fn bytes_of(address: usize, size: u8) -> u8 {
+    (((1u32 << size.min(8)) - 1) << (address & 7)) as u8
 }
 
 /// How many bytes of a block that is given back are marked although nobody ever accessed them.
@@ -168,11 +185,9 @@ fn against_atomics<const WRITE: bool>(
         let at = place.address();
         if at & !7 == address & !7
             && let Some(held) = place.hold(thread, at)
+            && bytes_of(at, held.size) & mask != 0
         {
-            let bytes = (((1u32 << held.size.min(8)) - 1) << (at & 7)) as u8;
-            if bytes & mask != 0 {
-                found = held.location.race(&thread.clocks, WRITE);
-            }
+            found = held.location.race(&thread.clocks, WRITE);
         }
         loc = place.next();
     }

@@ -219,6 +219,17 @@ impl Thread {
         };
     }
 
+    /// Loads are to be looked at again.
+    pub fn forget_loads(&mut self) {
+        self.loads = [Load::NONE; LOADS];
+    }
+
+    /// Plain accesses are to be looked at again.
+    pub fn begin_epoch(&mut self) {
+        self.clocks.begin_epoch();
+        self.refresh();
+    }
+
     /// Looks at its clocks again.
     #[inline]
     pub fn refresh(&mut self) {
