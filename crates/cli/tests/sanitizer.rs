@@ -177,6 +177,27 @@ fn memory_is_used_again() {
     ]);
 }
 
+/// The stack of the other access is that of the access that races, not that of whoever came last.
+#[test]
+fn the_other_access_is_the_right_one() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("whose.c") {
+        for define in ["-DWORD", "-DBYTES"] {
+            let program = bench.build(compiler, "whose.c", &[level, define], "program");
+            let run = bench.run(&program, &["--record", "recording"]);
+            let replayed = bench.fencepost().args(["replay", "--json", "recording"]).output();
+            let replayed = Run::new(&replayed.expect("fencepost runs"));
+            for run in [run, replayed] {
+                let what = format!("{compiler} {level} {define}: {run:#?}");
+                let race = run.findings.iter().find(|finding| finding["kind"] == "race");
+                let race = race.unwrap_or_else(|| panic!("no race: {what}"));
+                assert_eq!(race["access"]["stack"][0]["function"], "writer", "{what}");
+                assert_eq!(race["other"]["stack"][0]["function"], "first", "{what}");
+            }
+        }
+    }
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {

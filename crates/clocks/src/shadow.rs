@@ -57,7 +57,8 @@ impl Epoch {
         self.0 & EPOCH
     }
 
-    fn mask(self) -> u8 {
+    /// The bytes.
+    pub fn mask(self) -> u8 {
         (self.0 >> MASK) as u8
     }
 

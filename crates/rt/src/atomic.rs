@@ -3,6 +3,7 @@
 use crate::findings::{self, Access, Finding, Kind, Operation};
 use crate::locked_location::{self, Held, Place, Watch};
 use crate::memory;
+use crate::plain;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
 use crate::spin::{self, Frame, Question};
@@ -535,8 +536,6 @@ fn report_race(
     if thread.ignored > 0 || !registry::options().races {
         return;
     }
-    let sites = memory::sites(address);
-    let other = if conflict.is_write { &sites.write } else { &sites.read };
     findings::report(&Finding {
         kind: Kind::Race,
         address,
@@ -547,12 +546,7 @@ fn report_race(
             order: Some(order),
             site,
         },
-        other: Some(Access {
-            thread: conflict.epoch.thread(),
-            operation: if conflict.is_write { Operation::Write } else { Operation::Read },
-            order: None,
-            site: other.load(Ordering::Relaxed),
-        }),
+        other: Some(plain::accessed(address, conflict)),
         value: None,
         stale: Vec::new(),
         doubt: thread.clocks.doubt(),

@@ -6,6 +6,7 @@ use crate::memory;
 use crate::registry;
 use crate::thread::{self, Giver, Thread};
 use clocks::Site;
+use clocks::origin::Origin;
 use clocks::shadow::Conflict;
 use clocks::trace::Event;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -130,28 +131,30 @@ fn note<const WRITE: bool>(
         });
     }
     let cell = memory::cell(address);
-    let sites = memory::sites(address);
     let me = thread.me();
-    let (last_write, last_read) = (sites.write.load(Relaxed), sites.read.load(Relaxed));
     let conflict = if WRITE {
-        let conflict = cell.write(&me, mask, registry::sets());
-        sites.write.store(site, Relaxed);
-        conflict
+        cell.write(&me, mask, registry::sets())
     } else {
         let conflict = cell.read(&me, mask, registry::sets());
-        sites.read.store(site, Relaxed);
         let set = cell.reader_set();
         if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
         }
         conflict
     };
-    conflict.map(|Conflict { epoch, is_write }| Access {
-        thread: epoch.thread(),
-        operation: if is_write { Operation::Write } else { Operation::Read },
+    let other = conflict.map(|conflict| accessed(address, conflict));
+    memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
+    other
+}
+
+/// An earlier plain access to a cell.
+pub fn accessed(address: usize, conflict: Conflict) -> Access {
+    Access {
+        thread: conflict.epoch.thread(),
+        operation: if conflict.is_write { Operation::Write } else { Operation::Read },
         order: None,
-        site: if is_write { last_write } else { last_read },
-    })
+        site: memory::origin(address, conflict),
+    }
 }
 
 /// Is there a location in these eight bytes that somebody wrote whom nobody saw?

@@ -29,6 +29,12 @@ pub fn short(path: &str) -> String {
 }
 
 fn stack(out: &mut String, frames: &[Frame]) {
+    if frames.is_empty() {
+        let _ = writeln!(
+            out,
+            "    (where is not known any more: others accessed the same bytes since)"
+        );
+    }
     for (number, frame) in frames.iter().enumerate() {
         let function = frame.function.as_deref().unwrap_or("?");
         let inlined = if frame.inlined { " (inlined)" } else { "" };
