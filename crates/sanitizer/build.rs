@@ -34,13 +34,18 @@ const NAMES: &[&str] = &[
     "free",
     "malloc",
     "memalign",
+    "mmap",
+    "mmap64",
+    "mremap",
     "munmap",
     "nanosleep",
     "posix_memalign",
+    "pvalloc",
     "realloc",
     "sched_yield",
     "syscall",
     "usleep",
+    "valloc",
 ];
 /// What a program may define itself.
 const WEAK: &[&str] = &[
@@ -58,7 +63,9 @@ const WEAK: &[&str] = &[
     "malloc",
     "memalign",
     "posix_memalign",
+    "pvalloc",
     "realloc",
+    "valloc",
 ];
 
 /// How the runtime is compiled, wherever its sources are.

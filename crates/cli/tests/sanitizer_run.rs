@@ -228,6 +228,44 @@ fn suppressions_and_baselines() {
     assert!(bad.complaints.contains("rules:1"), "{}", bad.complaints);
 }
 
+/// Findings that differ have different names, over all that these programs show; the same one has the same name.
+#[test]
+fn names_tell_findings_apart() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let mut names = std::collections::HashMap::new();
+    let mut places = std::collections::HashMap::new();
+    for source in ["sb.c", "mp.c", "dekker.c", "peterson.c", "freed.c", "reused.c", "whose.c"] {
+        let program = bench.build("gcc", source, &["-O1"], "program");
+        for options in [&["--runs", "5"][..], &["--runs", "20", "--schedule", "random"]] {
+            for finding in bench.run(&program, options).findings {
+                let place = |access: &serde_json::Value| {
+                    let frame = &access["stack"].as_array().and_then(|stack| {
+                        stack.iter().find(|frame| !frame["file"].is_null()).cloned()
+                    });
+                    frame.as_ref().map_or(String::new(), |frame| {
+                        let part = |name: &str| frame[name].to_string();
+                        ["file", "function", "line", "column"].map(part).join(" ")
+                    })
+                };
+                let mut both = [place(&finding["access"]), place(&finding["other"])];
+                if finding["kind"] == "race" {
+                    both.sort();
+                }
+                let what = format!("{} {}", finding["kind"], both.join(" "));
+                let id = finding["id"].to_string();
+                let named = names.entry(id.clone()).or_insert_with(|| what.clone());
+                assert_eq!(*named, what, "one name for two findings");
+                let placed = places.entry(what).or_insert_with(|| id.clone());
+                assert_eq!(*placed, id, "two names for one finding");
+            }
+        }
+    }
+    assert!(names.len() > 10, "{names:#?}");
+}
+
 #[test]
 fn bad_input() {
     let bench = Bench::new();

@@ -125,34 +125,35 @@ fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// A block of the C library has a new owner: all of it, because all of it is marked when it is given back.
+#[inline]
+fn handed_out(block: *mut u8) -> *mut u8 {
+    if !block.is_null() && READY.load(Ordering::Relaxed) {
+        // SAFETY: a block of the C library.
+        fresh(block as usize, unsafe { malloc_usable_size(block) });
+    }
+    block
+}
+
 /// `malloc`
 pub unsafe fn malloc(size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_malloc(size) });
-    if !block.is_null() {
-        fresh(block as usize, size);
-    }
-    block
+    handed_out(block)
 }
 
 /// `calloc`
 pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_calloc(count, size) });
-    if !block.is_null() {
-        fresh(block as usize, count.saturating_mul(size));
-    }
-    block
+    handed_out(block)
 }
 
 /// `aligned_alloc` and its like.
 pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_memalign(alignment, size) });
-    if !block.is_null() {
-        fresh(block as usize, size);
-    }
-    block
+    handed_out(block)
 }
 
 /// `free`, perhaps on behalf of `operator delete`.
@@ -181,10 +182,21 @@ pub unsafe fn realloc(block: *mut u8, size: usize, caller: Giver) -> *mut u8 {
     }
     // SAFETY: the same block, on the program's promise.
     let new = undisturbed(|| unsafe { __libc_realloc(block, size) });
-    if !new.is_null() {
-        fresh(new as usize, size);
+    handed_out(new)
+}
+
+/// `mmap`: what was there before is no more, whoever mapped it; the C library maps and unmaps memory of its
+/// own as well, which nobody sees.
+pub fn mapped(address: usize, bytes: usize) {
+    fresh(address, bytes);
+    if READY.load(Ordering::Relaxed)
+        && let Some(mut thread) = thread::current()
+        && !thread.busy
+    {
+        thread.busy = true;
+        gone_quietly(address, address + bytes);
+        thread.busy = false;
     }
-    new
 }
 
 /// The same for the stack of a thread that ends, in which few cells have atomic locations.

@@ -45,16 +45,17 @@ pub fn reserve() {
     let map = |bytes: usize| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
         // SAFETY: a fresh mapping at an address of the system's choice.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if at == libc::MAP_FAILED {
+        let at = unsafe { crate::system::call(libc::SYS_mmap, arguments) };
+        if at < 0 {
             crate::findings::die(
                 "cannot reserve shadow memory: is address space limited (ulimit -v)?",
             );
         }
         // Shadow memory is touched here and there; huge pages would be mostly empty.
         // SAFETY: the mapping just made.
-        unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+        unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_NOHUGEPAGE) };
         at as usize
     };
     CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);

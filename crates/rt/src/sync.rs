@@ -324,6 +324,10 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
         let task = Box::from_raw(task);
         *out = (task.start, task.argument);
         let tid = task.clocks.tid();
+        // The C library may have had its memory from who knows where.
+        if let Some((from, to)) = stack() {
+            memory::clear(from, to - from);
+        }
         let thread = thread::enter(task.clocks);
         registry::lock().running.push(thread);
         (*thread).busy = false;
@@ -370,20 +374,26 @@ fn thread_ends() {
 
 /// The stack will be another thread's.
 fn forget_stack() {
+    let Some((from, to)) = stack() else { return };
+    memory::clear(from, to - from);
+    if to - from <= 1 << 24 {
+        let here = &raw const from as usize;
+        heap::gone_quietly(here.max(from), to);
+    }
+}
+
+/// Where the calling thread's stack is.
+fn stack() -> Option<(usize, usize)> {
     // SAFETY: asks for the calling thread's stack.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
-            return;
+            return None;
         }
         let (mut address, mut size) = (std::ptr::null_mut(), 0);
         libc::pthread_attr_getstack(&raw const attributes, &raw mut address, &raw mut size);
         libc::pthread_attr_destroy(&raw mut attributes);
-        memory::clear(address as usize, size);
-        if size <= 1 << 24 {
-            let here = &raw const attributes as usize;
-            heap::gone_quietly(here.max(address as usize), address as usize + size);
-        }
+        Some((address as usize, address as usize + size))
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```text
 //! race:parse_*          a function on either stack, with * for anything
 //! stale-read:queue.c    or a file
-//! id:FP1a2b3c4d         or one finding
+//! id:FP1a2b3c4d5e6f     or one finding
 //! *:third_party/*       or whatever it is
 //! ```
 //!

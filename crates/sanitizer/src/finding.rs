@@ -67,7 +67,11 @@ impl Access {
 
     /// The innermost frame that is not the standard library's.
     fn own_frame(&self) -> Option<&Frame> {
-        let library = |frame: &&Frame| {
+        self.own_index().map(|index| &self.stack[index])
+    }
+
+    fn own_index(&self) -> Option<usize> {
+        let library = |frame: &Frame| {
             // What gives memory back is shown on stacks as well, see the runtime's `heap`.
             let gives = |name: &str| {
                 ["free", "realloc", "munmap"].contains(&name) || name.starts_with("operator delete")
@@ -78,7 +82,29 @@ impl Access {
             let file = frame.file.as_deref().unwrap_or_default();
             is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/bits/")
         };
-        self.stack.iter().find(|frame| !library(frame)).or(self.stack.first())
+        let own = self.stack.iter().position(|frame| !library(frame));
+        own.or_else(|| (!self.stack.is_empty()).then_some(0))
+    }
+
+    /// What tells it from other accesses, from run to run and from build to build: the functions from the
+    /// innermost to the first of the program's own, and the position in that one.
+    fn position(&self) -> String {
+        let Some(own) = self.own_index() else { return String::new() };
+        let functions = self.stack[..=own].iter();
+        let functions: Vec<&str> =
+            functions.map(|frame| frame.function.as_deref().unwrap_or_default()).collect();
+        let frame = &self.stack[own];
+        let place = match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => {
+                let file = beside(file, &frame.module);
+                format!("{file}:{line}:{}", frame.column.unwrap_or_default())
+            }
+            _ => {
+                let name = frame.module.rsplit('/').next().unwrap_or_default();
+                format!("{name}+{:x}", frame.offset)
+            }
+        };
+        format!("{}@{place}", functions.join("<"))
     }
 
     /// Does Rust's standard library make this access for its own purposes, as in a channel?
@@ -98,6 +124,19 @@ impl Access {
     fn releases(&self) -> bool {
         matches!(self.order.as_deref(), Some("release" | "acq_rel" | "seq_cst"))
     }
+}
+
+/// A source file's path as seen from the program that was built from it: without the folders that both are in, so
+/// that it is the same wherever the project is.
+fn beside(file: &str, module: &str) -> String {
+    let folders = |path: &str| {
+        let mut parts: Vec<String> = path.split('/').map(str::to_string).collect();
+        parts.pop();
+        parts
+    };
+    let (of_file, of_module) = (folders(file), folders(module));
+    let common = of_file.iter().zip(&of_module).take_while(|(a, b)| a == b).count();
+    file.split('/').skip(common).collect::<Vec<_>>().join("/")
 }
 
 fn is_rust_library(file: &str) -> bool {
@@ -181,33 +220,22 @@ impl Finding {
 
     /// Where it is: what makes two findings the same.
     fn key(&self) -> (String, String, String) {
-        let place = |access: &Access| {
-            access.own_frame().map_or_else(String::new, |frame| match (&frame.file, frame.line) {
-                (Some(file), Some(line)) => {
-                    let name = file.rsplit('/').next().unwrap_or(file);
-                    format!("{name}:{line}:{}", frame.function.as_deref().unwrap_or_default())
-                }
-                _ => {
-                    let name = frame.module.rsplit('/').next().unwrap_or_default();
-                    format!("{name}+{:x}", frame.offset)
-                }
-            })
-        };
-        let (mut a, mut b) =
-            (place(&self.access), self.other.as_ref().map(place).unwrap_or_default());
+        let mut a = self.access.position();
+        let mut b = self.other.as_ref().map(Access::position).unwrap_or_default();
         if self.kind == "race" && b < a {
             std::mem::swap(&mut a, &mut b);
         }
         (self.kind.clone(), a, b)
     }
 
+    /// The key as a name: 48 bits, so that a hundred thousand findings have as many names.
     fn identify(&self) -> String {
         let (kind, a, b) = self.key();
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for byte in kind.bytes().chain([0]).chain(a.bytes()).chain([0]).chain(b.bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
-        format!("FP{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+        format!("FP{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
     }
 
     fn summarise(&self) -> String {
@@ -346,5 +374,85 @@ impl Collection {
             }
         }
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, file: &str, line: u32, column: u32) -> Frame {
+        Frame {
+            function: Some(function.into()),
+            file: Some(file.into()),
+            line: Some(line),
+            column: Some(column),
+            module: "/home/me/project/build/program".into(),
+            offset: 0,
+            inlined: false,
+        }
+    }
+
+    fn id(kind: &str, stack: Vec<Frame>, other: Vec<Frame>) -> String {
+        let access = |stack| Access { thread: 1, operation: "load".into(), order: None, stack };
+        let finding = Finding {
+            id: String::new(),
+            kind: kind.into(),
+            message: String::new(),
+            access: access(stack),
+            other: Some(access(other)),
+            size: 4,
+            value: None,
+            stale_values: Vec::new(),
+            needs_stale_load: None,
+            advice: Vec::new(),
+            token: None,
+            runs: 1,
+        };
+        finding.identify()
+    }
+
+    /// Whatever tells two findings apart for people tells their names apart.
+    #[test]
+    fn different_findings_have_different_names() {
+        let here = || frame("pop", "/home/me/project/src/queue.c", 10, 5);
+        let there = || frame("push", "/home/me/project/src/queue.c", 20, 3);
+        let first = id("race", vec![here()], vec![there()]);
+        let others = [
+            id("stale-read", vec![here()], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/src/queue.c", 10, 9)], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/src/queue.c", 11, 5)], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/old/queue.c", 10, 5)], vec![there()]),
+            id("race", vec![frame("pop2", "/home/me/project/src/queue.c", 10, 5)], vec![there()]),
+            id("race", vec![here()], vec![frame("push", "/home/me/project/src/queue.c", 20, 4)]),
+            // Two functions of a library that the same call was inlined from.
+            id(
+                "race",
+                vec![frame("load", "/usr/include/c++/12/atomic", 1, 1), here()],
+                vec![there()],
+            ),
+            id(
+                "race",
+                vec![frame("store", "/usr/include/c++/12/atomic", 1, 1), here()],
+                vec![there()],
+            ),
+            id("race", vec![here()], vec![]),
+        ];
+        for (index, other) in others.iter().enumerate() {
+            assert_ne!(*other, first, "{index}");
+            assert!(!others[..index].contains(other), "{index}");
+        }
+        // Either access of a race may come second, and the project may be elsewhere.
+        assert_eq!(id("race", vec![there()], vec![here()]), first);
+        assert_ne!(
+            id("stale-read", vec![there()], vec![here()]),
+            id("stale-read", vec![here()], vec![there()])
+        );
+        assert_eq!(
+            beside("/ci/7/project/src/queue.c", "/ci/7/project/build/program"),
+            "src/queue.c"
+        );
+        assert_eq!(beside("/src/queue.c", "/elsewhere/program"), "src/queue.c");
+        assert_eq!(beside("queue.c", "/elsewhere/program"), "queue.c");
     }
 }

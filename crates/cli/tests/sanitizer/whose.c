@@ -3,7 +3,7 @@
  * different bytes of one word. */
 #include "run.h"
 #include <sched.h>
-static union {
+union shared {
   int word;
   char bytes[4];
 } shared = {5};

@@ -49,6 +49,47 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut u8, alignment: usize, size: u
     0
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn valloc(size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
+    unsafe { heap::memalign(PAGE, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pvalloc(size: usize) -> *mut u8 {
+    // SAFETY: what the program asks for, on its own promises.
+    unsafe { heap::memalign(PAGE, size.next_multiple_of(PAGE)) }
+}
+
+const PAGE: usize = 4096;
+
+macro_rules! maps {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            address: *mut c_void,
+            bytes: usize,
+            protection: c_int,
+            flags: c_int,
+            file: c_int,
+            offset: i64,
+        ) -> *mut c_void {
+            let numbers = [protection as usize, flags as usize, file as usize, offset as usize];
+            let [a, b, c, d] = numbers;
+            // SAFETY: the caller's promise.
+            let mapped = unsafe {
+                system::returned(system::call(libc::SYS_mmap, [address as usize, bytes, a, b, c, d]))
+            };
+            if mapped != -1 {
+                heap::mapped(mapped as usize, bytes);
+            }
+            mapped as *mut c_void
+        }
+    )*};
+}
+
+maps! { mmap mmap64 }
+
 // What gives memory back is told who gives it.
 
 with_caller!(free "rsi" free_from);
@@ -71,6 +112,7 @@ unsafe extern "C" {
     fn free();
     fn realloc();
     fn munmap();
+    fn mremap();
 }
 
 unsafe extern "C" fn free_from(block: *mut u8, pc: usize) {
@@ -91,6 +133,31 @@ unsafe extern "C" fn munmap_from(address: *mut c_void, bytes: usize, pc: usize) 
         system::returned(system::call(libc::SYS_munmap, [address as usize, bytes, 0, 0, 0, 0]))
             as c_int
     }
+}
+
+with_caller!(mremap "r9" mremap_from);
+
+unsafe extern "C" fn mremap_from(
+    old: *mut c_void,
+    size: usize,
+    new_size: usize,
+    flags: c_int,
+    new: *mut c_void,
+    pc: usize,
+) -> *mut c_void {
+    heap::gone(old as usize, size, Giver { pc, callee: entry!(mremap) });
+    // SAFETY: the caller's promise.
+    let mapped = unsafe {
+        let arguments = [old as usize, size, new_size, flags as usize, new as usize, 0];
+        system::returned(system::call(libc::SYS_mremap, arguments))
+    };
+    if mapped != -1 {
+        heap::mapped(mapped as usize, new_size);
+        if mapped as usize != old as usize {
+            heap::fresh(old as usize, size);
+        }
+    }
+    mapped as *mut c_void
 }
 
 /// `operator delete` of C++: the library's own, which calls `free`. Only here it is seen where the program

@@ -9,7 +9,6 @@ use crate::findings;
 use crate::heap;
 use crate::locked_location;
 use crate::memory;
-use crate::modules;
 use crate::options::Options;
 use crate::registry;
 use crate::schedule;
@@ -19,7 +18,6 @@ use crate::system;
 use crate::thread;
 use clocks::analysis::Numbers;
 use libc::{c_char, c_int};
-use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -255,11 +253,8 @@ extern "C" fn in_child() {
     }
 }
 
-with_caller!(__tsan_init "rdi" init);
-
-/// Called by the constructors of every module that is instrumented.
-extern "C" fn init(pc: usize) {
-    modules::add(pc);
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {
     begin(&std::env::var("FENCEPOST_OPTIONS").unwrap_or_default());
 }
 
