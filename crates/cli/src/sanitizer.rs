@@ -230,7 +230,7 @@ runtime decides at every atomic access and lock who goes on. A report then has a
 run can be had again.
 
 The program's own options for the runtime are in FENCEPOST_OPTIONS, name=value pairs separated by colons: \
-exitcode, log_path, halt_on_error, suppressions, history_size, report_races, report_robustness.";
+exitcode, log_path, halt_on_error, suppressions, history_size, reader_sets, report_races, report_robustness.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -239,5 +239,5 @@ Examples:
   fencepost run --token pct:3/140/17 ./queue
   fencepost run --record queue.rec ./queue && fencepost replay queue.rec
 
-Exit codes: 66 something was found, 2 bad input, 124 a run was stopped by --timeout, otherwise the
-program's own.";
+Exit codes: 66 something was found, 2 bad input, 3 nothing was found but the analysis had to give something
+up, 124 a run was stopped by --timeout, otherwise the program's own.";

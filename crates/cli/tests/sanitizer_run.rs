@@ -228,6 +228,27 @@ fn suppressions_and_baselines() {
     assert!(bad.complaints.contains("rules:1"), "{}", bad.complaints);
 }
 
+/// Reads that no other read replaces are kept as long as there is room, and where there is none, the run says so.
+#[test]
+fn what_is_given_up_is_told() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("readers.c") {
+        let few = |define: &str| {
+            let program = bench.build(compiler, "readers.c", &[level, define], "program");
+            let mut command = bench.fencepost();
+            command.env("FENCEPOST_OPTIONS", "reader_sets=1000");
+            command.args(["run", "--json"]).arg(&program);
+            Run::new(&command.output().expect("fencepost runs"))
+        };
+        let one = few("-DONE");
+        assert_eq!(one.code, Some(FOUND), "{compiler} {level}: {one:#?}");
+        assert!(!one.complaints.contains("too many"), "{compiler} {level}: {one:#?}");
+        let many = few("-DMANY");
+        assert_eq!(many.code, Some(3), "{compiler} {level}: {many:#?}");
+        assert!(many.complaints.contains("some reads were forgotten"), "{many:#?}");
+    }
+}
+
 /// Findings that differ have different names, over all that these programs show; the same one has the same name.
 #[test]
 fn names_tell_findings_apart() {

@@ -12,6 +12,7 @@
 //! * [`vector`]: vector clocks.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
+//! * [`sets`]: what else a few bytes need, where several threads read.
 //! * [`origin`]: and where that was.
 //! * [`access`]: what accesses do, and what may be wrong with them.
 //! * [`thread`], [`location`]: what each thread and each location knows.
@@ -30,6 +31,7 @@ pub mod location;
 pub mod order;
 pub mod origin;
 pub mod replay;
+pub mod sets;
 pub mod shadow;
 pub mod thread;
 pub mod trace;

@@ -4,7 +4,8 @@ use crate::access::{Done, Doubt, Stale};
 use crate::analysis::Analysis;
 use crate::order::Order;
 use crate::origin::Origin;
-use crate::shadow::{self, Cell, Conflict, Epoch, Me, Sets};
+use crate::sets::Sets;
+use crate::shadow::{self, Cell, Conflict, Epoch, Me};
 use crate::trace::Event;
 use crate::{Loc, Site, Tid};
 use std::collections::HashMap;
@@ -179,10 +180,19 @@ impl Replay {
                 let gone = address & !7..address.saturating_add(bytes);
                 // Programs give back more memory than they ever touched.
                 if bytes / 8 > self.cells.len() as u64 {
-                    self.cells.retain(|at, _| !gone.contains(at));
+                    let sets = &self.sets;
+                    self.cells.retain(|at, (cell, _)| {
+                        let stays = !gone.contains(at);
+                        if !stays {
+                            cell.clear(sets);
+                        }
+                        stays
+                    });
                 } else {
                     for at in gone.step_by(8) {
-                        self.cells.remove(&at);
+                        if let Some((cell, _)) = self.cells.remove(&at) {
+                            cell.clear(&self.sets);
+                        }
                     }
                 }
             }

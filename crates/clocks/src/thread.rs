@@ -347,6 +347,7 @@ impl Thread {
 pub struct Population {
     count: usize,
     ended: Vec<Thread>,
+    crowded: bool,
 }
 
 impl Population {
@@ -357,6 +358,7 @@ impl Population {
             Some(index) => {
                 let old = self.ended.swap_remove(index);
                 if !child.vector.includes(&old.vector) {
+                    self.crowded = true;
                     // Too many threads: this one is taken to know of all that the old one came after.
                     child.vector.join(&old.vector);
                     child.sc.join(&old.sc);
@@ -386,6 +388,11 @@ impl Population {
         let follows = |old: &Thread| known.get(old.index()) >= old.vector.get(old.index());
         let crowded = self.count >= CROWD && !self.ended.is_empty();
         self.ended.iter().rposition(follows).or(crowded.then_some(0))
+    }
+
+    /// Was a thread taken to come after another that it need not come after, for want of numbers?
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// Is there a number for one more thread?

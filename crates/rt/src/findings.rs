@@ -262,6 +262,41 @@ fn emit(text: &str) {
     BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push_str(text);
 }
 
+/// Something that the analysis had to give up, so that what it finds may not be all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// There were too many sets of readers.
+    Readers,
+    /// There were too many threads.
+    Threads,
+}
+
+/// Which losses were told.
+static LOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells of a loss, once. The caller is busy.
+#[cold]
+pub fn lost(loss: Loss) {
+    let bit = 1 << loss as usize;
+    if LOST.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+        return;
+    }
+    let what = match loss {
+        Loss::Readers => {
+            "there were too many sets of threads that read the same bytes: some reads were forgotten, and \
+             races with them are missed (option reader_sets)"
+        }
+        Loss::Threads => {
+            "there were too many threads: some are taken to come after others that ended, and what they do \
+             wrong may be missed"
+        }
+    };
+    match registry::options().raw {
+        Some(_) => emit(&format!("{{\"lost\":\"{what}\"}}\n")),
+        None => complain(what),
+    }
+}
+
 /// Says to whoever runs the program that it is one of ours.
 pub fn hello() {
     if registry::options().raw.is_some() {

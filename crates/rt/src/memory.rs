@@ -183,14 +183,14 @@ pub fn clear(address: usize, bytes: usize) {
             unsafe { libc::madvise(inner as *mut _, inner_end - inner, libc::MADV_DONTNEED) };
             let skipped = (inner_end - shadow) / size_of::<Cell>() * 8;
             while cell(from) as *const Cell as usize != inner {
-                cell(from).clear();
+                cell(from).clear(crate::registry::sets());
                 from += 8;
             }
             from = first + skipped;
         }
     }
     while from < last {
-        cell(from).clear();
+        cell(from).clear(crate::registry::sets());
         from += 8;
     }
 }

@@ -7,6 +7,7 @@
 //! | `halt_on_error` | stop at the first finding | 0 |
 //! | `suppressions` | a file with findings not to report | none |
 //! | `history_size` | writes remembered per atomic location | 8 |
+//! | `reader_sets` | sets of threads that read the same bytes, at a time | 16777216 |
 //! | `report_races`, `report_robustness` | what to report | 1 |
 //! | `schedule`, `seed` | `os`, `random` or `pct:D`, and the seed of its choices | os, 0 |
 //! | `steps` | how many steps `pct` spreads its changes over | 1000 |
@@ -27,6 +28,8 @@ pub struct Options {
     pub suppressions: Option<String>,
     /// Writes remembered per location.
     pub history_size: usize,
+    /// Sets of threads that read the same bytes, at a time.
+    pub reader_sets: usize,
     /// Report races?
     pub races: bool,
     /// Report stale accesses?
@@ -62,6 +65,7 @@ impl Default for Options {
             halt_on_error: false,
             suppressions: None,
             history_size: 8,
+            reader_sets: 1 << 24,
             races: true,
             robustness: true,
             schedule: Schedule::Os,
@@ -103,6 +107,9 @@ impl Options {
             "suppressions" => self.suppressions = path()?,
             "history_size" => {
                 self.history_size = value.parse().ok().filter(|n| (2..=65_536).contains(n))?;
+            }
+            "reader_sets" => {
+                self.reader_sets = value.parse().ok().filter(|n| (1..=1 << 24).contains(n))?;
             }
             "report_races" => self.races = flag()?,
             "report_robustness" => self.robustness = flag()?,

@@ -1,7 +1,7 @@
 //! Plain accesses: checked against the shadow of their address.
 
 use crate::atomic;
-use crate::findings::{self, Access, Kind, Operation};
+use crate::findings::{self, Access, Kind, Loss, Operation};
 use crate::memory;
 use crate::registry;
 use crate::thread::{self, Giver, Thread};
@@ -142,6 +142,9 @@ fn note<const WRITE: bool>(
         }
         conflict
     };
+    if registry::sets().overflowed() {
+        findings::lost(Loss::Readers);
+    }
     let other = conflict.map(|conflict| accessed(address, conflict));
     memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
     other

@@ -6,7 +6,7 @@ use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;
 use clocks::location::Settings;
-use clocks::shadow::Sets;
+use clocks::sets::Sets;
 use clocks::thread::{Population, Synchroniser};
 use clocks::trace::Event;
 use clocks::{Object, Site, Tid};
@@ -138,8 +138,8 @@ pub fn create(options: Options) {
     };
     HISTORY.store(options.history_size, Ordering::Relaxed);
     RECORDING.store(options.record.is_some(), Ordering::Relaxed);
+    let _ = SETS.set(Sets::at_most(options.reader_sets));
     let _ = OPTIONS.set(options);
-    let _ = SETS.set(Sets::default());
     let _ = TREE.set(CallTree::default());
     // SAFETY: there is one thread.
     unsafe { *STATE.state.get() = Some(state) };

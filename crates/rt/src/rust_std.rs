@@ -95,6 +95,20 @@ pub fn begin(address: usize) {
     });
 }
 
+/// The same, for something that one thread at a time may begin: who began it before did not finish, but threw an
+/// exception, and this thread comes after it.
+pub fn begin_again(address: usize) {
+    watch(|state, thread| {
+        let before = state.unfinished.iter().filter(|&&(other, _)| other == address);
+        for by in before.map(|&(_, by)| by).collect::<Vec<Tid>>() {
+            state.release_for(by, &mut thread.clocks, address);
+        }
+        state.acquire(&mut thread.clocks, address);
+        state.unfinished.retain(|&(other, _)| other != address);
+        state.unfinished.push((address, thread.tid));
+    });
+}
+
 /// It is back.
 pub fn end(address: usize) {
     watch(|state, thread| {

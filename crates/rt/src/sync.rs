@@ -4,7 +4,7 @@
 //! runtime schedules, nothing may block in the system: a lock that is taken is tried again after
 //! somebody released it.
 
-use crate::findings;
+use crate::findings::{self, Loss};
 use crate::heap;
 use crate::memory;
 use crate::registry::{self, Created, Edge, Role};
@@ -284,6 +284,9 @@ pub unsafe fn create(
         let mut state = registry::lock();
         let clocks = state.population.start(Some(&mut thread.clocks));
         state.record(&Event::Start { parent: Some(thread.tid) });
+        if state.population.is_crowded() {
+            findings::lost(Loss::Threads);
+        }
         clocks
     };
     thread.refresh();

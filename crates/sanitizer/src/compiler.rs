@@ -109,12 +109,17 @@ fn gcc(command: &mut Command, arguments: &[OsString], product: Product, unpacked
         _ => command.arg(slashed(&unpacked.for_program())),
     };
     if product != Product::Pieces {
-        for name in ["memcpy", "memmove", "memset"] {
-            command.arg(format!("-Wl,--wrap={name}"));
-        }
+        wraps(command);
     }
     if product == Product::Program {
         exports(command);
+    }
+}
+
+/// Sends calls that compilers leave as they are to the runtime: GCC's, and Clang's up to version 14.
+fn wraps(command: &mut Command) {
+    for name in ["memcpy", "memmove", "memset"] {
+        command.arg(format!("-Wl,--wrap={name}"));
     }
 }
 
@@ -122,6 +127,9 @@ fn clang(command: &mut Command, arguments: &[OsString], product: Product, unpack
     common(command, unpacked);
     command.arg("-Wno-unused-command-line-argument");
     command.args(arguments).args(["-fsanitize=thread", "-fno-sanitize-link-runtime"]);
+    if product != Product::Pieces {
+        wraps(command);
+    }
     if product == Product::Program {
         command.args(["-Xlinker"]).arg(unpacked.object()).args(["-lpthread", "-ldl", "-lm"]);
         exports(command);

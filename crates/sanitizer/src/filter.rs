@@ -12,7 +12,7 @@
 //! A baseline is a list of ids.
 
 use crate::Output;
-use crate::finding::Finding;
+use crate::finding::{Access, Finding};
 use crate::symbols::Frame;
 use std::collections::HashSet;
 use std::fs::File;
@@ -59,6 +59,7 @@ impl Filter {
     /// Is the finding left out?
     pub fn covers(&self, finding: &Finding) -> bool {
         inside_rust_locks(finding)
+            || inside_cpp_locks(finding)
             || self.known.contains(&finding.id)
             || self.rules.iter().any(|(kind, pattern)| match kind.as_str() {
                 "id" => *pattern == finding.id,
@@ -77,6 +78,19 @@ fn inside_rust_locks(finding: &Finding) -> bool {
         && finding.frames().any(|frame| {
             frame.function.as_deref().is_some_and(|name| name.contains("std::sys::sync::"))
         })
+}
+
+/// `std::atomic<std::shared_ptr>` of libstdc++ gives its lock back by a relaxed store after it has read the
+/// pointer that the next owner writes. That is a race, and nothing that a program can do anything about.
+fn inside_cpp_locks(finding: &Finding) -> bool {
+    let inside = |access: &Access| {
+        access
+            .stack
+            .first()
+            .and_then(|frame| frame.file.as_deref())
+            .is_some_and(|file| file.ends_with("/bits/shared_ptr_atomic.h"))
+    };
+    inside(&finding.access) && finding.other.as_ref().is_some_and(inside)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, String> {

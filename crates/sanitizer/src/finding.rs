@@ -80,7 +80,10 @@ impl Access {
                 return true;
             }
             let file = frame.file.as_deref().unwrap_or_default();
-            is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/bits/")
+            is_rust_library(file)
+                || is_cpp_library(file)
+                || file.starts_with("/usr/include/")
+                || file.contains("/bits/")
         };
         let own = self.stack.iter().position(|frame| !library(frame));
         own.or_else(|| (!self.stack.is_empty()).then_some(0))
@@ -107,14 +110,19 @@ impl Access {
         format!("{}@{place}", functions.join("<"))
     }
 
-    /// Does Rust's standard library make this access for its own purposes, as in a channel?
+    /// Does the standard library make this access for its own purposes, as in a channel of Rust or a barrier of
+    /// C++?
     pub fn is_internal(&self) -> bool {
         // Atomics themselves are its functions, too.
         let atomics = |frame: &&Frame| {
-            frame.function.as_deref().is_some_and(|name| name.contains("core::sync::atomic"))
+            let ours = ["core::sync::atomic", "std::atomic", "std::__atomic"];
+            let name = frame.function.as_deref().unwrap_or_default();
+            ours.iter().any(|ours| name.contains(ours))
         };
         let caller = self.stack.iter().find(|frame| !atomics(frame));
-        caller.and_then(|frame| frame.file.as_deref()).is_some_and(is_rust_library)
+        caller
+            .and_then(|frame| frame.file.as_deref())
+            .is_some_and(|file| is_rust_library(file) || is_cpp_library(file))
     }
 
     fn acquires(&self) -> bool {
@@ -124,6 +132,11 @@ impl Access {
     fn releases(&self) -> bool {
         matches!(self.order.as_deref(), Some("release" | "acq_rel" | "seq_cst"))
     }
+}
+
+/// Is it a header of libstdc++ or libc++?
+fn is_cpp_library(file: &str) -> bool {
+    file.contains("/include/c++/")
 }
 
 /// A source file's path as seen from the program that was built from it: without the folders that both are in, so

@@ -3,7 +3,7 @@
 use crate::filter::Filter;
 use crate::finding::Collection;
 use crate::raw::Raw;
-use crate::{FOUND, Output, Series, complain, text};
+use crate::{FOUND, Output, Series, UNDECIDED, complain, text};
 use rt::options::Schedule;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -106,6 +106,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     let (mut started, mut ended, mut processes) = (0, 0, 0);
     let mut last = None;
     let mut running: Vec<Running> = Vec::new();
+    let mut lost: Vec<String> = Vec::new();
     let mut stop = false;
     while started < runs || !running.is_empty() {
         while !stop && started < runs && running.len() < args.jobs {
@@ -120,6 +121,13 @@ pub fn run(args: &Launch) -> Result<Series, String> {
         let _ = std::fs::remove_file(&one.raw);
         let raw = Raw::parse(&String::from_utf8_lossy(&written));
         processes += raw.processes;
+        for what in &raw.lost {
+            if !lost.contains(what) {
+                progress.hide();
+                complain(&format!("fencepost: {what}"));
+                lost.push(what.clone());
+            }
+        }
         if told.is_none() && raw.steps > 0 && ended == 1 {
             // From now on, changes are spread over as many steps as there are.
             first.steps = raw.steps;
@@ -163,7 +171,11 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     if !args.output.json {
         complain(&text::summary(&collection, ended));
     }
-    let code = if collection.findings.is_empty() { last.unwrap_or(0) } else { FOUND };
+    let code = match last.unwrap_or(0) {
+        _ if !collection.findings.is_empty() => FOUND,
+        0 if !lost.is_empty() => UNDECIDED,
+        code => code,
+    };
     Ok(Series { subject: program, collection, code })
 }
 

@@ -33,6 +33,9 @@ use std::path::PathBuf;
 /// Exit code of a run with findings.
 pub const FOUND: u8 = 66;
 
+/// Exit code of a run without findings that had to give something up.
+pub const UNDECIDED: u8 = 3;
+
 /// Which findings to print, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Output {

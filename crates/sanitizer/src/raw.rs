@@ -61,6 +61,9 @@ enum Line {
     Steps {
         steps: u64,
     },
+    Lost {
+        lost: String,
+    },
     Finding(Box<Finding>),
 }
 
@@ -71,6 +74,8 @@ pub struct Raw {
     pub processes: usize,
     /// Decisions of the schedule.
     pub steps: u64,
+    /// What the analysis had to give up.
+    pub lost: Vec<String>,
     /// Findings, each with what was mapped then.
     pub findings: Vec<(Finding, Vec<Mapping>)>,
 }
@@ -85,6 +90,7 @@ impl Raw {
                 Ok(Line::Maps { maps: new }) => maps = mappings(&new),
                 Ok(Line::Hello { .. }) => raw.processes += 1,
                 Ok(Line::Steps { steps }) => raw.steps = raw.steps.max(steps),
+                Ok(Line::Lost { lost }) => raw.lost.push(lost),
                 Ok(Line::Finding(finding)) => raw.findings.push((*finding, maps.clone())),
                 Err(_) => {}
             }

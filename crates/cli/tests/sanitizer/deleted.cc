@@ -34,12 +34,12 @@ static void use(int me) {
 #else
   sum.fetch_add(object->data[1] + object->name[5], std::memory_order_relaxed);
   if (object->users.fetch_sub(1, last) == 1) delete object;
-#endif
   try {
     throw std::runtime_error("an exception with a text");
   } catch (const std::exception &error) {
     sum.fetch_add(error.what()[3], std::memory_order_relaxed);
   }
+#endif
 }
 
 int main() {

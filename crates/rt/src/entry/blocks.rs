@@ -205,14 +205,14 @@ unsafe fn delete(
         // SAFETY: the program's promise.
         return unsafe { heap::free(block, giver) };
     }
-    if let Some(mut thread) = thread::current()
-        && !thread.busy
-    {
+    // One such function may call another: what counts is who called the first.
+    let thread = thread::current().filter(|thread| !thread.busy && thread.giver.is_none());
+    if let Some(mut thread) = thread {
         thread.giver = Some(giver);
     }
     // SAFETY: the function of this name, on the program's promise.
     unsafe { std::mem::transmute::<usize, Delete>(found)(block, a, b) };
-    if let Some(mut thread) = thread::current() {
+    if let Some(mut thread) = thread {
         thread.giver = None;
     }
 }

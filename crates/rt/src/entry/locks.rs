@@ -3,6 +3,7 @@
 use crate::below;
 use crate::guards;
 use crate::registry::Role;
+use crate::rust_std;
 use crate::schedule;
 use crate::sync;
 use crate::thread;
@@ -440,8 +441,9 @@ thread_local! {
 
 extern "C" fn run_once() {
     if let Some((control, routine)) = ONCE.with(std::cell::Cell::take) {
+        rust_std::begin_again(control);
         routine();
-        sync::release(control, Role::Lock);
+        rust_std::end(control);
     }
 }
 
