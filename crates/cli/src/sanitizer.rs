@@ -68,7 +68,7 @@ pub(crate) struct Run {
     /// How many runs at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
-    /// Stop a run after this time, such as 30s
+    /// Stop a run after this time, such as 30s [default: 5m with --schedule random or pct:D]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub timeout: Option<Duration>,
     /// Record everything for `fencepost replay`

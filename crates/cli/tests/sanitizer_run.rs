@@ -23,6 +23,23 @@ fn schedules_find_and_repeat() {
     }
 }
 
+/// Whatever a thread does while it waits, others get a turn: under every schedule the program comes to its end.
+#[test]
+fn nobody_spins_for_ever() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("spins.c") {
+        for define in ["-DLOOP=SEQLOCK", "-DLOOP=WRITING", "-DLOOP=PLAIN"] {
+            let program = bench.build(compiler, "spins.c", &[level, define], "program");
+            for schedule in ["pct:1", "pct:3", "random"] {
+                let run = bench.run(&program, &["--schedule", schedule, "--runs", "2"]);
+                let what = format!("{compiler} {level} {define} {schedule}: {run:#?}");
+                assert_eq!(run.printed, "2\n".repeat(2), "{what}");
+                assert_eq!(run.kinds.is_empty(), define != "-DLOOP=PLAIN", "{what}");
+            }
+        }
+    }
+}
+
 /// The same seed gives the same run, to the last switch, and another seed another one.
 #[test]
 fn schedules_repeat() {

@@ -118,6 +118,7 @@ pub unsafe fn access<T: Word>(
     drop(fences);
     if writes {
         held.written();
+        schedule::wrote();
     }
     if state.is_none() {
         thread.remember(&held, address, T::SIZE, acquired);
@@ -265,6 +266,7 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
             held.location.perform(&mut thread.clocks, all, order, done, site, settings);
             drop(fences);
             held.written();
+            schedule::wrote();
             if let Some(state) = &mut state {
                 let (tid, loc, intent) = (thread.tid, held.loc(), None);
                 let (operation, done) = (Operation::Wait as u8, Some(done));

@@ -37,6 +37,10 @@ pub struct Launch {
     pub output: Output,
 }
 
+/// How long a run may take that the runtime schedules, unless the user says otherwise: a program that waits
+/// for something that never comes can do so in ways that nobody notices.
+const SCHEDULED: Duration = Duration::from_secs(300);
+
 /// How a run is scheduled, in a form that can be printed and read again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Token {
@@ -102,6 +106,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     let told = told.transpose()?;
     let mut first = told.unwrap_or(Token { schedule: args.schedule, steps: 100, seed: args.seed });
     let runs = if told.is_some() { 1 } else { args.runs };
+    let timeout = args.timeout.or((first.schedule != Schedule::Os).then_some(SCHEDULED));
     let progress = Progress::new(runs);
     let (mut started, mut ended, mut processes) = (0, 0, 0);
     let mut last = None;
@@ -111,10 +116,10 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     while started < runs || !running.is_empty() {
         while !stop && started < runs && running.len() < args.jobs {
             let token = Token { seed: first.seed.wrapping_add(started), ..first };
-            running.push(start(args, token, folder.path(), started)?);
+            running.push(start(args, token, timeout, folder.path(), started)?);
             started += 1;
         }
-        let Some(index) = wait(&mut running, args.timeout)? else { break };
+        let Some(index) = wait(&mut running, timeout)? else { break };
         let (mut one, status) = index;
         ended += 1;
         let written = std::fs::read(&one.raw).unwrap_or_default();
@@ -139,7 +144,8 @@ pub fn run(args: &Launch) -> Result<Series, String> {
         }
         if one.timed_out {
             progress.hide();
-            complain("fencepost: the program was stopped by --timeout");
+            let limit = timeout.unwrap_or_default().as_secs_f32();
+            complain(&format!("fencepost: the program was stopped after {limit} s (--timeout)"));
             let _ = one.child.kill();
         } else if let Some(signal) = status.signal() {
             progress.hide();
@@ -191,7 +197,13 @@ pub fn show(collection: &Collection, index: usize, output: &Output, progress: &P
     }
 }
 
-fn start(args: &Launch, token: Token, folder: &Path, number: u64) -> Result<Running, String> {
+fn start(
+    args: &Launch,
+    token: Token,
+    timeout: Option<Duration>,
+    folder: &Path,
+    number: u64,
+) -> Result<Running, String> {
     let raw = folder.join(format!("findings-{number}"));
     let escape = |path: &Path| {
         path.to_string_lossy().replace('%', "%25").replace(':', "%3a").replace(' ', "%20")
@@ -207,7 +219,7 @@ fn start(args: &Launch, token: Token, folder: &Path, number: u64) -> Result<Runn
     }
     let mut command = Command::new(&args.program[0]);
     command.args(&args.program[1..]).env("FENCEPOST_OPTIONS", options);
-    if args.timeout.is_some() {
+    if timeout.is_some() {
         // A group of its own, so that its children end with it.
         command.process_group(0);
     }
