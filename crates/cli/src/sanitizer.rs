@@ -134,6 +134,9 @@ pub(crate) struct ReportRaw {
     /// Findings not to report
     #[arg(long)]
     pub suppressions: Option<PathBuf>,
+    /// Print findings as they come, without being anybody's child
+    #[arg(long)]
+    pub follow: bool,
 }
 
 /// Runs a command of the sanitizer.
@@ -151,6 +154,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             path: args.log_path.clone(),
             pid: args.pid,
             suppressions: args.suppressions.clone(),
+            follow: args.follow,
         })
         .map(ExitCode::from),
     };

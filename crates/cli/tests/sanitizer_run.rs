@@ -5,8 +5,9 @@
 mod bench;
 
 use bench::{Bench, FOUND, Run, builds, installed, sources, text};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The sequence lock needs two switches in the right places, and comes back from its token.
 #[test]
@@ -335,6 +336,46 @@ fn bad_input() {
     let output = run(&["cc", "-static", "a.c", "-o", "a"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("-static"));
+}
+
+/// What is found is told at once, and not lost when the program is killed, whoever is told to end.
+#[test]
+fn findings_are_told_while_the_program_runs() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("endless.c") {
+        let program = bench.build(compiler, "endless.c", &[level], "program");
+        let mut run = bench.fencepost();
+        run.arg("run").arg(&program);
+        let mut limited = bench.fencepost();
+        limited.args(["run", "--timeout", "50s"]).arg(&program);
+        let both = [
+            (Command::new(&program), "-KILL", None),
+            (Command::new(&program), "-INT", None),
+            (run, "-TERM", Some(FOUND)),
+            (limited, "-INT", Some(FOUND)),
+        ];
+        for (mut command, signal, code) in both {
+            let mut child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+            let mut said = BufReader::new(child.stderr.take().expect("its complaints"));
+            let mut text = String::new();
+            while !text.contains("may read a stale value") {
+                assert!(said.read_line(&mut text).expect("a line") > 0, "{text}");
+            }
+            assert!(!text.contains("robustness violation"), "the end is not yet: {text}");
+            let id = child.id().to_string();
+            assert!(Command::new("kill").args([signal, &id]).status().expect("kill").success());
+            said.read_to_string(&mut text).expect("the rest");
+            let status = child.wait().expect("it ends");
+            assert_eq!(status.code(), code, "{compiler} {level} {signal}: {text}");
+            assert!(text.contains("robustness violation"), "{compiler} {level} {signal}: {text}");
+            let named = signal.replace('-', "killed by SIG");
+            assert_eq!(
+                text.contains(&named),
+                code.is_some(),
+                "{compiler} {level} {signal}: {text}"
+            );
+        }
+    }
 }
 
 /// A crash or an endless program is reported as such, and what was found before is kept.

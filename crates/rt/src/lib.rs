@@ -17,7 +17,7 @@
 //! * [`rust_std`]: what Rust's standard library does out of sight.
 //! * [`system`]: system calls that nobody intercepts.
 //! * [`schedule`]: which thread goes on, when the user wants a say.
-//! * [`findings`]: what is told, once, and to whom; [`options`]: how.
+//! * [`findings`]: what is told, once, and to whom; [`printer`]: while the program runs; [`options`]: how.
 //! * `entry`: the symbols themselves.
 //!
 //! The runtime allocates through `__libc_malloc`, never calls what it intercepts, and marks a thread
@@ -39,6 +39,7 @@ pub mod memory;
 pub mod modules;
 pub mod options;
 pub mod plain;
+pub mod printer;
 pub mod registry;
 pub mod rust_std;
 pub mod schedule;

@@ -84,11 +84,8 @@ fn inside_rust_locks(finding: &Finding) -> bool {
 /// pointer that the next owner writes. That is a race, and nothing that a program can do anything about.
 fn inside_cpp_locks(finding: &Finding) -> bool {
     let inside = |access: &Access| {
-        access
-            .stack
-            .first()
-            .and_then(|frame| frame.file.as_deref())
-            .is_some_and(|file| file.ends_with("/bits/shared_ptr_atomic.h"))
+        let mut files = access.library_frames().iter().filter_map(|frame| frame.file.as_deref());
+        files.any(|file| file.ends_with("/bits/shared_ptr_atomic.h"))
     };
     inside(&finding.access) && finding.other.as_ref().is_some_and(inside)
 }

@@ -70,6 +70,11 @@ impl Access {
         self.own_index().map(|index| &self.stack[index])
     }
 
+    /// The frames of the standard library that the program's own called.
+    pub fn library_frames(&self) -> &[Frame] {
+        &self.stack[..self.own_index().unwrap_or(0)]
+    }
+
     fn own_index(&self) -> Option<usize> {
         let library = |frame: &Frame| {
             // What gives memory back is shown on stacks as well, see the runtime's `heap`.
@@ -333,6 +338,8 @@ pub struct Collection {
     pub findings: Vec<Finding>,
     /// How many were left out.
     pub suppressed: usize,
+    /// In which run each was found last.
+    last_run: Vec<u64>,
     symbols: Symbols,
     filter: Filter,
     seen: HashMap<(String, String, String), Option<usize>>,
@@ -344,6 +351,7 @@ impl Collection {
         Collection {
             findings: Vec::new(),
             suppressed: 0,
+            last_run: Vec::new(),
             symbols: Symbols::default(),
             filter,
             seen: HashMap::new(),
@@ -358,16 +366,15 @@ impl Collection {
         observed::sheets(&name, &observations, &|file| shown(program, file))
     }
 
-    /// Adds what one run found; says which findings are new.
-    pub fn add(&mut self, raw: &Raw, token: Option<&str>) -> Vec<usize> {
+    /// Adds what was found in the run with this number; says which findings are new.
+    pub fn add(&mut self, raw: &Raw, token: Option<&str>, run: u64) -> Vec<usize> {
         let mut new = Vec::new();
-        let mut here = Vec::new();
         for (finding, maps) in &raw.findings {
             let finding = Finding::new(finding, maps, &mut self.symbols, token);
             let key = finding.key();
             match self.seen.get(&key) {
-                Some(Some(index)) if !here.contains(index) && !new.contains(index) => {
-                    here.push(*index);
+                Some(Some(index)) if self.last_run[*index] != run => {
+                    self.last_run[*index] = run;
                     self.findings[*index].runs += 1;
                 }
                 Some(_) => {}
@@ -383,6 +390,7 @@ impl Collection {
                     new.push(self.findings.len());
                     self.seen.insert(key, Some(self.findings.len()));
                     self.findings.push(finding);
+                    self.last_run.push(run);
                 }
             }
         }

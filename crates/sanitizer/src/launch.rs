@@ -3,10 +3,12 @@
 use crate::filter::Filter;
 use crate::finding::Collection;
 use crate::raw::Raw;
+use crate::signals::{Asked, Watch};
 use crate::{FOUND, Output, Series, UNDECIDED, complain, text};
 use rt::options::Schedule;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -83,17 +85,71 @@ impl Token {
 
 struct Running {
     child: Child,
+    number: u64,
     token: Token,
     raw: std::path::PathBuf,
+    /// How much of that was read.
+    read: u64,
+    /// The last line that says what is mapped where.
+    maps: String,
     since: Instant,
     timed_out: bool,
+}
+
+impl Running {
+    /// What the program wrote since this was last asked, in whole lines.
+    fn news(&mut self) -> Raw {
+        let mut bytes = Vec::new();
+        let read = File::open(&self.raw).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.read))?;
+            file.read_to_end(&mut bytes)
+        });
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if read.is_err() || whole == 0 {
+            return Raw::default();
+        }
+        self.read += whole as u64;
+        let text = String::from_utf8_lossy(&bytes[..whole]).into_owned();
+        let raw = Raw::parse(&format!("{}\n{text}", self.maps));
+        if let Some(maps) = text.lines().rev().find(|line| line.starts_with("{\"maps\"")) {
+            self.maps = maps.to_string();
+        }
+        raw
+    }
+}
+
+/// All that was found, told as it comes.
+struct Told<'a> {
+    collection: Collection,
+    output: &'a Output,
+    progress: Progress,
+    processes: usize,
+    lost: Vec<String>,
+}
+
+impl Told<'_> {
+    /// Tells what a program wrote; how many steps it took, if it says so.
+    fn tell(&mut self, one: &mut Running) -> u64 {
+        let raw = one.news();
+        self.processes += raw.processes;
+        for what in &raw.lost {
+            if !self.lost.contains(what) {
+                self.progress.hide();
+                complain(&format!("fencepost: {what}"));
+                self.lost.push(what.clone());
+            }
+        }
+        for index in self.collection.add(&raw, one.token.text().as_deref(), one.number) {
+            show(&self.collection, index, self.output, &self.progress);
+        }
+        raw.steps
+    }
 }
 
 /// Runs a program as often as asked, and prints each finding when it is first found.
 pub fn run(args: &Launch) -> Result<Series, String> {
     let filter = Filter::new(&args.output)?;
     let program = PathBuf::from(&args.program[0]);
-    let mut collection = Collection::new(filter);
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     if args.record.is_some() && (args.runs > 1 || args.jobs > 1) {
         return Err("--record keeps one run: leave out --runs and --jobs".into());
@@ -107,11 +163,17 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     let mut first = told.unwrap_or(Token { schedule: args.schedule, steps: 100, seed: args.seed });
     let runs = if told.is_some() { 1 } else { args.runs };
     let timeout = args.timeout.or((first.schedule != Schedule::Os).then_some(SCHEDULED));
-    let progress = Progress::new(runs);
-    let (mut started, mut ended, mut processes) = (0, 0, 0);
+    let mut told_so_far = Told {
+        collection: Collection::new(filter),
+        output: &args.output,
+        progress: Progress::new(runs),
+        processes: 0,
+        lost: Vec::new(),
+    };
+    let (mut started, mut ended) = (0, 0);
     let mut last = None;
     let mut running: Vec<Running> = Vec::new();
-    let mut lost: Vec<String> = Vec::new();
+    let mut signals = Watch::new();
     let mut stop = false;
     while started < runs || !running.is_empty() {
         while !stop && started < runs && running.len() < args.jobs {
@@ -119,29 +181,17 @@ pub fn run(args: &Launch) -> Result<Series, String> {
             running.push(start(args, token, timeout, folder.path(), started)?);
             started += 1;
         }
-        let Some(index) = wait(&mut running, timeout)? else { break };
-        let (mut one, status) = index;
+        let next = wait(&mut running, timeout, &mut signals, &mut told_so_far)?;
+        let Some((mut one, status)) = next else { break };
         ended += 1;
-        let written = std::fs::read(&one.raw).unwrap_or_default();
+        let steps = told_so_far.tell(&mut one);
         let _ = std::fs::remove_file(&one.raw);
-        let raw = Raw::parse(&String::from_utf8_lossy(&written));
-        processes += raw.processes;
-        for what in &raw.lost {
-            if !lost.contains(what) {
-                progress.hide();
-                complain(&format!("fencepost: {what}"));
-                lost.push(what.clone());
-            }
-        }
-        if told.is_none() && raw.steps > 0 && ended == 1 {
+        if told.is_none() && steps > 0 && ended == 1 {
             // From now on, changes are spread over as many steps as there are.
-            first.steps = raw.steps;
+            first.steps = steps;
         }
-        let new = collection.add(&raw, one.token.text().as_deref());
+        let Told { collection, progress, .. } = &told_so_far;
         progress.done(ended, collection.findings.len());
-        for &index in &new {
-            show(&collection, index, &args.output, &progress);
-        }
         if one.timed_out {
             progress.hide();
             let limit = timeout.unwrap_or_default().as_secs_f32();
@@ -157,11 +207,13 @@ pub fn run(args: &Launch) -> Result<Series, String> {
             _ => status.code().unwrap_or(0) as u8,
         };
         last = Some(last.filter(|&code| code != 0).unwrap_or(code));
-        if args.until_found && !collection.findings.is_empty() {
+        if args.until_found && !collection.findings.is_empty() || signals.last().is_some() {
             stop = true;
             started = runs;
         }
     }
+    drop(signals);
+    let Told { collection, progress, processes, lost, .. } = told_so_far;
     progress.hide();
     if processes == 0 {
         let program = Path::new(&args.program[0]).display();
@@ -226,38 +278,65 @@ fn start(
     let child = command.spawn().map_err(|error| {
         format!("cannot run {}: {error}", Path::new(&args.program[0]).display())
     })?;
-    Ok(Running { child, token, raw, since: Instant::now(), timed_out: false })
+    Ok(Running {
+        child,
+        number,
+        token,
+        raw,
+        read: 0,
+        maps: String::new(),
+        since: Instant::now(),
+        timed_out: false,
+    })
 }
 
-/// Waits until one of them ends.
+/// Waits until one of them ends, tells what they find meanwhile, and passes signals on.
 fn wait(
     running: &mut Vec<Running>,
     timeout: Option<Duration>,
+    signals: &mut Watch,
+    told: &mut Told<'_>,
 ) -> Result<Option<(Running, ExitStatus)>, String> {
     let failed = |error: std::io::Error| format!("cannot wait for the program: {error}");
-    if let [_] = &running[..]
-        && timeout.is_none()
-        && let Some(mut one) = running.pop()
-    {
-        let status = one.child.wait().map_err(failed)?;
-        return Ok(Some((one, status)));
-    }
+    // A program with a time limit has a group of its own.
+    let send = |one: &Running, signal: i32| {
+        let id = one.child.id() as i32;
+        // SAFETY: our child, which has not been waited for yet, or the group that was made for it.
+        unsafe { libc::kill(if timeout.is_some() { -id } else { id }, signal) };
+    };
+    let mut pause = Duration::from_millis(1);
+    let mut last_told = Instant::now();
     while !running.is_empty() {
+        let asked = signals.asked(timeout.is_none());
         for index in 0..running.len() {
             let one = &mut running[index];
             if let Some(status) = one.child.try_wait().map_err(failed)? {
                 return Ok(Some((running.swap_remove(index), status)));
             }
+            match asked {
+                Some(Asked::PassOn(signal)) => send(one, signal),
+                Some(Asked::Kill) => send(one, libc::SIGKILL),
+                Some(Asked::Wait) | None => {}
+            }
             if !one.timed_out && timeout.is_some_and(|limit| one.since.elapsed() > limit) {
                 one.timed_out = true;
-                // SAFETY: the group was made for this child.
-                unsafe { libc::kill(-(one.child.id() as i32), libc::SIGKILL) };
+                send(one, libc::SIGKILL);
             }
         }
-        std::thread::sleep(Duration::from_millis(2));
+        if last_told.elapsed() > TELL {
+            running.iter_mut().for_each(|one| {
+                told.tell(one);
+            });
+            last_told = Instant::now();
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
     }
     Ok(None)
 }
+
+/// How often to look for what running programs found.
+const TELL: Duration = Duration::from_millis(100);
 
 fn name(signal: i32) -> String {
     let name = match signal {

@@ -5,7 +5,7 @@
 //! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; `rust_std`: what the latter two link.
 //! * `raw`, `symbols`, `finding`, `text`: read what the runtime wrote, give names to addresses, and
 //!   keep each finding once.
-//! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
+//! * [`launch`]: `fencepost run`; `signals`: what it passes on; [`replay`]: `fencepost replay`;
 //!   `transactions`: a recording for `fencepost serial`.
 //!
 //! Findings are printed as they are found. What comes back is a [`Series`]: all findings, for reports,
@@ -20,6 +20,7 @@ pub mod launch;
 pub mod raw;
 pub mod replay;
 mod rust_std;
+mod signals;
 pub mod symbols;
 pub mod text;
 pub mod transactions;

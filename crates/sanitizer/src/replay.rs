@@ -80,7 +80,7 @@ pub fn run(args: &Replay) -> Result<Series, String> {
         transactions::write(events, place, out).map_err(failed)?;
     }
     let mut collection = Collection::new(filter);
-    for index in collection.add(&raw, None) {
+    for index in collection.add(&raw, None, 0) {
         show(&collection, index, &args.output, &Progress::new(1));
     }
     if !args.output.json {

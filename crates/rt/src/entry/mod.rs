@@ -164,7 +164,7 @@ fn finish(flush: bool) {
     }
 }
 
-/// Findings are kept until the end; a crash must not take them along.
+/// A program that crashes waits until its findings are printed, as one does that ends.
 unsafe fn guard_against_crashes() {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT] {
         // SAFETY: replaces default actions only.
