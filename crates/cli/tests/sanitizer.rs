@@ -289,6 +289,21 @@ fn synchronisation() {
     ]);
 }
 
+/// Order that is made elsewhere than in locks: by atomics of another size, through pipes and sockets, by being
+/// cancelled; and memory that is mapped anew.
+#[test]
+fn other_ways_to_order() {
+    check(&[
+        case("sizes.c", &[], &[]),
+        hidden("sizes.c", &["-DRACE"], &["race"]),
+        case("descriptors.c", &[], &[]),
+        hidden("descriptors.c", &["-DRACE"], &["race"]),
+        case("cancelled.c", &[], &[]),
+        hidden("cancelled.c", &["-DRACE"], &["race"]),
+        case("mapped.c", &[], &[]),
+    ]);
+}
+
 /// What C++20 has for threads, in 29 small programs, one after the other: nothing is found in any of them, and
 /// each comes to its end.
 #[test]

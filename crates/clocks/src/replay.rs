@@ -173,6 +173,7 @@ impl Replay {
             Event::RemoveObject { object } => self.analysis.remove_object(object),
             Event::Release { tid, object } => self.analysis.release(tid, object),
             Event::Acquire { tid, object } => self.analysis.acquire(tid, object),
+            Event::Publish { loc, object } => self.analysis.publish(loc, object),
             Event::Plain { tid, address, mask, is_write, site } => {
                 return Ok(self.plain(tid, address, mask, is_write, site));
             }
@@ -293,6 +294,7 @@ impl Replay {
             }
             Event::Reset { loc, .. } | Event::Remove { loc } => self.is_live(loc),
             Event::Atomic { tid, loc, .. } => thread(tid) && self.is_live(loc),
+            Event::Publish { loc, object } => self.is_live(loc) && self.analysis.has_object(object),
             Event::RemoveObject { object } => self.analysis.has_object(object),
             Event::Release { tid, object } | Event::Acquire { tid, object } => {
                 thread(tid) && self.analysis.has_object(object)

@@ -94,7 +94,13 @@ impl Rows {
     #[cold]
     fn widen(&mut self, thread: &mut Thread) {
         let width = self.width.max(thread.width);
-        (self.width, thread.width) = (width, width);
+        thread.width = width;
+        self.reserve(width);
+    }
+
+    /// Makes room for so many threads.
+    fn reserve(&mut self, width: usize) {
+        self.width = width;
         if width > NEAR {
             self.far.get_or_insert_default().resize(width - NEAR, Row::default());
         }
@@ -164,6 +170,22 @@ pub struct Fences {
     pub(crate) rows: Rows,
     /// How many seq_cst writes there were.
     pub(crate) writes: u64,
+}
+
+impl Synchroniser {
+    /// Who acquires the object learns what is known there as well.
+    pub(crate) fn include(&mut self, other: &mut Rows) {
+        let width = self.0.width.max(other.width);
+        self.0.reserve(width);
+        other.reserve(width);
+        for index in 0..width {
+            let (mine, theirs) = (self.0.row(index), *other.row(index));
+            mine.written = mine.written.max(theirs.written);
+            mine.view = mine.view.max(theirs.view);
+            mine.published = mine.published.max(theirs.published);
+        }
+        self.0.order = self.0.order.max(other.order);
+    }
 }
 
 impl Thread {

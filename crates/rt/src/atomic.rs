@@ -381,7 +381,7 @@ impl State {
     ) -> Held {
         loop {
             let Some(place) = Place::find(address) else {
-                self.new_location(address, size, now());
+                self.new_location(thread, address, size, now());
                 continue;
             };
             if let Some(mut held) = place.hold(thread, address) {
@@ -393,7 +393,7 @@ impl State {
 
     /// A location that nobody knows yet, unless somebody was faster.
     #[cold]
-    fn new_location(&mut self, address: usize, size: u8, value: u64) {
+    fn new_location(&mut self, thread: &Thread, address: usize, size: u8, value: u64) {
         if Place::find(address).is_some() {
             return;
         }
@@ -406,6 +406,38 @@ impl State {
         let next = first.load(Ordering::Relaxed);
         memory::place(loc).occupy(address, size, value, next, registry::settings());
         first.store(loc, Ordering::Release);
+        self.meet_others(thread, address, size);
+    }
+
+    /// Locations of different sizes that overlap change each other's values: what is read from one may have been
+    /// released to the other.
+    fn meet_others(&mut self, thread: &Thread, address: usize, size: u8) {
+        let mut overlaps = false;
+        let mut next = memory::atomics(address).load(Ordering::Relaxed);
+        while next != 0 {
+            let place = memory::place(next);
+            next = place.next();
+            let at = place.address();
+            if at == address {
+                continue;
+            }
+            while place.address() == at {
+                let Some(mut held) = place.hold(thread, at) else { continue };
+                if at < address + usize::from(size) && address < at + usize::from(held.size) {
+                    overlaps = true;
+                    if !held.is_foreign() {
+                        self.make_foreign(&mut held, at);
+                    }
+                }
+                break;
+            }
+        }
+        while overlaps && let Some(place) = Place::find(address) {
+            if let Some(mut held) = place.hold(thread, address) {
+                self.make_foreign(&mut held, address);
+                break;
+            }
+        }
     }
 
     /// Memory changed behind our back, or numbers ran out.
@@ -421,8 +453,9 @@ impl State {
             self.record(&Event::Remove { loc });
             self.record(&Event::Location { value, address: address as u64, size });
         } else if held.size != size || held.location.value() != value {
+            // A location that nobody wrote was merely made too early.
             if held.location.was_written() {
-                held.watch = Watch::Foreign;
+                self.make_foreign(held, address);
             }
             held.location.reset(value, registry::settings());
             self.record(&Event::Reset { loc, value });

@@ -13,6 +13,7 @@
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`channels`]: pipes, sockets and their like.
 //! * [`guards`]: static variables of functions in C++.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
 //! * [`system`]: system calls that nobody intercepts.
@@ -29,6 +30,7 @@
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
 pub mod atomic;
+pub mod channels;
 #[cfg(feature = "export")]
 mod entry;
 pub mod findings;

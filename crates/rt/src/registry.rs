@@ -5,11 +5,11 @@ use crate::options::Options;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;
-use clocks::location::Settings;
+use clocks::location::{Location, Settings};
 use clocks::sets::Sets;
 use clocks::thread::{Population, Synchroniser};
 use clocks::trace::Event;
-use clocks::{Object, Site, Tid};
+use clocks::{Loc, Object, Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
@@ -46,6 +46,8 @@ pub enum Role {
     Readers,
     /// One of two generations of a barrier.
     Barrier(bool),
+    /// What was written to a pipe, a socket and the like.
+    Channel,
 }
 
 /// A thread as its creator knows it.
@@ -209,6 +211,20 @@ impl State {
             }
         };
         self.record(&event);
+    }
+
+    /// The clock of a foreign word learns what was published at its location before.
+    pub fn hand_over(&mut self, loc: Loc, location: &mut Location, address: usize) {
+        let State { objects, object_numbers, recorder, .. } = self;
+        let (object, synchroniser) = objects.entry((address, Role::Lock)).or_insert_with(|| {
+            if let Some(recorder) = recorder {
+                recorder.record(&Event::Object);
+            }
+            (object_numbers.take(), Synchroniser::default())
+        });
+        location.publish_to(synchroniser);
+        let object = *object;
+        self.record(&Event::Publish { loc, object });
     }
 
     /// The object at an address is no more.

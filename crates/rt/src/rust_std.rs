@@ -6,7 +6,8 @@
 //! runtime, which tells the analysis what they order:
 //!
 //! * The words they access are *foreign*: written by code that nobody watches. Nothing is said to be
-//!   stale there, and a foreign word has a clock of its own, like a mutex, on top of its location's.
+//!   stale there, and a foreign word has a clock of its own, like a mutex, on top of its location's. (Atomics
+//!   of different sizes that overlap are foreign to each other, and have one clock.)
 //!   Instrumented accesses to it that acquire or release do so with that clock as well.
 //! * A function that takes something acquires that clock afterwards; one that gives something releases to
 //!   it before.
@@ -15,12 +16,11 @@
 //!
 //! That never invents a race or a stale value. It may order more than the program does.
 
-use crate::locked_location::{self, Watch};
+use crate::locked_location::{self, Held, Watch};
 use crate::registry::{self, Edge, Role, State};
 use crate::schedule;
 use crate::thread::{self, Thread};
 use clocks::access::Done;
-use clocks::trace::Event;
 use clocks::{Order, Tid};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -61,14 +61,7 @@ pub fn announce(words: Words) {
             if held.is_foreign() {
                 continue;
             }
-            // What was published so far went to the location alone.
-            let (order, done, site) = (Order::Acquire, Done::Read, 0);
-            let clocks = &mut thread.clocks;
-            held.location.perform(clocks, None, order, done, site, registry::settings());
-            let (tid, loc, intent, done) = (thread.tid, held.loc(), None, Some(done));
-            state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation: 0 });
-            held.watch = Watch::Foreign;
-            state.release(&mut thread.clocks, address);
+            state.make_foreign(&mut held, address);
         }
     });
 }
@@ -186,13 +179,25 @@ impl State {
         });
     }
 
+    /// From now on the location has the clock of a lock; so far, what was published went to the location alone.
+    pub fn make_foreign(&mut self, held: &mut Held, address: usize) {
+        let loc = held.loc();
+        self.hand_over(loc, &mut held.location, clock_of(address));
+        held.watch = Watch::Foreign;
+    }
+
     fn release(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
-        self.edge(thread, address, Role::Lock, Edge::Release);
+        self.edge(thread, clock_of(address), Role::Lock, Edge::Release);
     }
 
     fn acquire(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
-        self.edge(thread, address, Role::Lock, Edge::Acquire);
+        self.edge(thread, clock_of(address), Role::Lock, Edge::Acquire);
     }
+}
+
+/// The address of the clock of a foreign word.
+fn clock_of(address: usize) -> usize {
+    address & !7
 }
 
 /// `syscall`, where the program waits on futexes and the runtime schedules.

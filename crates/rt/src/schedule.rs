@@ -406,6 +406,17 @@ pub fn wake(address: usize, all: bool) -> usize {
     woken.unwrap_or(0)
 }
 
+/// A thread may go on, whatever it waits for.
+pub fn rouse(tid: Tid) {
+    queue(|queue| {
+        if let Some(slot) = queue.threads.get_mut(&tid)
+            && matches!(slot.state, Waiting::For { .. })
+        {
+            slot.state = Waiting::No;
+        }
+    });
+}
+
 /// A thread is about to be started.
 pub fn started(tid: Tid) {
     if active() {

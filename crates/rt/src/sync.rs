@@ -153,9 +153,48 @@ pub unsafe fn wait(
         }
         if timed_out { libc::ETIMEDOUT } else { 0 }
     } else {
-        block()
+        // A thread that is cancelled in there has the mutex again, and its handlers may count on that.
+        // SAFETY: the buffer lives until it is taken back, or until the thread leaves this function.
+        unsafe { or_cancelled(mutex as *mut c_void, block) }
     };
     acquire(mutex as usize, Role::Lock);
+    if schedule::active() {
+        let test = below!(c"pthread_testcancel", unsafe extern "C" fn());
+        // SAFETY: the thread has the mutex, as its handlers expect.
+        unsafe { test() };
+    }
+    result
+}
+
+/// A thread is asked to end: one that waits for a condition goes on, and finds out.
+pub fn cancelled(handle: pthread_t) {
+    if !schedule::active() || thread::current().is_none_or(|thread| thread.busy) {
+        return;
+    }
+    let created = registry::lock().threads.get(&handle).map(|created| created.tid);
+    if let Some(tid) = created {
+        schedule::rouse(tid);
+    }
+}
+
+/// Calls a function in which the thread may be cancelled while it waits for a condition.
+///
+/// # Safety
+/// The mutex must be the one that belongs to the condition.
+unsafe fn or_cancelled(mutex: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
+    type Push = unsafe extern "C" fn(*mut [usize; 4], extern "C" fn(*mut c_void), *mut c_void);
+    type Pop = unsafe extern "C" fn(*mut [usize; 4], c_int);
+    extern "C" fn cancelled(mutex: *mut c_void) {
+        acquire(mutex as usize, Role::Lock);
+    }
+    let push = below!(c"_pthread_cleanup_push", Push);
+    let pop = below!(c"_pthread_cleanup_pop", Pop);
+    let mut buffer = [0; 4];
+    // SAFETY: the C library's own way to be told, which needs no help from this frame.
+    unsafe { push(&raw mut buffer, cancelled, mutex) };
+    let result = block();
+    // SAFETY: as above.
+    unsafe { pop(&raw mut buffer, 0) };
     result
 }
 

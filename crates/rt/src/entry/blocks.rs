@@ -101,6 +101,7 @@ macro_rules! entry {
     ($name:ident) => {{
         let address: usize;
         // SAFETY: computes an address.
+        #[allow(unused_unsafe, reason = "some of those who need it are unsafe already")]
         unsafe {
             std::arch::asm!("lea {}, [rip + {}]", out(reg) address, sym $name, options(nomem, nostack));
         }

@@ -71,6 +71,7 @@ macro_rules! saving {
 
 mod atomics;
 mod blocks;
+mod channels;
 mod locks;
 mod plain;
 mod rust;
@@ -213,6 +214,7 @@ extern "C" fn before_fork() {
     std::mem::forget(state);
     let guards: Vec<Box<dyn Anything>> = vec![
         Box::new(findings::hold()),
+        Box::new(crate::channels::hold()),
         Box::new(registry::tree().hold()),
         Box::new(registry::sets().hold()),
     ];

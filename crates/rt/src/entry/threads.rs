@@ -104,6 +104,17 @@ tries_to_join! {
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(handle: pthread_t) -> c_int {
+    let real = below!(c"pthread_cancel", unsafe extern "C" fn(pthread_t) -> c_int);
+    // SAFETY: the caller's promise.
+    let result = unsafe { real(handle) };
+    if result == 0 {
+        sync::cancelled(handle);
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_detach(handle: pthread_t) -> c_int {
     let real = below!(c"pthread_detach", unsafe extern "C" fn(pthread_t) -> c_int);
     sync::detach(handle);
