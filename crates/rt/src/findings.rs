@@ -166,6 +166,9 @@ static FINISHED: AtomicBool = AtomicBool::new(false);
 
 /// Tells of a finding, unless the same two places were told of before. The caller is busy.
 pub fn report(finding: &Finding) {
+    if finding.kind == Kind::Race && registry::is_tolerated(finding.address, finding.size) {
+        return;
+    }
     let tree = registry::tree();
     let pcs = (tree.pc(finding.access.site), finding.other.map_or(0, |other| tree.pc(other.site)));
     {

@@ -13,8 +13,8 @@ use clocks::{Loc, Object, Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Everything that is shared and has no lock of its own.
 pub struct State {
@@ -162,6 +162,26 @@ pub fn sets() -> &'static Sets {
 /// Call stacks.
 pub fn tree() -> &'static CallTree {
     TREE.get_or_init(CallTree::default)
+}
+
+/// Bytes that the program says may be raced for: from, to.
+static TOLERATED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// Races for these bytes are not reported.
+pub fn tolerate(address: usize, bytes: usize) {
+    let mut tolerated = TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    tolerated.push((address, address.saturating_add(bytes)));
+}
+
+/// Keeps others from tolerating, as long as what is returned lives.
+pub fn hold_tolerated() -> impl Sized {
+    TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Are races for these bytes not reported?
+pub fn is_tolerated(address: usize, bytes: usize) -> bool {
+    let tolerated = TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    tolerated.iter().any(|&(from, to)| from <= address && address + bytes <= to)
 }
 
 /// What the user wants.

@@ -55,6 +55,8 @@ pub struct Thread {
     pub last_pc: usize,
     /// Read-write locks that it holds for writing.
     pub write_locked: Vec<usize>,
+    /// The fiber that it runs, if the program said; 0 otherwise.
+    pub fiber: usize,
     /// Who called `operator delete`, which is about to call `free`.
     pub giver: Option<Giver>,
     /// Callers of `free` and whether they are instrumented.
@@ -162,6 +164,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
+        fiber: 0,
         giver: None,
         givers: [(0, false); GIVERS],
         frames: Vec::with_capacity(64),
@@ -263,6 +266,11 @@ impl Thread {
     #[inline]
     pub fn return_(&mut self) {
         self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Another stack is used from now on.
+    pub fn forget_calls(&mut self) {
+        self.depth = 0;
     }
 
     /// The number of the place `pc` with the calls that led to it.

@@ -69,6 +69,8 @@ macro_rules! saving {
     };
 }
 
+#[allow(non_snake_case, reason = "names that others chose")]
+mod annotations;
 mod atomics;
 mod blocks;
 mod channels;
@@ -215,6 +217,7 @@ extern "C" fn before_fork() {
     let guards: Vec<Box<dyn Anything>> = vec![
         Box::new(findings::hold()),
         Box::new(crate::channels::hold()),
+        Box::new(registry::hold_tolerated()),
         Box::new(registry::tree().hold()),
         Box::new(registry::sets().hold()),
     ];
