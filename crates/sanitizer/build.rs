@@ -18,6 +18,7 @@ const PREFIXES: &[&str] = &[
     "__fencepost_",
     "__cxa_guard_",
     "_Zd",
+    "Annotate",
     "__wrap_",
     "pthread_",
     "thrd_",

@@ -6,10 +6,12 @@ use crate::{quantity, terminal};
 use clap::{Args as Arguments, Subcommand};
 use rt::options::Schedule;
 use sanitizer::compiler::{self, Language};
+use sanitizer::filter::Only;
 use sanitizer::launch::{self, Launch};
 use sanitizer::raw::{self, Log};
 use sanitizer::{Series, replay};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     /// Run cargo with the sanitizer: fencepost cargo test
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cargo(Compile),
+    /// Make fencepost-cc and its like in a folder, for builds that take one word
+    Wrappers(Wrappers),
     /// Run a program built with the sanitizer, as often as you like, and report what it finds
     #[command(long_about = RUN, after_long_help = RUN_EXAMPLES)]
     Run(Run),
@@ -45,6 +49,14 @@ pub(crate) struct Compile {
     /// What the compiler gets
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub arguments: Vec<OsString>,
+}
+
+/// Arguments of `wrappers`.
+#[derive(Arguments, Debug)]
+pub(crate) struct Wrappers {
+    /// The folder; CC=DIR/fencepost-cc ./configure
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `run`.
@@ -101,6 +113,12 @@ pub(crate) struct Output {
     /// Report only findings whose ids are not in this file
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Name the suppressions that no finding needed
+    #[arg(long, requires = "suppressions")]
+    pub show_unused: bool,
+    /// Report only races, or only accesses that may be stale
+    #[arg(long, value_name = "WHAT", value_parser = only)]
+    pub only: Option<Only>,
     /// Write the ids of all findings to this file, for --baseline
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
@@ -147,7 +165,14 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             compiler::c(&args.arguments, Language::Cxx).map(|never| match never {})
         }
         Command::Rustc(args) => compiler::rustc(&args.arguments).map(|never| match never {}),
-        Command::Cargo(args) => compiler::cargo(&args.arguments).map(|never| match never {}),
+        Command::Cargo(args) => compiler::cargo(&args.arguments).map(ExitCode::from),
+        Command::Wrappers(args) => compiler::make_wrappers(&args.folder).map(|made| {
+            for link in made {
+                // If nobody reads it, the links are there all the same.
+                let _ = writeln!(std::io::stdout(), "{}", link.display());
+            }
+            ExitCode::SUCCESS
+        }),
         Command::Run(args) => args.run(),
         Command::Replay(args) => args.run(),
         Command::ReportRaw(args) => raw::report(&Log {
@@ -178,6 +203,8 @@ impl Run {
             jobs: self.jobs.into(),
             timeout: self.timeout,
             record: self.record.clone(),
+            is_build: false,
+            environment: Vec::new(),
             output: self.output.wanted(),
         })?;
         Ok(finish(&series, files))
@@ -205,6 +232,8 @@ impl Output {
             suppressions: self.suppressions.clone(),
             baseline: self.baseline.clone(),
             write_baseline: self.write_baseline.clone(),
+            show_unused: self.show_unused,
+            only: self.only,
         }
     }
 }
@@ -222,6 +251,10 @@ fn finish(series: &Series, mut files: ReportFiles) -> ExitCode {
 
 fn schedule(text: &str) -> Result<Schedule, String> {
     Schedule::parse(text).ok_or_else(|| "expected os, random or pct:D, such as pct:3".to_string())
+}
+
+fn only(text: &str) -> Result<Only, String> {
+    Only::parse(text).ok_or_else(|| "expected races or robustness".to_string())
 }
 
 const RUN: &str = "\

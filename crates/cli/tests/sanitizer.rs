@@ -262,8 +262,24 @@ fn cargo() {
         (Some(FOUND), &["stale-read".to_string()][..]),
         "{run:#?}"
     );
+    // Two programs with tests, one report, one exit code.
+    std::fs::create_dir_all(bench.path("tests")).expect("a folder");
+    std::fs::copy(sources().join("litmus.rs"), bench.path("tests/other.rs")).expect("a file");
+    let source = std::fs::read_to_string(bench.path("tests/other.rs")).expect("a file");
+    write("tests/other.rs", &format!("{source}\n#[test] fn runs() {{ main(); }}\n"));
     let tested = cargo(&["test", "--quiet"]);
     let said = text(&tested.stderr);
+    assert_eq!(tested.status.code(), Some(FOUND), "{said}");
+    assert!(said.contains("may read a stale value: src/main.rs:"), "{said}");
+    assert!(said.contains("may read a stale value: tests/other.rs:"), "{said}");
+    assert_eq!(said.matches("robustness violations").count(), 1, "{said}");
+    let fine = cargo(&["test", "--quiet", "no_test_of_this_name"]);
+    assert_eq!(fine.status.code(), Some(0), "{}", text(&fine.stderr));
+    let compiled = cargo(&["test", "--quiet", "--no-run"]);
+    assert_eq!(compiled.status.code(), Some(0), "{}", text(&compiled.stderr));
+    // Lines in release builds, too.
+    let released = cargo(&["run", "--quiet", "--release"]);
+    let said = text(&released.stderr);
     assert!(said.contains("may read a stale value: src/main.rs:"), "{said}");
 }
 
@@ -302,6 +318,42 @@ fn other_ways_to_order() {
         hidden("cancelled.c", &["-DRACE"], &["race"]),
         case("mapped.c", &[], &[]),
     ]);
+}
+
+/// What programs tell ThreadSanitizer about themselves is understood, and only that.
+#[test]
+fn annotations() {
+    check(&[
+        case("annotated.c", &["-DWAY=EDGE"], &[]),
+        case("annotated.c", &["-DWAY=MUTEX"], &[]),
+        case("annotated.c", &["-DWAY=OLD"], &[]),
+        case("annotated.c", &["-DWAY=FIBER"], &[]),
+        case("annotated.c", &["-DWAY=BENIGN"], &[]),
+        hidden("annotated.c", &["-DWAY=EDGE", "-DRACE"], &["race"]),
+    ]);
+}
+
+/// Names of one word, for build systems that take no two; they find the compiler, not themselves.
+#[test]
+fn wrappers() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let made = bench.fencepost().args(["wrappers", "names"]).output().expect("fencepost runs");
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let cc = bench.path("names/fencepost-cc");
+    assert!(text(&made.stdout).contains(&cc.display().to_string()), "{}", text(&made.stdout));
+    let again = bench.fencepost().args(["wrappers", "names"]).status().expect("fencepost runs");
+    assert!(again.success(), "links are made anew");
+    let mut command = Command::new(&cc);
+    command.env("CC", &cc).env("FENCEPOST_CACHE", &bench.cache);
+    command.args(["-O1", "-pthread", "-o"]).arg(bench.path("sb")).arg(sources().join("sb.c"));
+    let built = command.output().expect("the wrapper runs");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    assert_eq!(bench.run(&bench.path("sb"), &[]).code, Some(FOUND));
+    let version = Command::new(&cc).arg("--version").output().expect("the wrapper runs");
+    assert!(text(&version.stdout).contains("Free Software"), "{}", text(&version.stdout));
 }
 
 /// What C++20 has for threads, in 29 small programs, one after the other: nothing is found in any of them, and

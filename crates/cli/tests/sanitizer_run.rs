@@ -244,6 +244,35 @@ fn suppressions_and_baselines() {
     let bad = bench.run(&program, &["--suppressions", "rules"]);
     assert_eq!(bad.code, Some(2));
     assert!(bad.complaints.contains("rules:1"), "{}", bad.complaints);
+    std::fs::write(bench.path("rules"), "race:work\ndeadlock:work\n").expect("a file");
+    let bad = bench.run(&program, &["--suppressions", "rules"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.complaints.contains("rules:2: there is no kind `deadlock`"), "{}", bad.complaints);
+    std::fs::write(bench.path("rules"), "*:work\n\nrace:nobody\n").expect("a file");
+    let unused = bench.run(&program, &["--suppressions", "rules", "--show-unused"]);
+    assert!(unused.complaints.contains("rules:3: race:nobody"), "{}", unused.complaints);
+    assert!(!unused.complaints.contains("rules:1"), "{}", unused.complaints);
+}
+
+/// Races only, or the others only, of a program that has both.
+#[test]
+fn one_half_of_the_findings() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.build("gcc", "peterson.c", &["-O1"], "program");
+    let schedule = ["--schedule", "random", "--runs", "20"];
+    let all = bench.run(&program, &schedule);
+    for (only, races) in [("races", true), ("robustness", false)] {
+        let options = [&schedule[..], &["--only", only]].concat();
+        let half = bench.run(&program, &options);
+        let expected: Vec<&String> =
+            all.kinds.iter().filter(|kind| (*kind == "race") == races).collect();
+        assert_eq!(half.kinds.iter().collect::<Vec<_>>(), expected, "{only}: {half:#?}");
+        assert!(!expected.is_empty(), "{all:#?}");
+    }
+    assert_eq!(bench.run(&program, &["--only", "nonsense"]).code, Some(2));
 }
 
 /// Reads that no other read replaces are kept as long as there is room, and where there is none, the run says so.

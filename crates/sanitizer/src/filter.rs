@@ -14,6 +14,7 @@
 use crate::Output;
 use crate::finding::{Access, Finding};
 use crate::symbols::Frame;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -22,31 +23,83 @@ use std::path::Path;
 /// The largest file that is read.
 const LARGEST: u64 = 1 << 24;
 
+/// What rules may be about.
+const KINDS: [&str; 6] = ["race", "stale-read", "stale-write", "stale-update", "id", "*"];
+
+/// What is reported, if not all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Only {
+    /// Races.
+    Races,
+    /// Accesses that may be stale.
+    Robustness,
+}
+
+impl Only {
+    /// `races` or `robustness`.
+    pub fn parse(text: &str) -> Option<Only> {
+        match text {
+            "races" => Some(Only::Races),
+            "robustness" => Some(Only::Robustness),
+            _ => None,
+        }
+    }
+}
+
 /// What is left out.
 #[derive(Clone, Default, Debug)]
 pub struct Filter {
-    rules: Vec<(String, String)>,
+    rules: Vec<Rule>,
     known: HashSet<String>,
+    only: Option<Only>,
+}
+
+/// A line of a file of suppressions.
+#[derive(Clone, Debug)]
+struct Rule {
+    kind: String,
+    pattern: String,
+    /// `FILE:LINE`
+    place: String,
+    used: Cell<bool>,
+}
+
+impl Rule {
+    fn covers(&self, finding: &Finding) -> bool {
+        let covers = match self.kind.as_str() {
+            "id" => self.pattern == finding.id,
+            kind if kind == "*" || kind == finding.kind => {
+                finding.frames().any(|frame| mentions(frame, &self.pattern))
+            }
+            _ => false,
+        };
+        self.used.set(self.used.get() || covers);
+        covers
+    }
 }
 
 impl Filter {
     /// As the user asked.
     pub fn new(output: &Output) -> Result<Filter, String> {
-        let mut filter = Filter::default();
+        let mut filter = Filter { only: output.only, ..Filter::default() };
         if let Some(path) = &output.suppressions {
             for (number, line) in lines(path)?.iter().enumerate() {
                 let line = content(line);
                 if line.is_empty() {
                     continue;
                 }
+                let place = format!("{}:{}", path.display(), number + 1);
                 let Some((kind, pattern)) = line.split_once(':') else {
                     return Err(format!(
-                        "{}:{}: expected KIND:PATTERN, such as race:parse_*, found `{line}`",
-                        path.display(),
-                        number + 1
+                        "{place}: expected KIND:PATTERN, such as race:parse_*, found `{line}`"
                     ));
                 };
-                filter.rules.push((kind.trim().to_string(), pattern.trim().to_string()));
+                let (kind, pattern) = (kind.trim().to_string(), pattern.trim().to_string());
+                if !KINDS.contains(&kind.as_str()) {
+                    let kinds = KINDS.join(", ");
+                    return Err(format!("{place}: there is no kind `{kind}`, only {kinds}"));
+                }
+                filter.rules.push(Rule { kind, pattern, place, used: Cell::new(false) });
             }
         }
         if let Some(path) = &output.baseline {
@@ -56,18 +109,25 @@ impl Filter {
         Ok(filter)
     }
 
+    /// Did the user ask for findings of this kind?
+    pub fn wants(&self, kind: &str) -> bool {
+        self.only.is_none_or(|only| (only == Only::Races) == (kind == "race"))
+    }
+
     /// Is the finding left out?
     pub fn covers(&self, finding: &Finding) -> bool {
-        inside_rust_locks(finding)
+        // Each rule is asked, so that all that would do count as used.
+        let covered = self.rules.iter().filter(|rule| rule.covers(finding)).count() > 0;
+        covered
+            || inside_rust_locks(finding)
             || inside_cpp_locks(finding)
             || self.known.contains(&finding.id)
-            || self.rules.iter().any(|(kind, pattern)| match kind.as_str() {
-                "id" => *pattern == finding.id,
-                _ if kind == "*" || *kind == finding.kind => {
-                    finding.frames().any(|frame| mentions(frame, pattern))
-                }
-                _ => false,
-            })
+    }
+
+    /// The rules that covered nothing, each with its place.
+    pub fn unused(&self) -> impl Iterator<Item = String> {
+        let unused = self.rules.iter().filter(|rule| !rule.used.get());
+        unused.map(|Rule { kind, pattern, place, .. }| format!("{place}: {kind}:{pattern}"))
     }
 }
 

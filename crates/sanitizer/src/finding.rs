@@ -358,6 +358,11 @@ impl Collection {
         }
     }
 
+    /// The suppressions that no finding needed.
+    pub fn unused_suppressions(&self) -> Vec<String> {
+        self.filter.unused().collect()
+    }
+
     /// A report for each source file with findings of `program`.
     pub fn reports(&self, program: &Path) -> Vec<InputReport> {
         let observations: Vec<Observation> =
@@ -369,7 +374,8 @@ impl Collection {
     /// Adds what was found in the run with this number; says which findings are new.
     pub fn add(&mut self, raw: &Raw, token: Option<&str>, run: u64) -> Vec<usize> {
         let mut new = Vec::new();
-        for (finding, maps) in &raw.findings {
+        let wanted = raw.findings.iter().filter(|(finding, _)| self.filter.wants(&finding.kind));
+        for (finding, maps) in wanted.collect::<Vec<_>>() {
             let finding = Finding::new(finding, maps, &mut self.symbols, token);
             let key = finding.key();
             match self.seen.get(&key) {

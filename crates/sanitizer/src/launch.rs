@@ -35,6 +35,10 @@ pub struct Launch {
     pub timeout: Option<Duration>,
     /// Record everything there, for [`crate::replay`].
     pub record: Option<PathBuf>,
+    /// Is the program a build system, which may or may not run programs that were built with the sanitizer?
+    pub is_build: bool,
+    /// What its environment has besides ours.
+    pub environment: Vec<(OsString, OsString)>,
     /// Which findings to print, and how.
     pub output: Output,
 }
@@ -215,7 +219,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
     drop(signals);
     let Told { collection, progress, processes, lost, .. } = told_so_far;
     progress.hide();
-    if processes == 0 {
+    if processes == 0 && !args.is_build {
         let program = Path::new(&args.program[0]).display();
         return Err(format!(
             "{program}: nothing to check: build it with fencepost cc, c++, rustc or cargo"
@@ -226,7 +230,12 @@ pub fn run(args: &Launch) -> Result<Series, String> {
             collection.findings.iter().map(|finding| finding.id.clone() + "\n").collect();
         std::fs::write(path, ids).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    if !args.output.json {
+    if args.output.show_unused {
+        for rule in collection.unused_suppressions() {
+            complain(&format!("fencepost: no finding needed the suppression {rule}"));
+        }
+    }
+    if !args.output.json && processes > 0 {
         complain(&text::summary(&collection, ended));
     }
     let code = match last.unwrap_or(0) {
@@ -271,6 +280,7 @@ fn start(
     }
     let mut command = Command::new(&args.program[0]);
     command.args(&args.program[1..]).env("FENCEPOST_OPTIONS", options);
+    command.envs(args.environment.iter().map(|(name, value)| (name, value)));
     if timeout.is_some() {
         // A group of its own, so that its children end with it.
         command.process_group(0);

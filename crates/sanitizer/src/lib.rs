@@ -26,6 +26,7 @@ pub mod text;
 pub mod transactions;
 mod unpack;
 
+use filter::Only;
 use finding::Collection;
 use report::InputReport;
 use std::io::Write;
@@ -48,6 +49,10 @@ pub struct Output {
     pub baseline: Option<PathBuf>,
     /// Write the ids of all findings to this file.
     pub write_baseline: Option<PathBuf>,
+    /// Name the suppressions that no finding needed?
+    pub show_unused: bool,
+    /// Report only these.
+    pub only: Option<Only>,
 }
 
 /// What came of running a program or replaying a recording.
