@@ -83,6 +83,9 @@ pub(crate) struct Run {
     /// Stop a run after this time, such as 30s [default: 5m with --schedule random or pct:D]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub timeout: Option<Duration>,
+    /// Report loops that wait for a value like any other stale read, as the paper's numbers do
+    #[arg(long)]
+    pub paper_counts: bool,
     /// Record everything for `fencepost replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -203,6 +206,7 @@ impl Run {
             jobs: self.jobs.into(),
             timeout: self.timeout,
             record: self.record.clone(),
+            paper_counts: self.paper_counts,
             is_build: false,
             environment: Vec::new(),
             output: self.output.wanted(),

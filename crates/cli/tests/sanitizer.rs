@@ -198,6 +198,35 @@ fn the_other_access_is_the_right_one() {
     }
 }
 
+/// Loops that wait for a flag, whatever else they read and compute; but not if the stale value ends the waiting, and
+/// not if the user wants to count as the paper does.
+#[test]
+fn waiting_loops() {
+    for define in ["-DLOOP=FIELD", "-DLOOP=RING", "-DLOOP=BACKOFF", "-DLOOP=MIXED"] {
+        let bench = Bench::new();
+        for (compiler, level) in builds("waits.c") {
+            let what = |run: &Run| format!("{compiler} {level} {define}: {run:#?}");
+            let scheduled = ["--schedule", "random", "--runs", "5"];
+            let program = bench.build(compiler, "waits.c", &[level, define], "program");
+            for options in [&["--runs", "3"][..], &scheduled] {
+                let run = bench.run(&program, options);
+                assert_eq!(run.code, Some(0), "{}", what(&run));
+            }
+            let counted = bench.run(&program, &[&scheduled[..], &["--paper-counts"]].concat());
+            assert_eq!(counted.kinds, ["stale-read"], "{}", what(&counted));
+            let program = bench.build(compiler, "waits.c", &[level, define, "-DEARLY"], "program");
+            let early = bench.run(&program, &["--runs", "5"]);
+            assert_eq!(early.kinds, ["stale-read"], "{}", what(&early));
+        }
+    }
+}
+
+/// A fence in assembly is not seen; one that the program names is.
+#[test]
+fn fences_in_assembly() {
+    check(&[hidden("assembly.c", &[], &["stale-read"]), case("assembly.c", &["-DNAMED"], &[])]);
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {

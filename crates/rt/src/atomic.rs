@@ -503,8 +503,8 @@ fn judge<T: Word>(
         let question = Question { address: at as u64, result, wrote };
         T::SIZE <= 8 && spin::comes_back(frame, stack, question, &crate::entry_at)
     };
-    let reads =
-        !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
+    let reads = registry::options().recognise_loops
+        && !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
     let spins: Vec<u64> =
         stale.values.iter().copied().filter(|&value| reads && comes_back(value)).collect();
     state.record(&Event::Judged { spins: spins.clone() });

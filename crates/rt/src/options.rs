@@ -9,6 +9,7 @@
 //! | `history_size` | writes remembered per atomic location | 8 |
 //! | `reader_sets` | sets of threads that read the same bytes, at a time | 16777216 |
 //! | `report_races`, `report_robustness` | what to report | 1 |
+//! | `recognise_loops` | are loops that would only have gone round again no violations? | 1 |
 //! | `schedule`, `seed` | `os`, `random` or `pct:D`, and the seed of its choices | os, 0 |
 //! | `steps` | how many steps `pct` spreads its changes over | 1000 |
 //! | `record` | a file for all events, for `fencepost replay` | none |
@@ -34,6 +35,8 @@ pub struct Options {
     pub races: bool,
     /// Report stale accesses?
     pub robustness: bool,
+    /// Are loops that would only have gone round again no violations?
+    pub recognise_loops: bool,
     /// Who decides which thread goes on.
     pub schedule: Schedule,
     /// Seed of its choices.
@@ -68,6 +71,7 @@ impl Default for Options {
             reader_sets: 1 << 24,
             races: true,
             robustness: true,
+            recognise_loops: true,
             schedule: Schedule::Os,
             seed: 0,
             steps: 1000,
@@ -113,6 +117,7 @@ impl Options {
             }
             "report_races" => self.races = flag()?,
             "report_robustness" => self.robustness = flag()?,
+            "recognise_loops" => self.recognise_loops = flag()?,
             "schedule" => self.schedule = Schedule::parse(value)?,
             "seed" => self.seed = value.parse().ok()?,
             "steps" => self.steps = value.parse().ok().filter(|&steps| steps > 0)?,

@@ -195,8 +195,8 @@ impl State {
     }
 }
 
-/// The address of the clock of a foreign word.
-fn clock_of(address: usize) -> usize {
+/// The address of the clock of a foreign word, and of what one thread begins and ends.
+pub fn clock_of(address: usize) -> usize {
     address & !7
 }
 

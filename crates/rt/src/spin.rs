@@ -9,13 +9,16 @@
 //! again, which is as good as if it had not been read. Otherwise, or if the code does something that
 //! this module does not understand, it does not.
 //!
-//! Only registers that survive a call are known after the load. What depends on others, or on memory
-//! that is not the stack's, is unknown, and a branch on something unknown ends the attempt, except that
-//! other atomic loads in the loop (`while (a.load() && b.load())`) return what memory holds now.
+//! Only registers that survive a call are known after the load. What depends on others is unknown, and a branch
+//! on something unknown ends the attempt. Memory that the code reads, plainly or by other atomic loads
+//! (`while (a.load() != q->want)`), holds what it holds now. The results of instructions that are not
+//! worth the trouble, such as those on wide registers, are unknown as well; one that writes memory
+//! elsewhere than on the stack ends the attempt.
 
 use crate::system;
 use iced_x86::{
-    Code, ConditionCode, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register,
+    Code, ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
+    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
 };
 use std::collections::HashMap;
 
@@ -48,6 +51,8 @@ pub enum Entry {
     Load(u8),
     /// Compare-and-swap: only the one asked about may come again.
     Cas,
+    /// Fills memory: its first argument is where, its third how much, and it returns the first.
+    Fill,
     /// Nothing that matters.
     Nothing,
 }
@@ -64,7 +69,9 @@ pub struct Question {
     pub wrote: Option<(u64, u64, u8)>,
 }
 
-const STEPS: usize = 4_000;
+const STEPS: usize = 10_000;
+/// How much memory is filled at once.
+const FILLED: usize = 1 << 12;
 /// How far from the stack pointer memory counts as the stack.
 const STACK: u64 = 1 << 16;
 /// How much of the stack is read at once.
@@ -100,7 +107,11 @@ struct Machine {
     rip: u64,
     registers: [Option<u64>; 16],
     flags: Option<Flags>,
-    written: HashMap<u64, u8>,
+    /// The carry, where it is the only flag that is known.
+    bit: Option<bool>,
+    /// Bytes of the stack that were written; none is known of those that are unknown.
+    written: HashMap<u64, Option<u8>>,
+    info: InstructionInfoFactory,
     stack: u64,
     /// The stack from its end on, as far as it is likely to be needed.
     window: Vec<u8>,
@@ -112,7 +123,8 @@ struct Machine {
 struct Flags {
     zero: bool,
     sign: bool,
-    carry: bool,
+    /// Not all instructions say.
+    carry: Option<bool>,
     overflow: bool,
     parity: bool,
 }
@@ -136,14 +148,16 @@ impl Machine {
             rip: frame.pc,
             registers,
             flags: None,
+            bit: None,
             written: HashMap::new(),
+            info: InstructionInfoFactory::new(),
             stack,
             window: peek(stack, WINDOW),
             code: (0, Vec::new()),
         };
         if let Some((address, value, size)) = question.wrote {
             for k in 0..u64::from(size) {
-                machine.written.insert(address.wrapping_add(k), (value >> (8 * k)) as u8);
+                machine.written.insert(address.wrapping_add(k), Some((value >> (8 * k)) as u8));
             }
         }
         machine
@@ -166,6 +180,15 @@ impl Machine {
             let result = match entry {
                 Entry::Load(size) => Some(read(argument?, size as usize)?),
                 Entry::Cas => return None,
+                Entry::Fill => {
+                    let size = usize::try_from(self.registers[2]?).ok().filter(|&n| n <= FILLED)?;
+                    let at = argument?;
+                    if !self.on_stack(at, size) {
+                        return None;
+                    }
+                    self.written.extend((0..size as u64).map(|k| (at + k, None)));
+                    Some(at)
+                }
                 Entry::Nothing => None,
             };
             for index in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
@@ -183,6 +206,9 @@ impl Machine {
             return None;
         }
         self.rip = instruction.next_ip();
+        if instruction.rflags_modified() != 0 {
+            self.bit = None;
+        }
         self.execute(&instruction)?;
         Some(false)
     }
@@ -237,7 +263,19 @@ impl Machine {
                         _ => !v,
                     });
                     if i.mnemonic() != M::Not {
-                        self.flags = None;
+                        self.flags = value.map(|v| {
+                            let (v, top) = (v & ones(bits), 1 << (bits - 1));
+                            let result = result.unwrap_or_default() & ones(bits);
+                            // Adding one leaves the carry alone; a negation has one unless it is of zero.
+                            let (carry, overflows) = match i.mnemonic() {
+                                M::Inc => (self.flags.and_then(|flags| flags.carry), result == top),
+                                M::Dec => (self.flags.and_then(|flags| flags.carry), v == top),
+                                _ => (Some(v != 0), v == top),
+                            };
+                            let sign = result & top != 0;
+                            let parity = is_even(result);
+                            Flags { zero: result == 0, sign, carry, overflow: overflows, parity }
+                        });
                     }
                     self.assign(i, result.map(|v| v & ones(bits)))?;
                 }
@@ -254,6 +292,34 @@ impl Machine {
                         }
                     });
                     self.assign(i, result.map(|v| v & ones(bits)))?;
+                }
+                M::Imul if i.op_count() >= 2 => {
+                    let bits = 8 * self.size(i, 0)?;
+                    let (a, b) = (i.op_count() - 2, i.op_count() - 1);
+                    let product = self.operand(i, a).zip(self.operand(i, b));
+                    self.flags = None;
+                    self.assign(i, product.map(|(a, b)| a.wrapping_mul(b) & ones(bits)))?;
+                }
+                M::Div => self.divide(i)?,
+                M::Rol | M::Ror => {
+                    let bits = 8 * self.size(i, 0)?;
+                    let (value, by) = (self.operand(i, 0), self.operand(i, 1));
+                    self.flags = None;
+                    let turned = value.zip(by).map(|(v, by)| {
+                        let by = (by as u32 & if bits == 64 { 63 } else { 31 }) % bits;
+                        let by = if i.mnemonic() == M::Rol { by } else { (bits - by) % bits };
+                        let v = v & ones(bits);
+                        let high = if by == 0 { 0 } else { v >> (bits - by) };
+                        (v << by | high) & ones(bits)
+                    });
+                    self.assign(i, turned)?;
+                }
+                M::Bt if i.op0_kind() == OpKind::Register => {
+                    let bits = 8 * self.size(i, 0)?;
+                    let bit = self.operand(i, 0).zip(self.operand(i, 1));
+                    let carry = bit.map(|(v, at)| v >> (at as u32 % bits) & 1 == 1);
+                    self.flags = None;
+                    self.bit = carry;
                 }
                 M::Push => {
                     let value = self.operand(i, 0);
@@ -289,9 +355,78 @@ impl Machine {
                         return None;
                     }
                 }
-                _ => return None,
+                _ => self.forget_results(i)?,
             }
         }
+        Some(())
+    }
+
+    /// An instruction that is not worth the trouble: what it writes is unknown from now on.
+    fn forget_results(&mut self, i: &Instruction) -> Option<()> {
+        let repeats = i.has_rep_prefix() || i.has_repne_prefix();
+        if i.flow_control() != FlowControl::Next
+            || i.has_lock_prefix()
+            || repeats
+            || i.is_privileged()
+        {
+            return None;
+        }
+        let writes = |access: OpAccess| {
+            !matches!(
+                access,
+                OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess
+            )
+        };
+        let info = self.info.info_options(i, InstructionInfoOptions::NONE);
+        let used = info.used_registers().iter().filter(|used| writes(used.access()));
+        let registers: Vec<usize> = used.filter_map(|used| index(used.register())).collect();
+        let written: Vec<usize> = info
+            .used_memory()
+            .iter()
+            .filter(|used| writes(used.access()))
+            .map(|used| used.memory_size().size())
+            .collect();
+        match written[..] {
+            [] => {}
+            // What has one operand in memory has it at the address that is written in the instruction.
+            [size] if size > 0 && (0..i.op_count()).any(|k| i.op_kind(k) == OpKind::Memory) => {
+                let at = self.address(i)?;
+                if !self.on_stack(at, size) {
+                    return None;
+                }
+                self.written.extend((0..size as u64).map(|k| (at + k, None)));
+            }
+            _ => return None,
+        }
+        for register in registers {
+            self.registers[register] = None;
+        }
+        if i.rflags_modified() != 0 {
+            self.flags = None;
+        }
+        // Without the end of the stack there is no way back.
+        self.registers[4]?;
+        Some(())
+    }
+
+    /// An unsigned division of what two registers hold together.
+    fn divide(&mut self, i: &Instruction) -> Option<()> {
+        let bits = 8 * self.size(i, 0)?;
+        self.flags = None;
+        let known = (self.registers[0], self.registers[2], self.operand(i, 0));
+        let (Some(low), Some(high), Some(by)) = known else {
+            (self.registers[0], self.registers[2]) = (None, None);
+            return Some(());
+        };
+        if bits < 32 {
+            return None;
+        }
+        let (low, high, by) = (low & ones(bits), high & ones(bits), by & ones(bits));
+        let number = u128::from(high) << bits | u128::from(low);
+        let (quotient, rest) = (number.checked_div(by.into())?, number.checked_rem(by.into())?);
+        // A quotient that is too large is an error.
+        self.registers[0] = Some(u64::try_from(quotient).ok().filter(|&q| q <= ones(bits))?);
+        self.registers[2] = Some(rest as u64);
         Some(())
     }
 
@@ -331,9 +466,9 @@ impl Machine {
         self.flags = Some(Flags {
             zero: result == 0,
             sign: top(result),
-            carry,
+            carry: Some(carry),
             overflow,
-            parity: (result as u8).count_ones().is_multiple_of(2),
+            parity: is_even(result),
         });
         if !matches!(i.mnemonic(), M::Cmp | M::Test) {
             self.assign(i, Some(result))?;
@@ -343,16 +478,21 @@ impl Machine {
 
     fn holds(&self, condition: ConditionCode) -> Option<bool> {
         use ConditionCode as C;
+        match (self.flags, condition) {
+            (None, C::b) => return self.bit,
+            (None, C::ae) => return self.bit.map(|bit| !bit),
+            _ => {}
+        }
         let Flags { zero, sign, carry, overflow, parity } = self.flags?;
         Some(match condition {
             C::o => overflow,
             C::no => !overflow,
-            C::b => carry,
-            C::ae => !carry,
+            C::b => carry?,
+            C::ae => !carry?,
             C::e => zero,
             C::ne => !zero,
-            C::be => carry || zero,
-            C::a => !carry && !zero,
+            C::be => carry? || zero,
+            C::a => !carry? && !zero,
             C::s => sign,
             C::ns => !sign,
             C::p => parity,
@@ -442,7 +582,7 @@ impl Machine {
             OpKind::Memory => {
                 let size = self.size(i, 0)?;
                 let at = self.address(i)?;
-                self.store(at, value?, size as usize)
+                self.store(at, value, size as usize)
             }
             _ => None,
         }
@@ -455,12 +595,12 @@ impl Machine {
 
     fn load(&self, at: u64, size: usize) -> Option<u64> {
         if !self.on_stack(at, size) {
-            return None;
+            return read(at, size);
         }
         let mut value = 0;
         for k in 0..size as u64 {
             let byte = match self.written.get(&(at + k)) {
-                Some(&byte) => byte,
+                Some(&byte) => byte?,
                 None => {
                     let above = (at + k).checked_sub(self.stack)?;
                     match self.window.get(above as usize) {
@@ -474,12 +614,12 @@ impl Machine {
         Some(value)
     }
 
-    fn store(&mut self, at: u64, value: u64, size: usize) -> Option<()> {
+    fn store(&mut self, at: u64, value: Option<u64>, size: usize) -> Option<()> {
         if !self.on_stack(at, size) {
             return None;
         }
         for k in 0..size as u64 {
-            self.written.insert(at + k, (value >> (8 * k)) as u8);
+            self.written.insert(at + k, value.map(|value| (value >> (8 * k)) as u8));
         }
         Some(())
     }
@@ -487,7 +627,7 @@ impl Machine {
     fn push(&mut self, value: Option<u64>) -> Option<()> {
         let at = self.registers[4]?.wrapping_sub(8);
         self.registers[4] = Some(at);
-        self.store(at, value?, 8)
+        self.store(at, value, 8)
     }
 
     fn pop(&mut self) -> Option<u64> {
@@ -503,6 +643,11 @@ fn is_set(i: &Instruction) -> bool {
 
 fn is_move(i: &Instruction) -> bool {
     i.op_count() == 2
+}
+
+/// Has the low byte an even number of ones?
+fn is_even(value: u64) -> bool {
+    (value as u8).count_ones().is_multiple_of(2)
 }
 
 fn ones(bits: u32) -> u64 {

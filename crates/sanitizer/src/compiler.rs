@@ -319,6 +319,7 @@ pub fn cargo(arguments: &[OsString]) -> Result<u8, String> {
             jobs: 1,
             timeout: None,
             record: None,
+            paper_counts: false,
             is_build: true,
             environment,
             output: Output::default(),

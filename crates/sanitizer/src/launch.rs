@@ -35,6 +35,8 @@ pub struct Launch {
     pub timeout: Option<Duration>,
     /// Record everything there, for [`crate::replay`].
     pub record: Option<PathBuf>,
+    /// Report waiting loops as well, as the paper counts?
+    pub paper_counts: bool,
     /// Is the program a build system, which may or may not run programs that were built with the sanitizer?
     pub is_build: bool,
     /// What its environment has besides ours.
@@ -271,6 +273,9 @@ fn start(
     };
     let mut options = std::env::var("FENCEPOST_OPTIONS").unwrap_or_default();
     options.push_str(&format!(":{}:raw={}", token.options(), escape(&raw)));
+    if args.paper_counts {
+        options.push_str(":recognise_loops=0");
+    }
     if let Some(record) = &args.record {
         let record = std::path::absolute(record).unwrap_or_else(|_| record.clone());
         if let Err(error) = std::fs::write(&record, []) {

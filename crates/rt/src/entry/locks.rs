@@ -431,7 +431,7 @@ unsafe extern "C" fn pthread_once(control: *mut c_int, routine: extern "C" fn())
     ONCE.with(|once| once.set(Some((control as usize, routine))));
     // SAFETY: the caller's promise; the routine that runs is the one just noted.
     let result = unsafe { real(control, run_once) };
-    sync::acquire(control as usize, Role::Lock);
+    sync::acquire(rust_std::clock_of(control as usize), Role::Lock);
     result
 }
 

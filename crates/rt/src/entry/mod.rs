@@ -295,7 +295,7 @@ pub fn entry_at(address: u64) -> Option<Entry> {
     static ENTRIES: OnceLock<Vec<(u64, Entry)>> = OnceLock::new();
     let entries = ENTRIES.get_or_init(|| {
         let mut all = atomics::entries();
-        all.extend(plain::entries().into_iter().map(|at| (at, Entry::Nothing)));
+        all.extend(plain::entries());
         let others = [
             __tsan_func_entry as *const () as u64,
             __tsan_func_exit as *const () as u64,
