@@ -227,6 +227,25 @@ fn fences_in_assembly() {
     check(&[hidden("assembly.c", &[], &["stale-read"]), case("assembly.c", &["-DNAMED"], &[])]);
 }
 
+/// Threads of C++ are started by a function of the library that has no symbol: it is not given another's name.
+#[test]
+fn functions_without_symbols_have_no_name() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("deleted.cc") {
+        let program = bench.build(compiler, "deleted.cc", &[level, "-DAFTER"], "program");
+        let run = bench.run(&program, &[]);
+        let stacks =
+            run.findings.iter().flat_map(|finding| [&finding["access"], &finding["other"]]);
+        let frames: Vec<_> =
+            stacks.filter_map(|access| access["stack"].as_array()).flatten().collect();
+        let nameless = frames.iter().filter(|frame| frame["function"].is_null()).count();
+        assert!(nameless > 0, "{compiler} {level}: {run:#?}");
+        let wrong =
+            |frame: &&&serde_json::Value| frame["function"].to_string().contains("error_code");
+        assert_eq!(frames.iter().find(wrong), None, "{compiler} {level}");
+    }
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {

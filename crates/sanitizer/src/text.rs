@@ -36,7 +36,7 @@ fn stack(out: &mut String, frames: &[Frame]) {
         );
     }
     for (number, frame) in frames.iter().enumerate() {
-        let function = frame.function.as_deref().unwrap_or("?");
+        let function = frame.function.as_deref().unwrap_or("(no symbol)");
         let inlined = if frame.inlined { " (inlined)" } else { "" };
         let _ = writeln!(out, "    #{number} {function}{inlined} at {}", place(frame));
     }
