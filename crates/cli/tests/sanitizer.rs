@@ -396,7 +396,10 @@ fn wrappers() {
     assert!(again.success(), "links are made anew");
     let mut command = Command::new(&cc);
     command.env("CC", &cc).env("FENCEPOST_CACHE", &bench.cache);
-    command.args(["-O1", "-pthread", "-o"]).arg(bench.path("sb")).arg(sources().join("sb.c"));
+    command
+        .args(["-O1", "-DROUNDS=20", "-pthread", "-o"])
+        .arg(bench.path("sb"))
+        .arg(sources().join("sb.c"));
     let built = command.output().expect("the wrapper runs");
     assert!(built.status.success(), "{}", text(&built.stderr));
     assert_eq!(bench.run(&bench.path("sb"), &[]).code, Some(FOUND));

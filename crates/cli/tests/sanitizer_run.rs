@@ -183,7 +183,7 @@ fn programs_report_by_themselves() {
         return;
     }
     let bench = Bench::new();
-    let program = bench.build("gcc", "sb.c", &["-O1"], "program");
+    let program = bench.build("gcc", "sb.c", &["-O1", "-DROUNDS=20"], "program");
     let run = |options: &str| {
         let mut command = Command::new(&program);
         command.current_dir(bench.folder.path()).env("FENCEPOST_OPTIONS", options);
@@ -423,8 +423,9 @@ fn crashes_and_timeouts() {
             .replace("puts(\"done\");", end)
             .replace("atomic_int x", "#include <sched.h>\natomic_int x");
         std::fs::write(bench.path(name), changed).expect("a file");
-        let program =
-            bench.build("gcc", bench.path(name).to_str().expect("a name"), &["-O1"], "program");
+        let path = bench.path(name);
+        let source = path.to_str().expect("a name");
+        let program = bench.build("gcc", source, &["-O1", "-DROUNDS=20"], "program");
         let mut command = bench.fencepost();
         command.args(["run", "--json", "--timeout", "3s"]).arg(&program);
         let run = Run::new(&command.output().expect("fencepost runs"));
