@@ -147,7 +147,13 @@ pub(crate) fn recompiled(
     }
     let options = Options { flags, database: args.compile_commands.clone() };
     let compiled = compile(&main, &options).map_err(|why| why.to_string())?;
-    Ok(Program { file: main, module: Ok(compiled.module), warnings: compiled.warnings })
+    Ok(Program {
+        file: main,
+        module: Ok(compiled.module),
+        warnings: compiled.warnings,
+        test: None,
+        rounds: None,
+    })
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -10,7 +10,9 @@
 use crate::args::Args;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use std::path::PathBuf;
+use sanitizer::compiler::Wrapper;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// A command whose options depend on the case at hand.
 struct Table {
@@ -167,6 +169,7 @@ const TABLES: &[Table] = &[
             option("jobs", REPAIRED),
             option("entry", STALE),
             option("stub", STALE),
+            option("volatile_atomic", STALE),
             option("compile_commands", STALE),
             option("flags", STALE),
         ],
@@ -260,9 +263,22 @@ const REQUIRED: &[&str] = &["input", "from", "random"];
 
 /// The arguments of this process; if they mean nothing, the sentence that says so.
 pub(crate) fn arguments() -> Result<Args, String> {
-    let matches = command().get_matches();
+    let matches = command().get_matches_from(words(std::env::args_os().collect()));
     refusal(&matches).map_or(Ok(()), Err)?;
     Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// The words of the command line. Called by a name such as `fencepost-cc`, this is `fencepost cc`.
+fn words(given: Vec<OsString>) -> Vec<OsString> {
+    let name = given.first().map(Path::new).and_then(Path::file_name);
+    match name.and_then(Wrapper::named) {
+        Some(wrapper) => ["fencepost", wrapper.command]
+            .map(OsString::from)
+            .into_iter()
+            .chain(given.into_iter().skip(1))
+            .collect(),
+        None => given,
+    }
 }
 
 /// Why an option that was given means nothing here.

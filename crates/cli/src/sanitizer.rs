@@ -6,10 +6,12 @@ use crate::{quantity, terminal};
 use clap::{Args as Arguments, Subcommand};
 use rt::options::Schedule;
 use sanitizer::compiler::{self, Language};
+use sanitizer::filter::Only;
 use sanitizer::launch::{self, Launch};
 use sanitizer::raw::{self, Log};
 use sanitizer::{Series, replay};
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     /// Run cargo with the sanitizer: fencepost cargo test
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cargo(Compile),
+    /// Make fencepost-cc and its like in a folder, for builds that take one word
+    Wrappers(Wrappers),
     /// Run a program built with the sanitizer, as often as you like, and report what it finds
     #[command(long_about = RUN, after_long_help = RUN_EXAMPLES)]
     Run(Run),
@@ -45,6 +49,14 @@ pub(crate) struct Compile {
     /// What the compiler gets
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub arguments: Vec<OsString>,
+}
+
+/// Arguments of `wrappers`.
+#[derive(Arguments, Debug)]
+pub(crate) struct Wrappers {
+    /// The folder; CC=DIR/fencepost-cc ./configure
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 /// Arguments of `run`.
@@ -68,9 +80,12 @@ pub(crate) struct Run {
     /// How many runs at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
-    /// Stop a run after this time, such as 30s
+    /// Stop a run after this time, such as 30s [default: 5m with --schedule random or pct:D]
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub timeout: Option<Duration>,
+    /// Report loops that wait for a value like any other stale read, as the paper's numbers do
+    #[arg(long)]
+    pub paper_counts: bool,
     /// Record everything for `fencepost replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -101,6 +116,12 @@ pub(crate) struct Output {
     /// Report only findings whose ids are not in this file
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Name the suppressions that no finding needed
+    #[arg(long, requires = "suppressions")]
+    pub show_unused: bool,
+    /// Report only races, or only accesses that may be stale
+    #[arg(long, value_name = "WHAT", value_parser = only)]
+    pub only: Option<Only>,
     /// Write the ids of all findings to this file, for --baseline
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
@@ -134,6 +155,9 @@ pub(crate) struct ReportRaw {
     /// Findings not to report
     #[arg(long)]
     pub suppressions: Option<PathBuf>,
+    /// Print findings as they come, without being anybody's child
+    #[arg(long)]
+    pub follow: bool,
 }
 
 /// Runs a command of the sanitizer.
@@ -144,13 +168,21 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             compiler::c(&args.arguments, Language::Cxx).map(|never| match never {})
         }
         Command::Rustc(args) => compiler::rustc(&args.arguments).map(|never| match never {}),
-        Command::Cargo(args) => compiler::cargo(&args.arguments).map(|never| match never {}),
+        Command::Cargo(args) => compiler::cargo(&args.arguments).map(ExitCode::from),
+        Command::Wrappers(args) => compiler::make_wrappers(&args.folder).map(|made| {
+            for link in made {
+                // If nobody reads it, the links are there all the same.
+                let _ = writeln!(std::io::stdout(), "{}", link.display());
+            }
+            ExitCode::SUCCESS
+        }),
         Command::Run(args) => args.run(),
         Command::Replay(args) => args.run(),
         Command::ReportRaw(args) => raw::report(&Log {
             path: args.log_path.clone(),
             pid: args.pid,
             suppressions: args.suppressions.clone(),
+            follow: args.follow,
         })
         .map(ExitCode::from),
     };
@@ -174,6 +206,9 @@ impl Run {
             jobs: self.jobs.into(),
             timeout: self.timeout,
             record: self.record.clone(),
+            paper_counts: self.paper_counts,
+            is_build: false,
+            environment: Vec::new(),
             output: self.output.wanted(),
         })?;
         Ok(finish(&series, files))
@@ -201,6 +236,8 @@ impl Output {
             suppressions: self.suppressions.clone(),
             baseline: self.baseline.clone(),
             write_baseline: self.write_baseline.clone(),
+            show_unused: self.show_unused,
+            only: self.only,
         }
     }
 }
@@ -220,6 +257,10 @@ fn schedule(text: &str) -> Result<Schedule, String> {
     Schedule::parse(text).ok_or_else(|| "expected os, random or pct:D, such as pct:3".to_string())
 }
 
+fn only(text: &str) -> Result<Only, String> {
+    Only::parse(text).ok_or_else(|| "expected races or robustness".to_string())
+}
+
 const RUN: &str = "\
 Runs a program that was built with `fencepost cc`, `c++`, `rustc` or `cargo`, and reports accesses that weak \
 memory may let go wrong, and data races. Each finding is reported once, with both accesses, however many \
@@ -230,7 +271,7 @@ runtime decides at every atomic access and lock who goes on. A report then has a
 run can be had again.
 
 The program's own options for the runtime are in FENCEPOST_OPTIONS, name=value pairs separated by colons: \
-exitcode, log_path, halt_on_error, suppressions, history_size, report_races, report_robustness.";
+exitcode, log_path, halt_on_error, suppressions, history_size, reader_sets, report_races, report_robustness.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -239,5 +280,5 @@ Examples:
   fencepost run --token pct:3/140/17 ./queue
   fencepost run --record queue.rec ./queue && fencepost replay queue.rec
 
-Exit codes: 66 something was found, 2 bad input, 124 a run was stopped by --timeout, otherwise the
-program's own.";
+Exit codes: 66 something was found, 2 bad input, 3 nothing was found but the analysis had to give something
+up, 124 a run was stopped by --timeout, otherwise the program's own.";

@@ -121,6 +121,131 @@ fn data_structures() {
     ]);
 }
 
+/// Giving memory back is a write to all of it.
+#[test]
+fn memory_is_given_back() {
+    check(&[
+        hidden("freed.c", &[], &["race"]),
+        case("freed.c", &["-DFIXED"], &[]),
+        hidden("freed.c", &["-DGIVE=1"], &["race"]),
+        case("freed.c", &["-DGIVE=1", "-DFIXED"], &[]),
+        hidden("freed.c", &["-DGIVE=2"], &["race"]),
+        case("freed.c", &["-DGIVE=2", "-DFIXED"], &[]),
+        hidden("deleted.cc", &[], &["race"]),
+        case("deleted.cc", &["-DFIXED"], &[]),
+        Case {
+            source: "deleted.cc",
+            defines: &["-DFIXED"],
+            options: &["--schedule", "random", "--runs", "5"],
+            kinds: &[],
+        },
+        case("deleted.cc", &["-DFIXED", "-DAFTER"], &["race"]),
+        hidden("freed.rs", &[], &["race"]),
+        case("freed.rs", &["--cfg=fixed"], &[]),
+    ]);
+}
+
+/// The report names the line that frees, and says what is called there.
+#[test]
+fn memory_that_is_freed_is_shown() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("freed.c") {
+        let program = bench.build(compiler, "freed.c", &[level], "program");
+        let run = bench.run(&program, &["--schedule", "random", "--runs", "20"]);
+        let frees = |access: &serde_json::Value| {
+            access["stack"][0]["function"] == "free" && access["stack"][1]["function"] == "use"
+        };
+        let shown = run.findings.iter().any(|finding| {
+            frees(&finding["access"]) && finding["message"].to_string().contains("freed.c:")
+        });
+        assert!(shown, "{compiler} {level}: {run:#?}");
+    }
+}
+
+/// Atomics where other atomics were, in a pool: they are watched like the first. The plain store that makes
+/// them is no excuse where it races.
+#[test]
+fn memory_is_used_again() {
+    check(&[
+        hidden("reused.c", &[], &["stale-read"]),
+        case("reused.c", &["-DFENCED"], &[]),
+        hidden("reused.c", &["-DRACING"], &["race"]),
+        hidden("reused.cc", &[], &["stale-read"]),
+        case("reused.cc", &["-DFENCED"], &[]),
+        hidden("reused.rs", &[], &["stale-read"]),
+        case("reused.rs", &["--cfg=fixed"], &[]),
+    ]);
+}
+
+/// The stack of the other access is that of the access that races, not that of whoever came last.
+#[test]
+fn the_other_access_is_the_right_one() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("whose.c") {
+        for define in ["-DWORD", "-DBYTES"] {
+            let program = bench.build(compiler, "whose.c", &[level, define], "program");
+            let run = bench.run(&program, &["--record", "recording"]);
+            let replayed = bench.fencepost().args(["replay", "--json", "recording"]).output();
+            let replayed = Run::new(&replayed.expect("fencepost runs"));
+            for run in [run, replayed] {
+                let what = format!("{compiler} {level} {define}: {run:#?}");
+                let race = run.findings.iter().find(|finding| finding["kind"] == "race");
+                let race = race.unwrap_or_else(|| panic!("no race: {what}"));
+                assert_eq!(race["access"]["stack"][0]["function"], "writer", "{what}");
+                assert_eq!(race["other"]["stack"][0]["function"], "first", "{what}");
+            }
+        }
+    }
+}
+
+/// Loops that wait for a flag, whatever else they read and compute; but not if the stale value ends the waiting, and
+/// not if the user wants to count as the paper does.
+#[test]
+fn waiting_loops() {
+    for define in ["-DLOOP=FIELD", "-DLOOP=RING", "-DLOOP=BACKOFF", "-DLOOP=MIXED"] {
+        let bench = Bench::new();
+        for (compiler, level) in builds("waits.c") {
+            let what = |run: &Run| format!("{compiler} {level} {define}: {run:#?}");
+            let scheduled = ["--schedule", "random", "--runs", "5"];
+            let program = bench.build(compiler, "waits.c", &[level, define], "program");
+            for options in [&["--runs", "3"][..], &scheduled] {
+                let run = bench.run(&program, options);
+                assert_eq!(run.code, Some(0), "{}", what(&run));
+            }
+            let counted = bench.run(&program, &[&scheduled[..], &["--paper-counts"]].concat());
+            assert_eq!(counted.kinds, ["stale-read"], "{}", what(&counted));
+            let program = bench.build(compiler, "waits.c", &[level, define, "-DEARLY"], "program");
+            let early = bench.run(&program, &["--runs", "5"]);
+            assert_eq!(early.kinds, ["stale-read"], "{}", what(&early));
+        }
+    }
+}
+
+/// A fence in assembly is not seen; one that the program names is.
+#[test]
+fn fences_in_assembly() {
+    check(&[hidden("assembly.c", &[], &["stale-read"]), case("assembly.c", &["-DNAMED"], &[])]);
+}
+
+/// Threads of C++ are started by a function of the library that has no symbol: it is not given another's name.
+#[test]
+fn functions_without_symbols_have_no_name() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("deleted.cc") {
+        let program = bench.build(compiler, "deleted.cc", &[level, "-DAFTER"], "program");
+        let run = bench.run(&program, &[]);
+        let stacks =
+            run.findings.iter().flat_map(|finding| [&finding["access"], &finding["other"]]);
+        let frames: Vec<_> =
+            stacks.filter_map(|access| access["stack"].as_array()).flatten().collect();
+        let nameless = frames.iter().filter(|frame| frame["function"].is_null()).count();
+        assert!(nameless > 0, "{compiler} {level}: {run:#?}");
+        let wrong =
+            |frame: &&&serde_json::Value| frame["function"].to_string().contains("error_code");
+        assert_eq!(frames.iter().find(wrong), None, "{compiler} {level}");
+    }
+}
+
 /// What holds for C holds for Rust.
 #[test]
 fn rust() {
@@ -185,8 +310,24 @@ fn cargo() {
         (Some(FOUND), &["stale-read".to_string()][..]),
         "{run:#?}"
     );
+    // Two programs with tests, one report, one exit code.
+    std::fs::create_dir_all(bench.path("tests")).expect("a folder");
+    std::fs::copy(sources().join("litmus.rs"), bench.path("tests/other.rs")).expect("a file");
+    let source = std::fs::read_to_string(bench.path("tests/other.rs")).expect("a file");
+    write("tests/other.rs", &format!("{source}\n#[test] fn runs() {{ main(); }}\n"));
     let tested = cargo(&["test", "--quiet"]);
     let said = text(&tested.stderr);
+    assert_eq!(tested.status.code(), Some(FOUND), "{said}");
+    assert!(said.contains("may read a stale value: src/main.rs:"), "{said}");
+    assert!(said.contains("may read a stale value: tests/other.rs:"), "{said}");
+    assert_eq!(said.matches("robustness violations").count(), 1, "{said}");
+    let fine = cargo(&["test", "--quiet", "no_test_of_this_name"]);
+    assert_eq!(fine.status.code(), Some(0), "{}", text(&fine.stderr));
+    let compiled = cargo(&["test", "--quiet", "--no-run"]);
+    assert_eq!(compiled.status.code(), Some(0), "{}", text(&compiled.stderr));
+    // Lines in release builds, too.
+    let released = cargo(&["run", "--quiet", "--release"]);
+    let said = text(&released.stderr);
     assert!(said.contains("may read a stale value: src/main.rs:"), "{said}");
 }
 
@@ -201,6 +342,94 @@ fn synchronisation() {
             options: &["--schedule", "random", "--runs", "3"],
             kinds: &[],
         },
+        case("timed.c", &[], &[]),
+        hidden("timed.c", &["-DRACE"], &["race"]),
+        Case {
+            source: "timed.c",
+            defines: &[],
+            options: &["--schedule", "random", "--runs", "3"],
+            kinds: &[],
+        },
+    ]);
+}
+
+/// Order that is made elsewhere than in locks: by atomics of another size, through pipes and sockets, by being
+/// cancelled; and memory that is mapped anew.
+#[test]
+fn other_ways_to_order() {
+    check(&[
+        case("sizes.c", &[], &[]),
+        hidden("sizes.c", &["-DRACE"], &["race"]),
+        case("descriptors.c", &[], &[]),
+        hidden("descriptors.c", &["-DRACE"], &["race"]),
+        case("cancelled.c", &[], &[]),
+        hidden("cancelled.c", &["-DRACE"], &["race"]),
+        case("mapped.c", &[], &[]),
+    ]);
+}
+
+/// What programs tell ThreadSanitizer about themselves is understood, and only that.
+#[test]
+fn annotations() {
+    check(&[
+        case("annotated.c", &["-DWAY=EDGE"], &[]),
+        case("annotated.c", &["-DWAY=MUTEX"], &[]),
+        case("annotated.c", &["-DWAY=OLD"], &[]),
+        case("annotated.c", &["-DWAY=FIBER"], &[]),
+        case("annotated.c", &["-DWAY=BENIGN"], &[]),
+        hidden("annotated.c", &["-DWAY=EDGE", "-DRACE"], &["race"]),
+    ]);
+}
+
+/// Names of one word, for build systems that take no two; they find the compiler, not themselves.
+#[test]
+fn wrappers() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let made = bench.fencepost().args(["wrappers", "names"]).output().expect("fencepost runs");
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let cc = bench.path("names/fencepost-cc");
+    assert!(text(&made.stdout).contains(&cc.display().to_string()), "{}", text(&made.stdout));
+    let again = bench.fencepost().args(["wrappers", "names"]).status().expect("fencepost runs");
+    assert!(again.success(), "links are made anew");
+    let mut command = Command::new(&cc);
+    command.env("CC", &cc).env("FENCEPOST_CACHE", &bench.cache);
+    command
+        .args(["-O1", "-DROUNDS=20", "-pthread", "-o"])
+        .arg(bench.path("sb"))
+        .arg(sources().join("sb.c"));
+    let built = command.output().expect("the wrapper runs");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    assert_eq!(bench.run(&bench.path("sb"), &[]).code, Some(FOUND));
+    let version = Command::new(&cc).arg("--version").output().expect("the wrapper runs");
+    assert!(text(&version.stdout).contains("Free Software"), "{}", text(&version.stdout));
+}
+
+/// What C++20 has for threads, in 29 small programs, one after the other: nothing is found in any of them, and
+/// each comes to its end.
+#[test]
+fn standard_library_of_cpp_is_quiet() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("quiet.cc") {
+        let program = bench.build(compiler, "quiet.cc", &[level, "-std=c++20"], "program");
+        for options in [&["--runs", "3"][..], &["--runs", "2", "--schedule", "random"]] {
+            let run = bench.run(&program, options);
+            assert_eq!(run.code, Some(0), "{compiler} {level} {options:?}: {run:#?}");
+            let ends = run.printed.matches("29 right\n").count();
+            assert_eq!(ends.to_string(), options[1], "{compiler} {level} {options:?}: {run:#?}");
+        }
+    }
+}
+
+/// Static variables of functions: who finds the variable there comes after who made it, and only that.
+#[test]
+fn statics_of_functions() {
+    check(&[
+        case("statics.cc", &[], &[]),
+        hidden("statics.cc", &["-DRACE"], &["race"]),
+        hidden("statics.cc", &["-DASIDE"], &["race"]),
     ]);
 }
 

@@ -4,7 +4,8 @@
 //! (where there are no races), and a race if and only if there is one (where it is robust).
 //!
 //! Many programs are one C file, with their threads one after the other, so that each run tries them all;
-//! lines tell whose a finding is. `FENCEPOST_ORACLE_C_PROGRAMS` sets how many programs are tried; a
+//! lines tell whose a finding is. Every second program has its atomics where others were before, which had
+//! threads of their own and were overwritten by plain stores. `FENCEPOST_ORACLE_C_PROGRAMS` sets how many programs are tried; a
 //! failure prints the seed and the program in both languages.
 
 use ir::random::{self, Allow, Config};
@@ -123,7 +124,26 @@ fn in_c(program: &Program, number: usize) -> Option<String> {
         }
         let _ = writeln!(out, "  return p;\n}}");
     }
+    let again = number % 2 == 1;
+    if again {
+        let _ = writeln!(out, "static void *before_{number}(void *p) {{");
+        for location in program.locations.iter().filter(|l| l.kind == LocationKind::Atomic) {
+            let _ = writeln!(out, "  atomic_fetch_add(&{}_{number}, 7);", location.name);
+        }
+        let _ = writeln!(out, "  return p;\n}}");
+    }
     let _ = writeln!(out, "static void program_{number}(void) {{\n  pthread_t t[3];");
+    if again {
+        for tid in 0..2 {
+            let _ = writeln!(out, "  pthread_create(&t[{tid}], 0, before_{number}, 0);");
+        }
+        for tid in 0..2 {
+            let _ = writeln!(out, "  pthread_join(t[{tid}], 0);");
+        }
+        for location in program.locations.iter().filter(|l| l.kind == LocationKind::Atomic) {
+            let _ = writeln!(out, "  *(long *)&{}_{number} = 0;", location.name);
+        }
+    }
     for tid in 0..program.threads.len() {
         let _ = writeln!(out, "  pthread_create(&t[{tid}], 0, t{tid}_{number}, 0);");
     }

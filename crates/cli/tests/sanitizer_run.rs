@@ -5,8 +5,9 @@
 mod bench;
 
 use bench::{Bench, FOUND, Run, builds, installed, sources, text};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The sequence lock needs two switches in the right places, and comes back from its token.
 #[test]
@@ -20,6 +21,23 @@ fn schedules_find_and_repeat() {
         let token = run.findings[0]["token"].as_str().expect("a token").to_string();
         let again = bench.run(&program, &["--token", &token]);
         assert_eq!(again.ids(), run.ids(), "{compiler} {level} {token}");
+    }
+}
+
+/// Whatever a thread does while it waits, others get a turn: under every schedule the program comes to its end.
+#[test]
+fn nobody_spins_for_ever() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("spins.c") {
+        for define in ["-DLOOP=SEQLOCK", "-DLOOP=WRITING", "-DLOOP=PLAIN"] {
+            let program = bench.build(compiler, "spins.c", &[level, define], "program");
+            for schedule in ["pct:1", "pct:3", "random"] {
+                let run = bench.run(&program, &["--schedule", schedule, "--runs", "2"]);
+                let what = format!("{compiler} {level} {define} {schedule}: {run:#?}");
+                assert_eq!(run.printed, "2\n".repeat(2), "{what}");
+                assert_eq!(run.kinds.is_empty(), define != "-DLOOP=PLAIN", "{what}");
+            }
+        }
     }
 }
 
@@ -165,7 +183,7 @@ fn programs_report_by_themselves() {
         return;
     }
     let bench = Bench::new();
-    let program = bench.build("gcc", "sb.c", &["-O1"], "program");
+    let program = bench.build("gcc", "sb.c", &["-O1", "-DROUNDS=20"], "program");
     let run = |options: &str| {
         let mut command = Command::new(&program);
         command.current_dir(bench.folder.path()).env("FENCEPOST_OPTIONS", options);
@@ -226,6 +244,94 @@ fn suppressions_and_baselines() {
     let bad = bench.run(&program, &["--suppressions", "rules"]);
     assert_eq!(bad.code, Some(2));
     assert!(bad.complaints.contains("rules:1"), "{}", bad.complaints);
+    std::fs::write(bench.path("rules"), "race:work\ndeadlock:work\n").expect("a file");
+    let bad = bench.run(&program, &["--suppressions", "rules"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.complaints.contains("rules:2: there is no kind `deadlock`"), "{}", bad.complaints);
+    std::fs::write(bench.path("rules"), "*:work\n\nrace:nobody\n").expect("a file");
+    let unused = bench.run(&program, &["--suppressions", "rules", "--show-unused"]);
+    assert!(unused.complaints.contains("rules:3: race:nobody"), "{}", unused.complaints);
+    assert!(!unused.complaints.contains("rules:1"), "{}", unused.complaints);
+}
+
+/// Races only, or the others only, of a program that has both.
+#[test]
+fn one_half_of_the_findings() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.build("gcc", "peterson.c", &["-O1"], "program");
+    let schedule = ["--schedule", "random", "--runs", "20"];
+    let all = bench.run(&program, &schedule);
+    for (only, races) in [("races", true), ("robustness", false)] {
+        let options = [&schedule[..], &["--only", only]].concat();
+        let half = bench.run(&program, &options);
+        let expected: Vec<&String> =
+            all.kinds.iter().filter(|kind| (*kind == "race") == races).collect();
+        assert_eq!(half.kinds.iter().collect::<Vec<_>>(), expected, "{only}: {half:#?}");
+        assert!(!expected.is_empty(), "{all:#?}");
+    }
+    assert_eq!(bench.run(&program, &["--only", "nonsense"]).code, Some(2));
+}
+
+/// Reads that no other read replaces are kept as long as there is room, and where there is none, the run says so.
+#[test]
+fn what_is_given_up_is_told() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("readers.c") {
+        let few = |define: &str| {
+            let program = bench.build(compiler, "readers.c", &[level, define], "program");
+            let mut command = bench.fencepost();
+            command.env("FENCEPOST_OPTIONS", "reader_sets=1000");
+            command.args(["run", "--json"]).arg(&program);
+            Run::new(&command.output().expect("fencepost runs"))
+        };
+        let one = few("-DONE");
+        assert_eq!(one.code, Some(FOUND), "{compiler} {level}: {one:#?}");
+        assert!(!one.complaints.contains("too many"), "{compiler} {level}: {one:#?}");
+        let many = few("-DMANY");
+        assert_eq!(many.code, Some(3), "{compiler} {level}: {many:#?}");
+        assert!(many.complaints.contains("some reads were forgotten"), "{many:#?}");
+    }
+}
+
+/// Findings that differ have different names, over all that these programs show; the same one has the same name.
+#[test]
+fn names_tell_findings_apart() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let mut names = std::collections::HashMap::new();
+    let mut places = std::collections::HashMap::new();
+    for source in ["sb.c", "mp.c", "dekker.c", "peterson.c", "freed.c", "reused.c", "whose.c"] {
+        let program = bench.build("gcc", source, &["-O1"], "program");
+        for options in [&["--runs", "5"][..], &["--runs", "20", "--schedule", "random"]] {
+            for finding in bench.run(&program, options).findings {
+                let place = |access: &serde_json::Value| {
+                    let frame = &access["stack"].as_array().and_then(|stack| {
+                        stack.iter().find(|frame| !frame["file"].is_null()).cloned()
+                    });
+                    frame.as_ref().map_or(String::new(), |frame| {
+                        let part = |name: &str| frame[name].to_string();
+                        ["file", "function", "line", "column"].map(part).join(" ")
+                    })
+                };
+                let mut both = [place(&finding["access"]), place(&finding["other"])];
+                if finding["kind"] == "race" {
+                    both.sort();
+                }
+                let what = format!("{} {}", finding["kind"], both.join(" "));
+                let id = finding["id"].to_string();
+                let named = names.entry(id.clone()).or_insert_with(|| what.clone());
+                assert_eq!(*named, what, "one name for two findings");
+                let placed = places.entry(what).or_insert_with(|| id.clone());
+                assert_eq!(*placed, id, "two names for one finding");
+            }
+        }
+    }
+    assert!(names.len() > 10, "{names:#?}");
 }
 
 #[test]
@@ -261,6 +367,46 @@ fn bad_input() {
     assert!(text(&output.stderr).contains("-static"));
 }
 
+/// What is found is told at once, and not lost when the program is killed, whoever is told to end.
+#[test]
+fn findings_are_told_while_the_program_runs() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("endless.c") {
+        let program = bench.build(compiler, "endless.c", &[level], "program");
+        let mut run = bench.fencepost();
+        run.arg("run").arg(&program);
+        let mut limited = bench.fencepost();
+        limited.args(["run", "--timeout", "50s"]).arg(&program);
+        let both = [
+            (Command::new(&program), "-KILL", None),
+            (Command::new(&program), "-INT", None),
+            (run, "-TERM", Some(FOUND)),
+            (limited, "-INT", Some(FOUND)),
+        ];
+        for (mut command, signal, code) in both {
+            let mut child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+            let mut said = BufReader::new(child.stderr.take().expect("its complaints"));
+            let mut text = String::new();
+            while !text.contains("may read a stale value") {
+                assert!(said.read_line(&mut text).expect("a line") > 0, "{text}");
+            }
+            assert!(!text.contains("robustness violation"), "the end is not yet: {text}");
+            let id = child.id().to_string();
+            assert!(Command::new("kill").args([signal, &id]).status().expect("kill").success());
+            said.read_to_string(&mut text).expect("the rest");
+            let status = child.wait().expect("it ends");
+            assert_eq!(status.code(), code, "{compiler} {level} {signal}: {text}");
+            assert!(text.contains("robustness violation"), "{compiler} {level} {signal}: {text}");
+            let named = signal.replace('-', "killed by SIG");
+            assert_eq!(
+                text.contains(&named),
+                code.is_some(),
+                "{compiler} {level} {signal}: {text}"
+            );
+        }
+    }
+}
+
 /// A crash or an endless program is reported as such, and what was found before is kept.
 #[test]
 fn crashes_and_timeouts() {
@@ -277,8 +423,9 @@ fn crashes_and_timeouts() {
             .replace("puts(\"done\");", end)
             .replace("atomic_int x", "#include <sched.h>\natomic_int x");
         std::fs::write(bench.path(name), changed).expect("a file");
-        let program =
-            bench.build("gcc", bench.path(name).to_str().expect("a name"), &["-O1"], "program");
+        let path = bench.path(name);
+        let source = path.to_str().expect("a name");
+        let program = bench.build("gcc", source, &["-O1", "-DROUNDS=20"], "program");
         let mut command = bench.fencepost();
         command.args(["run", "--json", "--timeout", "3s"]).arg(&program);
         let run = Run::new(&command.output().expect("fencepost runs"));

@@ -233,6 +233,11 @@ impl Analysis {
         self.object_numbers.give_back(object);
     }
 
+    /// Who acquires the object learns what was published at the location, too.
+    pub fn publish(&mut self, loc: Loc, object: Object) {
+        self.locations[loc as usize].publish_to(&mut self.objects[object as usize]);
+    }
+
     /// What `tid` did so far comes before whatever a thread does after it acquires the object.
     pub fn release(&mut self, tid: Tid, object: Object) {
         let thread = self.threads[tid as usize].as_mut().expect("the thread has not ended");

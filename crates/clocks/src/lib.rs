@@ -12,6 +12,8 @@
 //! * [`vector`]: vector clocks.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
+//! * [`sets`]: what else a few bytes need, where several threads read.
+//! * [`origin`]: and where that was.
 //! * [`access`]: what accesses do, and what may be wrong with them.
 //! * [`thread`], [`location`]: what each thread and each location knows.
 //! * [`analysis`]: all of it put together: accesses in, findings out.
@@ -27,7 +29,9 @@ pub mod history;
 pub mod knowledge;
 pub mod location;
 pub mod order;
+pub mod origin;
 pub mod replay;
+pub mod sets;
 pub mod shadow;
 pub mod thread;
 pub mod trace;

@@ -20,7 +20,7 @@ use crate::access::{Done, Doubt, Intent, Missed, Stale};
 use crate::history::{History, Limit, Published, Write};
 use crate::knowledge::{Doubtful, Seen, Stamp};
 use crate::order::Order;
-use crate::thread::{Fences, Row, Rows, Thread};
+use crate::thread::{Fences, Row, Rows, Synchroniser, Thread};
 use crate::visitors::{Visitor, Visitors};
 use crate::{Site, Tid};
 
@@ -68,6 +68,11 @@ impl Location {
         let mut location = Location::default();
         location.reset(value, settings);
         location
+    }
+
+    /// What was published here comes before what is done by whoever acquires the object.
+    pub fn publish_to(&mut self, object: &mut Synchroniser) {
+        object.include(&mut self.rows);
     }
 
     /// It came to hold `value` by means nobody saw. All that was known of it is forgotten.

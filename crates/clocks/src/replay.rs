@@ -3,7 +3,9 @@
 use crate::access::{Done, Doubt, Stale};
 use crate::analysis::Analysis;
 use crate::order::Order;
-use crate::shadow::{self, Cell, Conflict, Epoch, Me, Sets};
+use crate::origin::Origin;
+use crate::sets::Sets;
+use crate::shadow::{self, Cell, Conflict, Epoch, Me};
 use crate::trace::Event;
 use crate::{Loc, Site, Tid};
 use std::collections::HashMap;
@@ -68,11 +70,28 @@ impl Way {
     }
 }
 
+/// Where the accesses were made that are in a cell: writes and reads.
+#[derive(Debug, Default)]
+struct Origins([Vec<Origin>; 2]);
+
+impl Origins {
+    fn add(&mut self, is_write: bool, origin: Origin) {
+        let here = &mut self.0[usize::from(is_write)];
+        here.retain(|old| old.outlives(origin, is_write));
+        here.push(origin);
+    }
+
+    fn of(&self, conflict: Conflict) -> Site {
+        let here = self.0[usize::from(conflict.is_write)].iter().rev();
+        here.copied().find(|origin| origin.is_of(conflict.epoch)).map_or(0, Origin::site)
+    }
+}
+
 /// Tells an analysis what was recorded, and collects what it says.
 #[derive(Debug)]
 pub struct Replay {
     analysis: Analysis,
-    cells: HashMap<u64, (Cell, Site, Site)>,
+    cells: HashMap<u64, (Cell, Origins)>,
     addresses: Vec<(u64, u8)>,
     sets: Sets,
     pending: Option<Shown>,
@@ -154,6 +173,7 @@ impl Replay {
             Event::RemoveObject { object } => self.analysis.remove_object(object),
             Event::Release { tid, object } => self.analysis.release(tid, object),
             Event::Acquire { tid, object } => self.analysis.acquire(tid, object),
+            Event::Publish { loc, object } => self.analysis.publish(loc, object),
             Event::Plain { tid, address, mask, is_write, site } => {
                 return Ok(self.plain(tid, address, mask, is_write, site));
             }
@@ -161,10 +181,19 @@ impl Replay {
                 let gone = address & !7..address.saturating_add(bytes);
                 // Programs give back more memory than they ever touched.
                 if bytes / 8 > self.cells.len() as u64 {
-                    self.cells.retain(|at, _| !gone.contains(at));
+                    let sets = &self.sets;
+                    self.cells.retain(|at, (cell, _)| {
+                        let stays = !gone.contains(at);
+                        if !stays {
+                            cell.clear(sets);
+                        }
+                        stays
+                    });
                 } else {
                     for at in gone.step_by(8) {
-                        self.cells.remove(&at);
+                        if let Some((cell, _)) = self.cells.remove(&at) {
+                            cell.clear(&self.sets);
+                        }
                     }
                 }
             }
@@ -183,7 +212,7 @@ impl Replay {
     ) -> Vec<Shown> {
         let clock = self.analysis.vector(tid);
         let me = Me { epoch: Epoch::new(tid, clock.get(tid as usize)), clock };
-        let (cell, last_write, last_read) = self.cells.entry(address).or_default();
+        let (cell, origins) = self.cells.entry(address).or_default();
         let conflict = if is_write {
             cell.write(&me, mask, &self.sets)
         } else {
@@ -201,11 +230,11 @@ impl Replay {
             doubt: self.analysis.doubt(tid),
         };
         let mut shown = Vec::new();
-        if let Some(Conflict { epoch, is_write: wrote }) = conflict {
-            let other_site = if wrote { *last_write } else { *last_read };
-            shown.push(race(epoch.thread(), other_site, Way::plain(wrote)));
+        if let Some(conflict) = conflict {
+            let second = Way::plain(conflict.is_write);
+            shown.push(race(conflict.epoch.thread(), origins.of(conflict), second));
         }
-        *(if is_write { last_write } else { last_read }) = site;
+        origins.add(is_write, Origin::new(me.epoch, mask, site));
         for &loc in self.live.get(&address).into_iter().flatten() {
             let (at, size) = self.addresses[loc as usize];
             if bytes(at, size) & mask != 0
@@ -228,19 +257,18 @@ impl Replay {
         done: Done,
         site: Site,
     ) -> Option<Shown> {
-        let (cell, last_write, last_read) = self.cells.get(&(address & !7))?;
+        let (cell, origins) = self.cells.get(&(address & !7))?;
         let clock = self.analysis.vector(tid);
         let me = Me { epoch: Epoch::new(tid, clock.get(tid as usize)), clock };
         let writes = done != Done::Read;
-        let Conflict { epoch, is_write } =
-            shadow::peek(cell, &me, bytes(address, size), writes, &self.sets)?;
+        let conflict = shadow::peek(cell, &me, bytes(address, size), writes, &self.sets)?;
         Some(Shown::Race {
             tid,
             site,
             first: Way { writes, atomic: true, order: Some(order) },
-            other: epoch.thread(),
-            other_site: if is_write { *last_write } else { *last_read },
-            second: Way::plain(is_write),
+            other: conflict.epoch.thread(),
+            other_site: origins.of(conflict),
+            second: Way::plain(conflict.is_write),
             address,
             size,
             doubt: self.analysis.doubt(tid),
@@ -266,6 +294,7 @@ impl Replay {
             }
             Event::Reset { loc, .. } | Event::Remove { loc } => self.is_live(loc),
             Event::Atomic { tid, loc, .. } => thread(tid) && self.is_live(loc),
+            Event::Publish { loc, object } => self.is_live(loc) && self.analysis.has_object(object),
             Event::RemoveObject { object } => self.analysis.has_object(object),
             Event::Release { tid, object } | Event::Acquire { tid, object } => {
                 thread(tid) && self.analysis.has_object(object)

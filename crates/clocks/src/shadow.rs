@@ -4,16 +4,16 @@
 //! thread and a number. An access races with an earlier one of another thread if its thread does not
 //! know of that epoch. Most cells need one epoch for writes and one for reads, which is a word each;
 //! where several threads read, or bytes of one cell have different pasts, the word names an interned
-//! *set* of epochs instead, so that nothing is ever lost and arrays that all threads read share a few
-//! sets.
+//! *set* of epochs instead ([`Sets`]), so that nothing is lost and arrays that all threads read share a
+//! few sets.
 //!
 //! Cells are read and changed without a lock. A writer publishes its epoch before it looks for readers
 //! and a reader does the same before it looks for writers, each with an atomic read-modify-write, so of
-//! two racing accesses at least one sees the other.
+//! two racing accesses at least one sees the other. A set may be gone by the time it is looked up, because
+//! no word names it any more; then the word is read again.
 
+use crate::sets::Sets;
 use crate::vector::Vector;
-use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Eight bytes of memory.
@@ -29,8 +29,6 @@ const THREAD: u32 = 44;
 const EPOCH: u64 = (1 << THREAD) - 1;
 /// How many threads there may be at a time: their numbers have so many bits here.
 pub const MOST_THREADS: usize = 1 << (MASK - THREAD);
-/// How many sets there may be; beyond, the last access is kept and the others are forgotten.
-const SETS: usize = 1 << 20;
 
 /// Some bytes of a cell, a thread and its epoch, in one word; 0 stands for nobody, and a word without
 /// bytes for a set.
@@ -57,20 +55,34 @@ impl Epoch {
         self.0 & EPOCH
     }
 
-    fn mask(self) -> u8 {
+    /// The bytes.
+    pub fn mask(self) -> u8 {
         (self.0 >> MASK) as u8
     }
 
-    fn who(self) -> u64 {
+    /// The thread and its epoch, without bytes.
+    pub(crate) fn who(self) -> u64 {
         self.0 & !(0xff << MASK)
     }
 
-    fn with(self, mask: u8) -> Self {
+    pub(crate) fn with(self, mask: u8) -> Self {
         Epoch(self.who() | u64::from(mask) << MASK)
     }
 
-    fn is_set(self) -> bool {
+    /// Does it name a set?
+    pub(crate) fn is_set(self) -> bool {
         self.mask() == 0 && self.0 != 0
+    }
+
+    /// The word that names a set.
+    pub(crate) fn of_set(name: u64) -> Epoch {
+        debug_assert!(name != 0 && name >> MASK == 0);
+        Epoch(name)
+    }
+
+    /// As a word.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
     }
 
     #[inline]
@@ -97,6 +109,7 @@ pub struct Conflict {
     pub is_write: bool,
 }
 
+/// A copy names the same sets, which do not know of it: only where [nothing is given up](Sets::keeping_all).
 impl Clone for Cell {
     fn clone(&self) -> Self {
         let copy = |word: &AtomicU64| AtomicU64::new(word.load(Ordering::Relaxed));
@@ -128,34 +141,48 @@ impl Cell {
 
     /// `me` reads the bytes of `mask`.
     pub fn read(&self, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Conflict> {
-        replace(&self.read, me, mask, sets, Keep::Unordered);
-        let writers = Epoch(self.write.load(Ordering::SeqCst));
-        conflict(writers, me, mask, sets).map(|epoch| Conflict { epoch, is_write: true })
+        let before = replace(&self.read, me, mask, sets, Keep::Unordered);
+        sets.give_up(before);
+        let writer = conflict(&self.write, me, mask, sets, Ordering::SeqCst);
+        writer.map(|epoch| Conflict { epoch, is_write: true })
     }
 
     /// `me` writes the bytes of `mask`.
     pub fn write(&self, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Conflict> {
         let before = replace(&self.write, me, mask, sets, Keep::OtherBytes);
-        let readers = Epoch(self.read.load(Ordering::SeqCst));
-        let found = conflict(before, me, mask, sets)
-            .map(|epoch| Conflict { epoch, is_write: true })
-            .or_else(|| {
-                conflict(readers, me, mask, sets).map(|epoch| Conflict { epoch, is_write: false })
-            });
+        let writer = sets.members(before, |members| unknown(members, me, mask)).flatten();
+        sets.give_up(before);
+        let found = writer.map(|epoch| Conflict { epoch, is_write: true }).or_else(|| {
+            let reader = conflict(&self.read, me, mask, sets, Ordering::SeqCst);
+            reader.map(|epoch| Conflict { epoch, is_write: false })
+        });
         // Reads that this write comes after say no more than the write does.
-        if readers.0 != 0 && sets.all(readers, |reader| reader.mask() & !mask == 0) {
-            let _ = self.read.compare_exchange(readers.0, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let readers = Epoch(self.read.load(Ordering::Relaxed));
+        let covers = |members: &[Epoch]| members.iter().all(|reader| reader.mask() & !mask == 0);
+        if readers.0 != 0
+            && sets.members(readers, covers) == Some(true)
+            && self
+                .read
+                .compare_exchange(readers.0, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            sets.give_up(readers);
         }
         found
     }
 
+    /// Did nobody access these bytes yet?
+    #[inline]
+    pub fn is_untouched(&self) -> bool {
+        self.write.load(Ordering::Relaxed) == 0 && self.read.load(Ordering::Relaxed) == 0
+    }
+
     /// Forgets all accesses.
-    pub fn clear(&self) {
-        if self.write.load(Ordering::Relaxed) != 0 {
-            self.write.store(0, Ordering::Relaxed);
-        }
-        if self.read.load(Ordering::Relaxed) != 0 {
-            self.read.store(0, Ordering::Relaxed);
+    pub fn clear(&self, sets: &Sets) {
+        for word in [&self.write, &self.read] {
+            if word.load(Ordering::Relaxed) != 0 {
+                sets.give_up(Epoch(word.swap(0, Ordering::Relaxed)));
+            }
         }
     }
 }
@@ -163,12 +190,11 @@ impl Cell {
 /// A conflicting earlier access that `me` does not know of. Looks only, for atomic accesses.
 #[inline]
 pub fn peek(cell: &Cell, me: &Me<'_>, mask: u8, is_write: bool, sets: &Sets) -> Option<Conflict> {
-    let writers = Epoch(cell.write.load(Ordering::Relaxed));
-    if let Some(epoch) = conflict(writers, me, mask, sets) {
+    if let Some(epoch) = conflict(&cell.write, me, mask, sets, Ordering::Relaxed) {
         return Some(Conflict { epoch, is_write: true });
     }
-    let readers = Epoch(cell.read.load(Ordering::Relaxed));
-    let reader = if is_write { conflict(readers, me, mask, sets) } else { None };
+    let reader =
+        if is_write { conflict(&cell.read, me, mask, sets, Ordering::Relaxed) } else { None };
     reader.map(|epoch| Conflict { epoch, is_write: false })
 }
 
@@ -180,33 +206,40 @@ enum Keep {
     OtherBytes,
 }
 
-/// Puts `me` into a word; returns what was there.
+/// Puts `me` into a word; returns what was there, which is to be [given up](Sets::give_up).
 fn replace(word: &AtomicU64, me: &Me<'_>, mask: u8, sets: &Sets, keep: Keep) -> Epoch {
     let mut old = Epoch(word.load(Ordering::Relaxed));
     loop {
-        let new = merged(old, me, mask, sets, keep);
-        match word.compare_exchange_weak(old.0, new.0, Ordering::SeqCst, Ordering::Relaxed) {
+        let Some(new) = merged(old, me, mask, sets, keep) else {
+            old = Epoch(word.load(Ordering::Relaxed));
+            continue;
+        };
+        match word.compare_exchange(old.0, new.0, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(_) => return old,
-            Err(now) => old = Epoch(now),
+            Err(now) => {
+                sets.give_up(new);
+                old = Epoch(now);
+            }
         }
     }
 }
 
-fn merged(old: Epoch, me: &Me<'_>, mask: u8, sets: &Sets, keep: Keep) -> Epoch {
+/// What a word becomes that was `old`; none if that names a set that is gone.
+fn merged(old: Epoch, me: &Me<'_>, mask: u8, sets: &Sets, keep: Keep) -> Option<Epoch> {
     let mine = me.epoch.with(mask);
     if old.0 == 0 {
-        return mine;
+        return Some(mine);
     }
     let covered = |epoch: Epoch| keep == Keep::OtherBytes || epoch.known_to(me);
     if !old.is_set() {
         if old.who() == me.epoch.0 {
-            return mine.with(mask | old.mask());
+            return Some(mine.with(mask | old.mask()));
         }
         if old.mask() & !mask == 0 && covered(old) {
-            return mine;
+            return Some(mine);
         }
     }
-    let mut members = sets.members(old);
+    let mut members = sets.members(old, <[Epoch]>::to_vec)?;
     let mut mask = mask;
     members.retain_mut(|epoch| {
         if epoch.who() == me.epoch.0 {
@@ -218,84 +251,44 @@ fn merged(old: Epoch, me: &Me<'_>, mask: u8, sets: &Sets, keep: Keep) -> Epoch {
         }
         epoch.mask() != 0
     });
-    members.push(mine.with(mask));
-    sets.intern(members).unwrap_or(mine)
+    let mine = mine.with(mask);
+    members.push(mine);
+    Some(sets.name(members).unwrap_or(mine))
 }
 
+/// An access in a word that `me` does not know of.
 #[inline(always)]
-fn conflict(word: Epoch, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Epoch> {
-    if word.0 == 0 { None } else { find_conflict(word, me, mask, sets) }
+fn conflict(
+    word: &AtomicU64,
+    me: &Me<'_>,
+    mask: u8,
+    sets: &Sets,
+    order: Ordering,
+) -> Option<Epoch> {
+    let now = Epoch(word.load(order));
+    if now.0 == 0 { None } else { find_conflict(now, word, me, mask, sets, order) }
 }
 
-fn find_conflict(word: Epoch, me: &Me<'_>, mask: u8, sets: &Sets) -> Option<Epoch> {
-    if !word.is_set() {
-        return (word.mask() & mask != 0 && !word.known_to(me)).then_some(word);
-    }
-    sets.find(word, |epoch| epoch.mask() & mask != 0 && !epoch.known_to(me))
-}
-
-/// Interned sets of epochs.
-#[derive(Debug, Default)]
-pub struct Sets(Mutex<Interned>);
-
-#[derive(Debug, Default)]
-struct Interned {
-    numbers: HashMap<Box<[Epoch]>, u64>,
-    sets: Vec<Box<[Epoch]>>,
-}
-
-impl Sets {
-    fn members(&self, word: Epoch) -> Vec<Epoch> {
-        if !word.is_set() {
-            return vec![word];
+fn find_conflict(
+    mut now: Epoch,
+    word: &AtomicU64,
+    me: &Me<'_>,
+    mask: u8,
+    sets: &Sets,
+    order: Ordering,
+) -> Option<Epoch> {
+    loop {
+        if let Some(found) = sets.members(now, |members| unknown(members, me, mask)) {
+            return found;
         }
-        self.locked().sets[word.0 as usize - 1].to_vec()
-    }
-
-    fn find(&self, word: Epoch, test: impl Fn(Epoch) -> bool) -> Option<Epoch> {
-        self.locked().sets[word.0 as usize - 1].iter().copied().find(|&epoch| test(epoch))
-    }
-
-    fn all(&self, word: Epoch, test: impl Fn(Epoch) -> bool) -> bool {
-        if !word.is_set() {
-            return test(word);
-        }
-        self.find(word, |epoch| !test(epoch)).is_none()
-    }
-
-    /// The word for a set; none if there are too many.
-    fn intern(&self, mut members: Vec<Epoch>) -> Option<Epoch> {
-        if let [only] = members[..] {
-            return Some(only);
-        }
-        members.sort_unstable();
-        let mut interned = self.locked();
-        if let Some(&number) = interned.numbers.get(&members[..]) {
-            return Some(Epoch(number));
-        }
-        if interned.sets.len() >= SETS {
+        now = Epoch(word.load(order));
+        if now.0 == 0 {
             return None;
         }
-        let set: Box<[Epoch]> = members.into();
-        interned.sets.push(set.clone());
-        let number = interned.sets.len() as u64;
-        interned.numbers.insert(set, number);
-        Some(Epoch(number))
     }
+}
 
-    /// Does the set that `word` names show that `me` has already read these bytes?
-    pub fn contains(&self, word: u64, me: Epoch, mask: u8) -> bool {
-        let word = Epoch(word);
-        word.is_set()
-            && self.find(word, |epoch| epoch.who() == me.0 && epoch.mask() & mask == mask).is_some()
-    }
-
-    /// Keeps others from looking or adding, as long as what is returned lives.
-    pub fn hold(&self) -> impl Sized + '_ {
-        self.locked()
-    }
-
-    fn locked(&self) -> std::sync::MutexGuard<'_, Interned> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
+/// One of the accesses to these bytes that `me` does not know of.
+fn unknown(members: &[Epoch], me: &Me<'_>, mask: u8) -> Option<Epoch> {
+    members.iter().copied().find(|epoch| epoch.mask() & mask != 0 && !epoch.known_to(me))
 }

@@ -94,7 +94,13 @@ impl Rows {
     #[cold]
     fn widen(&mut self, thread: &mut Thread) {
         let width = self.width.max(thread.width);
-        (self.width, thread.width) = (width, width);
+        thread.width = width;
+        self.reserve(width);
+    }
+
+    /// Makes room for so many threads.
+    fn reserve(&mut self, width: usize) {
+        self.width = width;
         if width > NEAR {
             self.far.get_or_insert_default().resize(width - NEAR, Row::default());
         }
@@ -166,6 +172,22 @@ pub struct Fences {
     pub(crate) writes: u64,
 }
 
+impl Synchroniser {
+    /// Who acquires the object learns what is known there as well.
+    pub(crate) fn include(&mut self, other: &mut Rows) {
+        let width = self.0.width.max(other.width);
+        self.0.reserve(width);
+        other.reserve(width);
+        for index in 0..width {
+            let (mine, theirs) = (self.0.row(index), *other.row(index));
+            mine.written = mine.written.max(theirs.written);
+            mine.view = mine.view.max(theirs.view);
+            mine.published = mine.published.max(theirs.published);
+        }
+        self.0.order = self.0.order.max(other.order);
+    }
+}
+
 impl Thread {
     /// Its number.
     #[inline]
@@ -194,6 +216,11 @@ impl Thread {
     /// The last load, if any, that might not have synchronised.
     pub fn doubt(&self) -> Option<Doubt> {
         self.doubt
+    }
+
+    /// Its plain accesses from now on can be told from those before.
+    pub fn begin_epoch(&mut self) {
+        self.next_epoch();
     }
 
     #[inline]
@@ -342,6 +369,7 @@ impl Thread {
 pub struct Population {
     count: usize,
     ended: Vec<Thread>,
+    crowded: bool,
 }
 
 impl Population {
@@ -352,6 +380,7 @@ impl Population {
             Some(index) => {
                 let old = self.ended.swap_remove(index);
                 if !child.vector.includes(&old.vector) {
+                    self.crowded = true;
                     // Too many threads: this one is taken to know of all that the old one came after.
                     child.vector.join(&old.vector);
                     child.sc.join(&old.sc);
@@ -381,6 +410,11 @@ impl Population {
         let follows = |old: &Thread| known.get(old.index()) >= old.vector.get(old.index());
         let crowded = self.count >= CROWD && !self.ended.is_empty();
         self.ended.iter().rposition(follows).or(crowded.then_some(0))
+    }
+
+    /// Was a thread taken to come after another that it need not come after, for want of numbers?
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// Is there a number for one more thread?

@@ -102,6 +102,13 @@ pub enum Event {
         /// Which.
         object: Object,
     },
+    /// Who acquires the object learns what was published at the location, too.
+    Publish {
+        /// Which location.
+        loc: Loc,
+        /// Which object.
+        object: Object,
+    },
     /// A plain access.
     Plain {
         /// By whom.
@@ -206,6 +213,9 @@ impl Event {
             }
             Event::Acquire { tid, object } => {
                 put(&[12, u64::from(*tid), u64::from(*object)]);
+            }
+            Event::Publish { loc, object } => {
+                put(&[17, u64::from(*loc), u64::from(*object)]);
             }
             Event::Plain { tid, address, mask, is_write, site } => {
                 let what = u64::from(*mask) << 1 | u64::from(*is_write);
@@ -353,6 +363,7 @@ impl<'a> Reader<'a> {
                 Event::Plain { tid, address, mask, is_write: what & 1 == 1, site: self.small()? }
             }
             16 => Event::Transaction { tid: self.small()?, begins: self.small::<u8>()? == 1 },
+            17 => Event::Publish { loc: self.small()?, object: self.small()? },
             14 => Event::Clear { address: self.number()?, bytes: self.number()? },
             15 => {
                 let count = self.number()?;

@@ -8,7 +8,8 @@
 extern crate fencepost_clocks as clocks;
 
 use clocks::access::{Done, Intent};
-use clocks::shadow::{Cell, Epoch, Me, Sets};
+use clocks::sets::Sets;
+use clocks::shadow::{Cell, Epoch, Me};
 use clocks::{Analysis, Order};
 use graph::{self, Execution, Label, Limits, Next, axioms, monitor};
 use ir::random::{self, Allow, Config};
@@ -219,7 +220,7 @@ fn analysis(program: &Program) -> Analysis {
 
 /// What was compared: nothing if there are too many interleavings.
 fn compare(program: &Program) -> Result<Option<Union>, String> {
-    let sets = Sets::default();
+    let sets = Sets::keeping_all();
     let memory = vec![Cell::default(); program.locations.len()];
     let start = Run {
         execution: Execution::initial(program),

@@ -52,6 +52,7 @@ impl Random {
             11 => Event::RemoveObject { object: self.index() },
             12 => Event::Release { tid: self.tid(), object: self.index() },
             13 => Event::Acquire { tid: self.tid(), object: self.index() },
+            15 => Event::Publish { loc: self.index(), object: self.index() },
             14 => Event::Plain {
                 tid: self.tid(),
                 address: self.number(u64::MAX),

@@ -10,7 +10,8 @@
 extern crate fencepost_clocks as clocks;
 
 use clocks::access::{Done, Intent};
-use clocks::shadow::{Cell, Epoch, Me, Sets};
+use clocks::sets::Sets;
+use clocks::shadow::{Cell, Epoch, Me};
 use clocks::{Analysis, Loc, Object, Order, Tid};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -371,7 +372,7 @@ fn run(seed: u64, family: &Family, steps: usize) -> Result<Counts, String> {
                 counts.races += usize::from(expected);
                 if expected {
                     // What is compared next is not the same race once more.
-                    cells[n].clear();
+                    cells[n].clear(&sets);
                     reference.plain[n].clear();
                 }
             }

@@ -1,8 +1,9 @@
 //! Atomic accesses: performed under the lock of their location, in the order in which its clocks move.
 
 use crate::findings::{self, Access, Finding, Kind, Operation};
-use crate::locked_location::{self, Held, Place};
+use crate::locked_location::{self, Held, Place, Watch};
 use crate::memory;
+use crate::plain;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
 use crate::spin::{self, Frame, Question};
@@ -78,7 +79,7 @@ pub unsafe fn access<T: Word>(
     let site = thread.site(frame.pc as usize);
     // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) }.bits();
-    let (mut state, mut held) = hold(&thread, address, T::SIZE, now);
+    let (mut state, mut held) = hold(&mut thread, address, T::SIZE, now);
     // SAFETY: the caller's promise.
     let (found, done) = unsafe { apply(at, effect) };
     if plan.order == Order::SeqCst && matches!(done, Done::Store(_)) {
@@ -86,12 +87,13 @@ pub unsafe fn access<T: Word>(
         std::sync::atomic::fence(Ordering::SeqCst);
     }
     let order = if done == Done::Read { plan.failure } else { plan.order };
-    let watched = !held.foreign;
+    let foreign = held.is_foreign();
+    let watched = held.watch == Watch::Everything;
     let writes = done != Done::Read;
     // Before the clocks move: what this access acquires does not order it itself.
     let race = against_plain(&thread, address, T::SIZE, writes);
     if plan.operation == Operation::Load
-        && watched
+        && !foreign
         && state.is_none()
         && race.is_none()
         && held.location.reread(&thread.clocks, order, site)
@@ -116,6 +118,7 @@ pub unsafe fn access<T: Word>(
     drop(fences);
     if writes {
         held.written();
+        schedule::wrote();
     }
     if state.is_none() {
         thread.remember(&held, address, T::SIZE, acquired);
@@ -130,7 +133,7 @@ pub unsafe fn access<T: Word>(
             site,
             operation: plan.operation as u8,
         });
-        if !watched {
+        if foreign {
             state.foreign(&mut thread.clocks, address, order, done);
         }
     }
@@ -153,14 +156,19 @@ pub unsafe fn access<T: Word>(
 /// Holds the location at an address that holds the value `now()`, and the state if everything is recorded or
 /// if somebody writes the location behind our back.
 #[inline]
-fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Option<Guard>, Held) {
+fn hold(
+    thread: &mut Thread,
+    address: usize,
+    size: u8,
+    now: impl Fn() -> u64,
+) -> (Option<Guard>, Held) {
     if !registry::recording()
         && let Some(place) = Place::find(address)
         && let Some(held) = place.hold(thread, address)
         && held.size == size
         && held.location.value() == now()
         && !held.location.is_worn_out()
-        && !held.foreign
+        && !held.is_foreign()
     {
         return (None, held);
     }
@@ -170,14 +178,18 @@ fn hold(thread: &Thread, address: usize, size: u8, now: impl Fn() -> u64) -> (Op
 #[cold]
 #[inline(never)]
 fn hold_all(
-    thread: &Thread,
+    thread: &mut Thread,
     address: usize,
     size: u8,
     now: impl Fn() -> u64,
 ) -> (Option<Guard>, Held) {
     let mut state = registry::lock();
+    if Place::find(address).is_none() {
+        // A plain write of these bytes, even one after another in the same epoch, will end the location.
+        thread.begin_epoch();
+    }
     let held = state.hold(thread, address, size, now);
-    if registry::recording() || held.foreign { (Some(state), held) } else { (None, held) }
+    if registry::recording() || held.is_foreign() { (Some(state), held) } else { (None, held) }
 }
 
 /// An access that may be stale: is it one that only makes the thread try again?
@@ -239,7 +251,7 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
         };
         schedule::point(thread, pc);
         thread.busy = true;
-        let (mut state, mut held) = hold(&thread, at as usize, T::SIZE, || now().bits());
+        let (mut state, mut held) = hold(&mut thread, at as usize, T::SIZE, || now().bits());
         let done = match desired {
             Some(desired) => {
                 // SAFETY: the caller's promise.
@@ -254,6 +266,7 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
             held.location.perform(&mut thread.clocks, all, order, done, site, settings);
             drop(fences);
             held.written();
+            schedule::wrote();
             if let Some(state) = &mut state {
                 let (tid, loc, intent) = (thread.tid, held.loc(), None);
                 let (operation, done) = (Operation::Wait as u8, Some(done));
@@ -281,7 +294,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     }
     thread.busy = true;
     let site = thread.site(pc);
-    let (mut state, held) = hold(&thread, at, size, now);
+    let (mut state, held) = hold(&mut thread, at, size, now);
     let fences = (order == Order::SeqCst).then(locked_location::fences);
     let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
     drop(fences);
@@ -302,6 +315,37 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     if let Some(stale) = stale {
         report(&thread, at, size, operation, order, site, &stale, &[]);
     }
+    thread.busy = false;
+}
+
+/// What a location of this size holds now, as the analysis sees it.
+pub fn value_at(address: usize, size: u8) -> Option<u64> {
+    // SAFETY: there is a location of this size, so the program accessed it, and has not given it back yet.
+    Some(unsafe {
+        match size {
+            1 => u8::load(address as *mut u8).bits(),
+            2 => u16::load(address as *mut u16).bits(),
+            4 => u32::load(address as *mut u32).bits(),
+            8 => u64::load(address as *mut u64).bits(),
+            16 => u128::load(address as *mut u128).bits(),
+            _ => return None,
+        }
+    })
+}
+
+/// Says what can be said of the location at an address.
+pub fn watch<T: Word>(at: *mut T, watch: Watch) {
+    let Some(mut thread) = thread::current() else { return };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    // SAFETY: the program has an atomic location there.
+    let now = || unsafe { T::load(at) }.bits();
+    let (state, mut held) = hold(&mut thread, at as usize, T::SIZE, now);
+    held.watch = watch;
+    drop(held);
+    drop(state);
     thread.busy = false;
 }
 
@@ -337,7 +381,7 @@ impl State {
     ) -> Held {
         loop {
             let Some(place) = Place::find(address) else {
-                self.new_location(address, size, now());
+                self.new_location(thread, address, size, now());
                 continue;
             };
             if let Some(mut held) = place.hold(thread, address) {
@@ -349,7 +393,7 @@ impl State {
 
     /// A location that nobody knows yet, unless somebody was faster.
     #[cold]
-    fn new_location(&mut self, address: usize, size: u8, value: u64) {
+    fn new_location(&mut self, thread: &Thread, address: usize, size: u8, value: u64) {
         if Place::find(address).is_some() {
             return;
         }
@@ -362,6 +406,38 @@ impl State {
         let next = first.load(Ordering::Relaxed);
         memory::place(loc).occupy(address, size, value, next, registry::settings());
         first.store(loc, Ordering::Release);
+        self.meet_others(thread, address, size);
+    }
+
+    /// Locations of different sizes that overlap change each other's values: what is read from one may have been
+    /// released to the other.
+    fn meet_others(&mut self, thread: &Thread, address: usize, size: u8) {
+        let mut overlaps = false;
+        let mut next = memory::atomics(address).load(Ordering::Relaxed);
+        while next != 0 {
+            let place = memory::place(next);
+            next = place.next();
+            let at = place.address();
+            if at == address {
+                continue;
+            }
+            while place.address() == at {
+                let Some(mut held) = place.hold(thread, at) else { continue };
+                if at < address + usize::from(size) && address < at + usize::from(held.size) {
+                    overlaps = true;
+                    if !held.is_foreign() {
+                        self.make_foreign(&mut held, at);
+                    }
+                }
+                break;
+            }
+        }
+        while overlaps && let Some(place) = Place::find(address) {
+            if let Some(mut held) = place.hold(thread, address) {
+                self.make_foreign(&mut held, address);
+                break;
+            }
+        }
     }
 
     /// Memory changed behind our back, or numbers ran out.
@@ -371,11 +447,16 @@ impl State {
         if held.location.is_worn_out() {
             held.location.clear();
             held.location.reset(value, registry::settings());
-            held.foreign = false;
+            if held.is_foreign() {
+                held.watch = Watch::Everything;
+            }
             self.record(&Event::Remove { loc });
             self.record(&Event::Location { value, address: address as u64, size });
         } else if held.size != size || held.location.value() != value {
-            held.foreign |= held.location.was_written();
+            // A location that nobody wrote was merely made too early.
+            if held.location.was_written() {
+                self.make_foreign(held, address);
+            }
             held.location.reset(value, registry::settings());
             self.record(&Event::Reset { loc, value });
         }
@@ -383,17 +464,23 @@ impl State {
         held.written();
     }
 
-    /// The memory is no more: neither are locations in it.
-    pub fn remove_locations(&mut self, address: usize) {
-        let first = memory::atomics(address);
-        let mut loc: Loc = first.swap(0, Ordering::Relaxed);
-        while loc != 0 {
+    /// Locations in these eight bytes are no more: those whose address and size `are_gone`.
+    pub fn remove_locations(&mut self, address: usize, are_gone: impl Fn(usize, u8) -> bool) {
+        let mut link = memory::atomics(address);
+        loop {
+            let loc: Loc = link.load(Ordering::Relaxed);
+            if loc == 0 {
+                return;
+            }
             let place = memory::place(loc);
-            let next = place.next();
-            place.give_up();
-            self.record(&Event::Remove { loc });
-            self.location_numbers.give_back(loc);
-            loc = next;
+            if place.give_up_if(&are_gone) {
+                // Who stands there still finds its way.
+                link.store(place.next(), Ordering::Release);
+                self.record(&Event::Remove { loc });
+                self.location_numbers.give_back(loc);
+            } else {
+                link = place.link();
+            }
         }
     }
 }
@@ -416,8 +503,8 @@ fn judge<T: Word>(
         let question = Question { address: at as u64, result, wrote };
         T::SIZE <= 8 && spin::comes_back(frame, stack, question, &crate::entry_at)
     };
-    let reads =
-        !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
+    let reads = registry::options().recognise_loops
+        && !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
     let spins: Vec<u64> =
         stale.values.iter().copied().filter(|&value| reads && comes_back(value)).collect();
     state.record(&Event::Judged { spins: spins.clone() });
@@ -484,8 +571,6 @@ fn report_race(
     if thread.ignored > 0 || !registry::options().races {
         return;
     }
-    let sites = memory::sites(address);
-    let other = if conflict.is_write { &sites.write } else { &sites.read };
     findings::report(&Finding {
         kind: Kind::Race,
         address,
@@ -496,12 +581,7 @@ fn report_race(
             order: Some(order),
             site,
         },
-        other: Some(Access {
-            thread: conflict.epoch.thread(),
-            operation: if conflict.is_write { Operation::Write } else { Operation::Read },
-            order: None,
-            site: other.load(Ordering::Relaxed),
-        }),
+        other: Some(plain::accessed(address, conflict)),
         value: None,
         stale: Vec::new(),
         doubt: thread.clocks.doubt(),

@@ -1,10 +1,11 @@
 //! What is told, once, and to whom.
 //!
 //! A finding is written as a line of JSON with addresses instead of names; whoever reads it has the
-//! binaries and the time to look them up. Under `fencepost run` the lines go to a file as they come, so
-//! that a crash loses none. Otherwise they are kept until the program ends, and then given to
-//! `fencepost` to be printed.
+//! binaries and the time to look them up. Under `fencepost run` the lines go to a file as they come.
+//! Otherwise they go to a process of `fencepost` that prints them as they come ([`crate::printer`]). So whatever
+//! ends the program, what was found before is told.
 
+use crate::printer;
 use crate::registry;
 use clocks::access::Doubt;
 use clocks::replay::Way;
@@ -14,7 +15,6 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -164,13 +164,11 @@ static SEEN: Mutex<Option<HashSet<(Kind, usize, usize)>>> = Mutex::new(None);
 static BUFFER: Mutex<String> = Mutex::new(String::new());
 static FINISHED: AtomicBool = AtomicBool::new(false);
 
-/// Where `fencepost` is; written over by `fencepost` itself when it unpacks this library.
-#[unsafe(no_mangle)]
-#[used]
-static FENCEPOST_REPORTER: [u8; 1024] = *include_bytes!("reporter.path");
-
 /// Tells of a finding, unless the same two places were told of before. The caller is busy.
 pub fn report(finding: &Finding) {
+    if finding.kind == Kind::Race && registry::is_tolerated(finding.address, finding.size) {
+        return;
+    }
     let tree = registry::tree();
     let pcs = (tree.pc(finding.access.site), finding.other.map_or(0, |other| tree.pc(other.site)));
     {
@@ -259,7 +257,44 @@ fn emit(text: &str) {
             return;
         }
     }
-    BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push_str(text);
+    if registry::options().raw.is_some() || !printer::print(text) {
+        BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push_str(text);
+    }
+}
+
+/// Something that the analysis had to give up, so that what it finds may not be all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// There were too many sets of readers.
+    Readers,
+    /// There were too many threads.
+    Threads,
+}
+
+/// Which losses were told.
+static LOST: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells of a loss, once. The caller is busy.
+#[cold]
+pub fn lost(loss: Loss) {
+    let bit = 1 << loss as usize;
+    if LOST.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+        return;
+    }
+    let what = match loss {
+        Loss::Readers => {
+            "there were too many sets of threads that read the same bytes: some reads were forgotten, and \
+             races with them are missed (option reader_sets)"
+        }
+        Loss::Threads => {
+            "there were too many threads: some are taken to come after others that ended, and what they do \
+             wrong may be missed"
+        }
+    };
+    match registry::options().raw {
+        Some(_) => emit(&format!("{{\"lost\":\"{what}\"}}\n")),
+        None => complain(what),
+    }
 }
 
 /// Says to whoever runs the program that it is one of ours.
@@ -276,8 +311,9 @@ pub fn finish() {
     }
     let buffered = std::mem::take(&mut *BUFFER.lock().unwrap_or_else(|p| p.into_inner()));
     if !buffered.is_empty() {
-        print(&buffered);
+        fallback(&buffered);
     }
+    printer::finish();
     if registry::options().raw.is_some() && crate::schedule::steps() > 0 {
         emit(&format!("{{\"steps\":{}}}\n", crate::schedule::steps()));
     }
@@ -294,42 +330,16 @@ pub fn finish() {
 /// Keeps others from telling, as long as what is returned lives.
 pub fn hold() -> impl Sized {
     let seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    (seen, BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    (seen, printer::hold(), BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 /// A child process starts with no findings of its own.
 pub fn forked() {
     BUFFER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+    printer::forked();
     COUNT.store(0, Ordering::Relaxed);
     FINISHED.store(false, Ordering::Relaxed);
     hello();
-}
-
-fn print(findings: &str) {
-    let options = registry::options();
-    let reporter = std::env::var("FENCEPOST_REPORTER").ok().or_else(|| {
-        // Read as volatile: the compiler must not assume that it knows what is there.
-        // SAFETY: the array is there.
-        let bytes = unsafe { std::ptr::read_volatile(&raw const FENCEPOST_REPORTER) };
-        let path = bytes.strip_prefix(b"fencepost-reporter-path:")?;
-        let end = path.iter().position(|&byte| byte == 0)?;
-        String::from_utf8(path[..end].to_vec()).ok().filter(|path| !path.is_empty())
-    });
-    let Some(reporter) = reporter else { return fallback(findings) };
-    let mut command = Command::new(reporter);
-    command.arg("report-raw").stdin(Stdio::piped()).env_remove("FENCEPOST_OPTIONS");
-    if let Some(path) = &options.log_path {
-        command.arg("--log-path").arg(path).arg("--pid").arg(std::process::id().to_string());
-    }
-    if let Some(path) = &options.suppressions {
-        command.arg("--suppressions").arg(path);
-    }
-    let Ok(mut child) = command.spawn() else { return fallback(findings) };
-    if let Some(stdin) = &mut child.stdin {
-        let _ = stdin.write_all(findings.as_bytes());
-    }
-    drop(child.stdin.take());
-    let _ = child.wait();
 }
 
 /// Without `fencepost` at hand, the lines as they are.

@@ -1,9 +1,11 @@
 //! Memory that comes and goes. What is known of it must go with it, or the next owner of the same
-//! addresses would be blamed for what the last one did.
+//! addresses would be blamed for what the last one did. And giving it back is an access like any other: a
+//! write to the whole block, which races with whatever it is not ordered with.
 
 use crate::memory;
+use crate::plain;
 use crate::registry;
-use crate::thread;
+use crate::thread::{self, Giver};
 use clocks::trace::Event;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,17 +91,19 @@ pub fn fresh(address: usize, bytes: usize) {
     thread.busy = false;
 }
 
-/// The bytes are given back: there are no atomic locations in them any more.
-pub fn gone(address: usize, bytes: usize) {
+/// The bytes are given back, by the caller of `free` or its like: there are no atomic locations in them any
+/// more.
+pub fn gone(address: usize, bytes: usize, giver: Giver) {
     if !READY.load(Ordering::Relaxed) || bytes == 0 {
         return;
     }
     let Some(mut thread) = thread::current() else { return };
+    plain::give_back(&mut thread, address, bytes, giver);
     let mut at = address & !7;
     while at < address + bytes {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
             thread.busy = true;
-            registry::lock().remove_locations(at);
+            registry::lock().remove_locations(at, |_, _| true);
             thread.busy = false;
         }
         at += 8;
@@ -121,65 +125,78 @@ fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// A block of the C library has a new owner: all of it, because all of it is marked when it is given back.
+#[inline]
+fn handed_out(block: *mut u8) -> *mut u8 {
+    if !block.is_null() && READY.load(Ordering::Relaxed) {
+        // SAFETY: a block of the C library.
+        fresh(block as usize, unsafe { malloc_usable_size(block) });
+    }
+    block
+}
+
 /// `malloc`
 pub unsafe fn malloc(size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_malloc(size) });
-    if !block.is_null() {
-        fresh(block as usize, size);
-    }
-    block
+    handed_out(block)
 }
 
 /// `calloc`
 pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_calloc(count, size) });
-    if !block.is_null() {
-        fresh(block as usize, count.saturating_mul(size));
-    }
-    block
+    handed_out(block)
 }
 
 /// `aligned_alloc` and its like.
 pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_memalign(alignment, size) });
-    if !block.is_null() {
-        fresh(block as usize, size);
-    }
-    block
+    handed_out(block)
 }
 
-/// `free`
-pub unsafe fn free(block: *mut u8) {
+/// `free`, perhaps on behalf of `operator delete`.
+pub unsafe fn free(block: *mut u8, caller: Giver) {
     if block.is_null() {
         return;
     }
     if READY.load(Ordering::Relaxed) {
+        let deleter = thread::current().and_then(|mut thread| thread.giver.take());
         // SAFETY: the program gives back a block that it got from the C library.
-        gone(block as usize, unsafe { malloc_usable_size(block) });
+        gone(block as usize, unsafe { malloc_usable_size(block) }, deleter.unwrap_or(caller));
     }
     // SAFETY: the same block, for the first time, on the program's promise.
     undisturbed(|| unsafe { __libc_free(block) })
 }
 
 /// `realloc`
-pub unsafe fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+pub unsafe fn realloc(block: *mut u8, size: usize, caller: Giver) -> *mut u8 {
     if block.is_null() {
         // SAFETY: asks for memory.
         return unsafe { malloc(size) };
     }
     if READY.load(Ordering::Relaxed) {
         // SAFETY: the program's block comes from the C library.
-        gone(block as usize, unsafe { malloc_usable_size(block) });
+        gone(block as usize, unsafe { malloc_usable_size(block) }, caller);
     }
     // SAFETY: the same block, on the program's promise.
     let new = undisturbed(|| unsafe { __libc_realloc(block, size) });
-    if !new.is_null() {
-        fresh(new as usize, size);
+    handed_out(new)
+}
+
+/// `mmap`: what was there before is no more, whoever mapped it; the C library maps and unmaps memory of its
+/// own as well, which nobody sees.
+pub fn mapped(address: usize, bytes: usize) {
+    fresh(address, bytes);
+    if READY.load(Ordering::Relaxed)
+        && let Some(mut thread) = thread::current()
+        && !thread.busy
+    {
+        thread.busy = true;
+        gone_quietly(address, address + bytes);
+        thread.busy = false;
     }
-    new
 }
 
 /// The same for the stack of a thread that ends, in which few cells have atomic locations.
@@ -187,7 +204,7 @@ pub fn gone_quietly(from: usize, to: usize) {
     let mut at = from & !7;
     while at < to {
         if memory::atomics(at).load(Ordering::Relaxed) != 0 {
-            registry::lock().remove_locations(at);
+            registry::lock().remove_locations(at, |_, _| true);
         }
         at += 8;
     }

@@ -7,15 +7,18 @@
 //! accesses are checked against shadow memory without a lock.
 //!
 //! * [`memory`]: where the shadow of an address is.
+//! * [`modules`]: which parts of the process are instrumented.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
 //! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`spin`]: would a loop have gone round with the stale value?
 //! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`channels`]: pipes, sockets and their like.
+//! * [`guards`]: static variables of functions in C++.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
 //! * [`system`]: system calls that nobody intercepts.
 //! * [`schedule`]: which thread goes on, when the user wants a say.
-//! * [`findings`]: what is told, once, and to whom; [`options`]: how.
+//! * [`findings`]: what is told, once, and to whom; [`printer`]: while the program runs; [`options`]: how.
 //! * `entry`: the symbols themselves.
 //!
 //! The runtime allocates through `__libc_malloc`, never calls what it intercepts, and marks a thread
@@ -27,14 +30,18 @@
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
 pub mod atomic;
+pub mod channels;
 #[cfg(feature = "export")]
 mod entry;
 pub mod findings;
+pub mod guards;
 pub mod heap;
 pub mod locked_location;
 pub mod memory;
+pub mod modules;
 pub mod options;
 pub mod plain;
+pub mod printer;
 pub mod registry;
 pub mod rust_std;
 pub mod schedule;

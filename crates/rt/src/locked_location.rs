@@ -43,11 +43,30 @@ pub struct Place {
 pub struct Contents {
     /// How many bytes it had when it was last accessed.
     pub size: u8,
-    /// Does code that is not instrumented write it as well? Then nobody can tell what is stale, and it
-    /// has the clock of a lock, see [`crate::rust_std`].
-    pub foreign: bool,
+    /// What can be said of it.
+    pub watch: Watch,
     /// Its clocks.
     pub location: Location,
+}
+
+/// What can be said of a location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    /// All there is.
+    Everything,
+    /// It is the guard of a static variable: old values do no harm, see [`crate::guards`].
+    Guard,
+    /// Code that is not instrumented writes it as well. Nobody can tell what is stale, and it has the clock
+    /// of a lock, see [`crate::rust_std`].
+    Foreign,
+}
+
+impl Contents {
+    /// Does code that is not instrumented write it as well?
+    #[inline(always)]
+    pub fn is_foreign(&self) -> bool {
+        self.watch == Watch::Foreign
+    }
 }
 
 // What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
@@ -260,6 +279,11 @@ impl Place {
         self.next.load(Ordering::Relaxed)
     }
 
+    /// Where the number of that one is kept.
+    pub fn link(&'static self) -> &'static AtomicU32 {
+        &self.next
+    }
+
     /// Its address; 0 if it is no more.
     pub fn address(&self) -> usize {
         self.address.load(Ordering::Relaxed)
@@ -292,11 +316,12 @@ impl Place {
     }
 
     /// Makes it the location of an address. The caller holds the lock of the state, and nobody knows the place
-    /// yet: its memory is fresh, or was [given up](Place::give_up).
+    /// yet: its memory is fresh, or was [given up](Place::give_up_if).
     pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
-        let contents = Contents { size, foreign: false, location: Location::new(value, of) };
+        let contents =
+            Contents { size, watch: Watch::Everything, location: Location::new(value, of) };
         // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
         unsafe { self.contents.get().write(contents) };
         self.version.store(0, Ordering::Relaxed);
@@ -305,14 +330,21 @@ impl Place {
         self.lock.give_back();
     }
 
-    /// It is no more. The caller holds the lock of the state.
-    pub fn give_up(&'static self) {
+    /// It is no more, if its address and size are among those that `are_gone`. The caller holds the lock of the
+    /// state.
+    pub fn give_up_if(&'static self, are_gone: impl Fn(usize, u8) -> bool) -> bool {
         self.lock.take(|| false);
-        self.address.store(0, Ordering::Relaxed);
-        self.version.store(GONE, Ordering::Relaxed);
+        let address = self.address.load(Ordering::Relaxed);
         // SAFETY: the lock is held.
-        unsafe { (*self.contents.get()).location.clear() };
+        let contents = unsafe { &mut *self.contents.get() };
+        let gone = are_gone(address, contents.size);
+        if gone {
+            self.address.store(0, Ordering::Relaxed);
+            self.version.store(GONE, Ordering::Relaxed);
+            contents.location.clear();
+        }
         self.lock.give_back();
+        gone
     }
 }
 

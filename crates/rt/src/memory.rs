@@ -3,13 +3,15 @@
 //! The low 44 bits of an address tell apart everything a Linux process maps on x86-64 (programs and
 //! heaps below `0x5700_0000_0000`, libraries and stacks above `0x7e00_0000_0000`). Three arrays are
 //! reserved for them, and the system backs only the pages that are touched: the [`Cell`] of every eight
-//! bytes, the sites of its last write and read, and the number of the first atomic location in it. A fourth
-//! has the locations themselves, by number.
+//! bytes, the origins of its last write and read, and the number of the first atomic location in it. A fourth
+//! has the locations themselves, by number. Origins that are still of interest when another takes their place are
+//! kept in a table, as long as there is room.
 
 use crate::locked_location::Place;
-use clocks::Loc;
-use clocks::shadow::Cell;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use clocks::origin::Origin;
+use clocks::shadow::{Cell, Conflict};
+use clocks::{Loc, Site, Tid};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bits of an address that matter.
 const BITS: u32 = 44;
@@ -26,30 +28,34 @@ const FEW: usize = 1 << 21;
 /// How many atomic locations there may be at a time.
 pub const PLACES_MOST: u32 = 1 << 28;
 
-/// The sites of the last write and the last read of a cell.
+/// The origins of the last write and the last read of a cell, as words.
 #[repr(C)]
-pub struct Sites {
-    /// Of the last write.
-    pub write: AtomicU32,
-    /// Of the last read.
-    pub read: AtomicU32,
+struct Sites {
+    write: AtomicU64,
+    read: AtomicU64,
 }
+
+/// Origins that others displaced. A word is what it says only if the other, which has the cell added to
+/// it, agrees: two threads may write an entry at the same time.
+static DISPLACED: [(AtomicU64, AtomicU64); 1 << 16] =
+    [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 1 << 16];
 
 /// Reserves shadow memory.
 pub fn reserve() {
     let map = |bytes: usize| {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
         // SAFETY: a fresh mapping at an address of the system's choice.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if at == libc::MAP_FAILED {
+        let at = unsafe { crate::system::call(libc::SYS_mmap, arguments) };
+        if at < 0 {
             crate::findings::die(
                 "cannot reserve shadow memory: is address space limited (ulimit -v)?",
             );
         }
         // Shadow memory is touched here and there; huge pages would be mostly empty.
         // SAFETY: the mapping just made.
-        unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+        unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_NOHUGEPAGE) };
         at as usize
     };
     CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);
@@ -76,12 +82,51 @@ pub fn cell(address: usize) -> &'static Cell {
     unsafe { &*base.add(granule(address)) }
 }
 
-/// The sites of the cell that `address` is in.
+/// The origins of the cell that `address` is in.
 #[inline(always)]
-pub fn sites(address: usize) -> &'static Sites {
+fn sites(address: usize) -> &'static Sites {
     let base = SITES.load(Ordering::Relaxed) as *const Sites;
     // SAFETY: as above.
     unsafe { &*base.add(granule(address)) }
+}
+
+/// The entry for accesses of a thread to a cell, and what its second word has added.
+fn displaced(
+    address: usize,
+    thread: Tid,
+    is_write: bool,
+) -> (&'static (AtomicU64, AtomicU64), u64) {
+    let key = (granule(address) as u64) << 13 | u64::from(is_write) << 12 | u64::from(thread);
+    let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - DISPLACED.len().ilog2());
+    (&DISPLACED[hash as usize], key.wrapping_add(1))
+}
+
+/// Notes where an access to a cell was made.
+#[inline]
+pub fn note_origin(address: usize, is_write: bool, origin: Origin) {
+    let sites = sites(address);
+    let word = if is_write { &sites.write } else { &sites.read };
+    let old = Origin::from_bits(word.load(Ordering::Relaxed));
+    word.store(origin.bits(), Ordering::Relaxed);
+    if old.outlives(origin, is_write) {
+        let (entry, key) = displaced(address, old.thread(), is_write);
+        entry.0.store(old.bits(), Ordering::Relaxed);
+        entry.1.store(old.bits().wrapping_add(key), Ordering::Relaxed);
+    }
+}
+
+/// Where an access to a cell was made; 0 if that is not known any more.
+pub fn origin(address: usize, conflict: Conflict) -> Site {
+    let sites = sites(address);
+    let word = if conflict.is_write { &sites.write } else { &sites.read };
+    let last = Origin::from_bits(word.load(Ordering::Relaxed));
+    if last.is_of(conflict.epoch) {
+        return last.site();
+    }
+    let (entry, key) = displaced(address, conflict.epoch.thread(), conflict.is_write);
+    let (bits, sum) = (entry.0.load(Ordering::Relaxed), entry.1.load(Ordering::Relaxed));
+    let older = Origin::from_bits(bits);
+    if sum == bits.wrapping_add(key) && older.is_of(conflict.epoch) { older.site() } else { 0 }
 }
 
 /// The number of the first atomic location in the cell that `address` is in; 0 if there is none.
@@ -138,14 +183,14 @@ pub fn clear(address: usize, bytes: usize) {
             unsafe { libc::madvise(inner as *mut _, inner_end - inner, libc::MADV_DONTNEED) };
             let skipped = (inner_end - shadow) / size_of::<Cell>() * 8;
             while cell(from) as *const Cell as usize != inner {
-                cell(from).clear();
+                cell(from).clear(crate::registry::sets());
                 from += 8;
             }
             from = first + skipped;
         }
     }
     while from < last {
-        cell(from).clear();
+        cell(from).clear(crate::registry::sets());
         from += 8;
     }
 }

@@ -7,7 +7,9 @@
 //! | `halt_on_error` | stop at the first finding | 0 |
 //! | `suppressions` | a file with findings not to report | none |
 //! | `history_size` | writes remembered per atomic location | 8 |
+//! | `reader_sets` | sets of threads that read the same bytes, at a time | 16777216 |
 //! | `report_races`, `report_robustness` | what to report | 1 |
+//! | `recognise_loops` | are loops that would only have gone round again no violations? | 1 |
 //! | `schedule`, `seed` | `os`, `random` or `pct:D`, and the seed of its choices | os, 0 |
 //! | `steps` | how many steps `pct` spreads its changes over | 1000 |
 //! | `record` | a file for all events, for `fencepost replay` | none |
@@ -27,10 +29,14 @@ pub struct Options {
     pub suppressions: Option<String>,
     /// Writes remembered per location.
     pub history_size: usize,
+    /// Sets of threads that read the same bytes, at a time.
+    pub reader_sets: usize,
     /// Report races?
     pub races: bool,
     /// Report stale accesses?
     pub robustness: bool,
+    /// Are loops that would only have gone round again no violations?
+    pub recognise_loops: bool,
     /// Who decides which thread goes on.
     pub schedule: Schedule,
     /// Seed of its choices.
@@ -62,8 +68,10 @@ impl Default for Options {
             halt_on_error: false,
             suppressions: None,
             history_size: 8,
+            reader_sets: 1 << 24,
             races: true,
             robustness: true,
+            recognise_loops: true,
             schedule: Schedule::Os,
             seed: 0,
             steps: 1000,
@@ -104,8 +112,12 @@ impl Options {
             "history_size" => {
                 self.history_size = value.parse().ok().filter(|n| (2..=65_536).contains(n))?;
             }
+            "reader_sets" => {
+                self.reader_sets = value.parse().ok().filter(|n| (1..=1 << 24).contains(n))?;
+            }
             "report_races" => self.races = flag()?,
             "report_robustness" => self.robustness = flag()?,
+            "recognise_loops" => self.recognise_loops = flag()?,
             "schedule" => self.schedule = Schedule::parse(value)?,
             "seed" => self.seed = value.parse().ok()?,
             "steps" => self.steps = value.parse().ok().filter(|&steps| steps > 0)?,

@@ -1,11 +1,15 @@
 //! Plain accesses: checked against the shadow of their address.
 
-use crate::findings::{self, Access, Kind, Operation};
+use crate::atomic;
+use crate::findings::{self, Access, Kind, Loss, Operation};
 use crate::memory;
 use crate::registry;
-use crate::thread::{self, Thread};
+use crate::thread::{self, Giver, Thread};
+use clocks::Site;
+use clocks::origin::Origin;
 use clocks::shadow::Conflict;
 use clocks::trace::Event;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// A plain access of at most eight bytes that does not cross a multiple of eight.
 #[inline(always)]
@@ -47,6 +51,74 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     }
     thread.busy = true;
     let site = thread.site(pc);
+    if let Some(other) = note::<WRITE>(thread, address, mask, site) {
+        report(thread, address, mask, WRITE, site, other);
+    }
+    if memory::atomics(address).load(Relaxed) != 0
+        && let Some(other) = against_atomics::<WRITE>(thread, address, mask)
+    {
+        report(thread, address, mask, WRITE, site, other);
+    }
+    if WRITE && memory::atomics(address).load(Relaxed) != 0 {
+        end_locations(thread, address, mask);
+    }
+    thread.busy = false;
+}
+
+/// A plain write over atomic locations, as a constructor's in memory that had another object before: whatever
+/// they were, they are no more. The next atomic access finds a new location there, which begins with what it
+/// holds then; that everybody knows of that value is what the race check is for.
+#[cold]
+fn end_locations(thread: &mut Thread, address: usize, mask: u8) {
+    registry::lock().remove_locations(address, |at, size| bytes_of(at, size) & mask != 0);
+    thread.forget_loads();
+}
+
+/// Which of the eight bytes around an address so many from there on are.
+fn bytes_of(address: usize, size: u8) -> u8 {
+    (((1u32 << size.min(8)) - 1) << (address & 7)) as u8
+}
+
+/// How many bytes of a block that is given back are marked although nobody ever accessed them.
+const MARKED: usize = 1 << 10;
+
+/// The bytes are given back, which nobody may do before others are done with them: a write to all of
+/// them. The first race is enough, and none is reported if there is a location among them that was written
+/// behind our back: then the order was made there as well.
+pub fn give_back(thread: &mut Thread, address: usize, bytes: usize, giver: Giver) {
+    if thread.busy || !thread.trusts(giver) {
+        return;
+    }
+    thread.busy = true;
+    let site = thread.site_of_call(giver);
+    let end = address + bytes;
+    let (mut at, mut race, mut trusted) = (address, None, true);
+    while at < end {
+        let next = ((at & !7) + 8).min(end);
+        let mask = (((1u32 << (next - at)) - 1) << (at & 7)) as u8;
+        let is_marked = at - address < MARKED || !memory::cell(at).is_untouched();
+        let other = if is_marked { note::<true>(thread, at, mask, site) } else { None };
+        race = race.or(other.map(|other| (at, mask, other)));
+        if memory::atomics(at).load(Relaxed) != 0 {
+            let other = against_atomics::<true>(thread, at, mask);
+            race = race.or(other.map(|other| (at, mask, other)));
+            trusted &= !has_unseen_writes(thread, at);
+        }
+        at = next;
+    }
+    if let Some((at, mask, other)) = race.filter(|_| trusted) {
+        report(thread, at, mask, true, site, other);
+    }
+    thread.busy = false;
+}
+
+/// Puts an access into the shadow of its bytes; the earlier one that it races with.
+fn note<const WRITE: bool>(
+    thread: &mut Thread,
+    address: usize,
+    mask: u8,
+    site: Site,
+) -> Option<Access> {
     let recording = registry::recording();
     let mut guard = recording.then(registry::lock);
     if let Some(recorder) = guard.as_mut().and_then(|state| state.recorder.as_mut()) {
@@ -59,65 +131,75 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
         });
     }
     let cell = memory::cell(address);
-    let sites = memory::sites(address);
     let me = thread.me();
-    let relaxed = std::sync::atomic::Ordering::Relaxed;
-    let (last_write, last_read) = (sites.write.load(relaxed), sites.read.load(relaxed));
     let conflict = if WRITE {
-        let conflict = cell.write(&me, mask, registry::sets());
-        sites.write.store(site, relaxed);
-        conflict
+        cell.write(&me, mask, registry::sets())
     } else {
         let conflict = cell.read(&me, mask, registry::sets());
-        sites.read.store(site, relaxed);
         let set = cell.reader_set();
         if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
         }
         conflict
     };
-    drop(guard);
-    if let Some(Conflict { epoch, is_write }) = conflict {
-        let other = Access {
-            thread: epoch.thread(),
-            operation: if is_write { Operation::Write } else { Operation::Read },
-            order: None,
-            site: if is_write { last_write } else { last_read },
-        };
-        report(thread, address, mask, WRITE, site, other);
+    if registry::sets().overflowed() {
+        findings::lost(Loss::Readers);
     }
-    if memory::atomics(address).load(relaxed) != 0 {
-        against_atomics::<WRITE>(thread, address, mask, site);
-    }
-    thread.busy = false;
+    let other = conflict.map(|conflict| accessed(address, conflict));
+    memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
+    other
 }
 
-/// Bytes that are also accessed atomically.
+/// An earlier plain access to a cell.
+pub fn accessed(address: usize, conflict: Conflict) -> Access {
+    Access {
+        thread: conflict.epoch.thread(),
+        operation: if conflict.is_write { Operation::Write } else { Operation::Read },
+        order: None,
+        site: memory::origin(address, conflict),
+    }
+}
+
+/// Is there a location in these eight bytes that somebody wrote whom nobody saw?
+fn has_unseen_writes(thread: &Thread, address: usize) -> bool {
+    let mut loc = memory::atomics(address).load(Acquire);
+    while loc != 0 {
+        let place = memory::place(loc);
+        let at = place.address();
+        if at & !7 == address & !7
+            && let Some(held) = place.hold(thread, at)
+            && (held.is_foreign() || atomic::value_at(at, held.size) != Some(held.location.value()))
+        {
+            return true;
+        }
+        loc = place.next();
+    }
+    false
+}
+
+/// The atomic access to these bytes that a plain one races with.
 #[cold]
-fn against_atomics<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, site: u32) {
-    let mut loc = memory::atomics(address).load(std::sync::atomic::Ordering::Acquire);
+fn against_atomics<const WRITE: bool>(
+    thread: &mut Thread,
+    address: usize,
+    mask: u8,
+) -> Option<Access> {
+    let mut loc = memory::atomics(address).load(Acquire);
     let mut found = None;
     while loc != 0 && found.is_none() {
         let place = memory::place(loc);
         let at = place.address();
         if at & !7 == address & !7
             && let Some(held) = place.hold(thread, at)
+            && bytes_of(at, held.size) & mask != 0
         {
-            let bytes = (((1u32 << held.size.min(8)) - 1) << (at & 7)) as u8;
-            if bytes & mask != 0 {
-                found = held.location.race(&thread.clocks, WRITE);
-            }
+            found = held.location.race(&thread.clocks, WRITE);
         }
         loc = place.next();
     }
-    let Some((other, wrote, other_site)) = found else { return };
-    let other = Access {
-        thread: other,
-        operation: if wrote { Operation::AtomicWrite } else { Operation::AtomicRead },
-        order: None,
-        site: other_site,
-    };
-    report(thread, address, mask, WRITE, site, other);
+    let (thread, wrote, site) = found?;
+    let operation = if wrote { Operation::AtomicWrite } else { Operation::AtomicRead };
+    Some(Access { thread, operation, order: None, site })
 }
 
 fn report(thread: &Thread, address: usize, mask: u8, is_write: bool, site: u32, other: Access) {

@@ -5,16 +5,16 @@ use crate::options::Options;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;
-use clocks::location::Settings;
-use clocks::shadow::Sets;
+use clocks::location::{Location, Settings};
+use clocks::sets::Sets;
 use clocks::thread::{Population, Synchroniser};
 use clocks::trace::Event;
-use clocks::{Object, Site, Tid};
+use clocks::{Loc, Object, Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// Everything that is shared and has no lock of its own.
 pub struct State {
@@ -46,6 +46,8 @@ pub enum Role {
     Readers,
     /// One of two generations of a barrier.
     Barrier(bool),
+    /// What was written to a pipe, a socket and the like.
+    Channel,
 }
 
 /// A thread as its creator knows it.
@@ -138,8 +140,8 @@ pub fn create(options: Options) {
     };
     HISTORY.store(options.history_size, Ordering::Relaxed);
     RECORDING.store(options.record.is_some(), Ordering::Relaxed);
+    let _ = SETS.set(Sets::at_most(options.reader_sets));
     let _ = OPTIONS.set(options);
-    let _ = SETS.set(Sets::default());
     let _ = TREE.set(CallTree::default());
     // SAFETY: there is one thread.
     unsafe { *STATE.state.get() = Some(state) };
@@ -160,6 +162,26 @@ pub fn sets() -> &'static Sets {
 /// Call stacks.
 pub fn tree() -> &'static CallTree {
     TREE.get_or_init(CallTree::default)
+}
+
+/// Bytes that the program says may be raced for: from, to.
+static TOLERATED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// Races for these bytes are not reported.
+pub fn tolerate(address: usize, bytes: usize) {
+    let mut tolerated = TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    tolerated.push((address, address.saturating_add(bytes)));
+}
+
+/// Keeps others from tolerating, as long as what is returned lives.
+pub fn hold_tolerated() -> impl Sized {
+    TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Are races for these bytes not reported?
+pub fn is_tolerated(address: usize, bytes: usize) -> bool {
+    let tolerated = TOLERATED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    tolerated.iter().any(|&(from, to)| from <= address && address + bytes <= to)
 }
 
 /// What the user wants.
@@ -209,6 +231,20 @@ impl State {
             }
         };
         self.record(&event);
+    }
+
+    /// The clock of a foreign word learns what was published at its location before.
+    pub fn hand_over(&mut self, loc: Loc, location: &mut Location, address: usize) {
+        let State { objects, object_numbers, recorder, .. } = self;
+        let (object, synchroniser) = objects.entry((address, Role::Lock)).or_insert_with(|| {
+            if let Some(recorder) = recorder {
+                recorder.record(&Event::Object);
+            }
+            (object_numbers.take(), Synchroniser::default())
+        });
+        location.publish_to(synchroniser);
+        let object = *object;
+        self.record(&Event::Publish { loc, object });
     }
 
     /// The object at an address is no more.

@@ -6,7 +6,8 @@
 //! runtime, which tells the analysis what they order:
 //!
 //! * The words they access are *foreign*: written by code that nobody watches. Nothing is said to be
-//!   stale there, and a foreign word has a clock of its own, like a mutex, on top of its location's.
+//!   stale there, and a foreign word has a clock of its own, like a mutex, on top of its location's. (Atomics
+//!   of different sizes that overlap are foreign to each other, and have one clock.)
 //!   Instrumented accesses to it that acquire or release do so with that clock as well.
 //! * A function that takes something acquires that clock afterwards; one that gives something releases to
 //!   it before.
@@ -15,12 +16,11 @@
 //!
 //! That never invents a race or a stale value. It may order more than the program does.
 
-use crate::locked_location;
+use crate::locked_location::{self, Held, Watch};
 use crate::registry::{self, Edge, Role, State};
 use crate::schedule;
 use crate::thread::{self, Thread};
 use clocks::access::Done;
-use clocks::trace::Event;
 use clocks::{Order, Tid};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -58,17 +58,10 @@ pub fn announce(words: Words) {
                 }
             };
             let mut held = state.hold(thread, address, words.size as u8, now);
-            if held.foreign {
+            if held.is_foreign() {
                 continue;
             }
-            // What was published so far went to the location alone.
-            let (order, done, site) = (Order::Acquire, Done::Read, 0);
-            let clocks = &mut thread.clocks;
-            held.location.perform(clocks, None, order, done, site, registry::settings());
-            let (tid, loc, intent, done) = (thread.tid, held.loc(), None, Some(done));
-            state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation: 0 });
-            held.foreign = true;
-            state.release(&mut thread.clocks, address);
+            state.make_foreign(&mut held, address);
         }
     });
 }
@@ -91,6 +84,20 @@ pub fn take(words: Words) {
 pub fn begin(address: usize) {
     watch(|state, thread| {
         state.unfinished.retain(|&one| one != (address, thread.tid));
+        state.unfinished.push((address, thread.tid));
+    });
+}
+
+/// The same, for something that one thread at a time may begin: who began it before did not finish, but threw an
+/// exception, and this thread comes after it.
+pub fn begin_again(address: usize) {
+    watch(|state, thread| {
+        let before = state.unfinished.iter().filter(|&&(other, _)| other == address);
+        for by in before.map(|&(_, by)| by).collect::<Vec<Tid>>() {
+            state.release_for(by, &mut thread.clocks, address);
+        }
+        state.acquire(&mut thread.clocks, address);
+        state.unfinished.retain(|&(other, _)| other != address);
         state.unfinished.push((address, thread.tid));
     });
 }
@@ -172,13 +179,25 @@ impl State {
         });
     }
 
+    /// From now on the location has the clock of a lock; so far, what was published went to the location alone.
+    pub fn make_foreign(&mut self, held: &mut Held, address: usize) {
+        let loc = held.loc();
+        self.hand_over(loc, &mut held.location, clock_of(address));
+        held.watch = Watch::Foreign;
+    }
+
     fn release(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
-        self.edge(thread, address, Role::Lock, Edge::Release);
+        self.edge(thread, clock_of(address), Role::Lock, Edge::Release);
     }
 
     fn acquire(&mut self, thread: &mut clocks::thread::Thread, address: usize) {
-        self.edge(thread, address, Role::Lock, Edge::Acquire);
+        self.edge(thread, clock_of(address), Role::Lock, Edge::Acquire);
     }
+}
+
+/// The address of the clock of a foreign word, and of what one thread begins and ends.
+pub fn clock_of(address: usize) -> usize {
+    address & !7
 }
 
 /// `syscall`, where the program waits on futexes and the runtime schedules.

@@ -8,9 +8,13 @@
 //! ordering constraints among k steps of n threads is found with probability at least 1/(n·k^(D-1)) in
 //! every run. Choices are a function of the seed, so a run can be had again.
 //!
-//! A thread that repeats a load at one place is waiting for somebody, and goes to the end of the queue.
+//! A thread that repeats a load at one place is waiting for somebody, and goes to the end of the queue. So does
+//! one that took many steps while nobody wrote anything, as the reader of a sequence lock does whose
+//! writer was interrupted, and one that took very many steps of whatever kind without a break.
+//!
 //! One that blocks in the system, where the runtime cannot see it, is noticed by its silence and because
-//! the system says that it sleeps: somebody else is let go on, and the run may then differ from one time
+//! the system says that it sleeps; one that waits in a loop that is not instrumented, because it uses up
+//! processor time without a step. Somebody else is let go on then, and the run may differ from one time
 //! to the next. A thread that merely waits for a processor on a busy machine keeps its turn.
 
 use crate::options::Schedule;
@@ -25,10 +29,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static TURN: AtomicU32 = AtomicU32::new(0);
 static STEPS: AtomicU64 = AtomicU64::new(0);
+/// Changes whenever somebody writes something that others may wait for.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 static QUEUE: Mutex<Option<Queue>> = Mutex::new(None);
 
 /// How often a load is repeated at one place before its thread counts as waiting.
 const PATIENCE: u32 = 2;
+/// How many steps a thread takes while nobody writes before it counts as waiting.
+const IDLE_STEPS: u32 = 100;
+/// How many steps a thread takes in a row, whatever it does, before others get a turn.
+const STREAK: u32 = 20_000;
+/// How much processor time it takes for one step before others get a turn, in hundredths of a second.
+const TICKS: u64 = 50;
 /// How long the thread whose turn it is may be silent before it counts as blocked, in milliseconds.
 const SILENCE: i64 = 40;
 
@@ -40,6 +52,10 @@ struct Queue {
     changes: Vec<u64>,
     /// The lowest priority given so far; the next drop goes below.
     lowest: i64,
+    /// Who took the last step, and how many in a row.
+    streak: (Tid, u32),
+    /// The step since which a thread is silent, and the processor time it had used when that was noticed.
+    silent: (u64, u64),
 }
 
 struct Slot {
@@ -48,6 +64,8 @@ struct Slot {
     state: Waiting,
     priority: i64,
     timed_out: bool,
+    /// How many writes there were at its last step, and how many steps it took since then.
+    idle: (u64, u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,8 +89,10 @@ impl Queue {
 
     fn add(&mut self, tid: Tid) {
         let priority = (self.bits() >> 33) as i64;
-        self.threads
-            .insert(tid, Slot { system: 0, state: Waiting::No, priority, timed_out: false });
+        self.threads.insert(
+            tid,
+            Slot { system: 0, state: Waiting::No, priority, timed_out: false, idle: (0, 0) },
+        );
     }
 
     fn began(&mut self, tid: Tid) {
@@ -80,6 +100,21 @@ impl Queue {
             // SAFETY: asks for the calling thread's number.
             slot.system = unsafe { libc::gettid() };
         }
+    }
+
+    /// A thread takes a step: has it waited for others long enough?
+    fn waits(&mut self, tid: Tid) -> bool {
+        let in_a_row = if self.streak.0 == tid { self.streak.1 + 1 } else { 0 };
+        self.streak = (tid, in_a_row);
+        let writes = WRITES.load(Ordering::SeqCst);
+        let Some(slot) = self.threads.get_mut(&tid) else { return false };
+        slot.idle = if slot.idle.0 == writes { (writes, slot.idle.1 + 1) } else { (writes, 0) };
+        if slot.idle.1 < IDLE_STEPS && in_a_row < STREAK {
+            return false;
+        }
+        slot.idle.1 = 0;
+        self.streak.1 = 0;
+        true
     }
 
     fn demote(&mut self, tid: Tid) {
@@ -163,6 +198,8 @@ pub fn begin(main: Tid) {
         threads: BTreeMap::new(),
         changes: Vec::new(),
         lowest: 0,
+        streak: (main, 0),
+        silent: (0, 0),
     };
     if let Schedule::Pct(depth) = options.schedule {
         let steps = options.steps.max(1);
@@ -179,6 +216,14 @@ pub fn begin(main: Tid) {
 #[inline(always)]
 pub fn active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Somebody wrote something that others may wait for.
+#[inline(always)]
+pub fn wrote() {
+    if active() {
+        WRITES.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// How many decisions there were.
@@ -208,7 +253,7 @@ fn decide(mut thread: Current, pc: usize) {
         if let Some(slot) = queue.threads.get_mut(&tid) {
             slot.state = Waiting::No;
         }
-        if waiting || queue.changes.contains(&step) {
+        if queue.waits(tid) || waiting || queue.changes.contains(&step) {
             queue.demote(tid);
         }
         queue.choose()
@@ -276,8 +321,15 @@ fn steal(turn: u32) {
         }
         if let Some(slot) = turn.checked_sub(1).and_then(|tid| queue.threads.get_mut(&(tid as Tid)))
         {
-            if !sleeps(slot.system) {
-                return;
+            let step = STEPS.load(Ordering::SeqCst);
+            let status = Status::of(slot.system);
+            if status.runs {
+                if queue.silent.0 != step {
+                    queue.silent = (step, status.ticks);
+                }
+                if status.ticks < queue.silent.1 + TICKS {
+                    return;
+                }
             }
             slot.state = Waiting::Outside;
         }
@@ -288,15 +340,29 @@ fn steal(turn: u32) {
     });
 }
 
-/// Does the system say that the thread waits for something other than a processor?
-fn sleeps(system: i32) -> bool {
-    if system == 0 {
-        return false;
+/// What the system says of a thread.
+struct Status {
+    /// Does it run, or wait for nothing but a processor? So does one that is not known.
+    runs: bool,
+    /// How much processor time it used, in hundredths of a second.
+    ticks: u64,
+}
+
+impl Status {
+    fn of(system: i32) -> Status {
+        if system == 0 {
+            return Status { runs: true, ticks: 0 };
+        }
+        let status =
+            std::fs::read_to_string(format!("/proc/self/task/{system}/stat")).unwrap_or_default();
+        // The state follows the name, which is in parentheses and may have some of its own.
+        let fields = status.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let mut fields = fields.split_ascii_whitespace();
+        let runs = fields.next() == Some("R");
+        let mut time = fields.skip(10).map(|field| field.parse().unwrap_or(0));
+        let ticks = time.next().unwrap_or(0) + time.next().unwrap_or(0);
+        Status { runs, ticks }
     }
-    let status = std::fs::read(format!("/proc/self/task/{system}/stat")).unwrap_or_default();
-    // The state follows the name, which is in parentheses and may have some of its own.
-    let state = status.iter().rposition(|&byte| byte == b')').and_then(|end| status.get(end + 2));
-    state != Some(&b'R')
 }
 
 /// The calling thread waits until somebody wakes those who wait for `address`. Did it time out?
@@ -326,6 +392,7 @@ pub fn wake(address: usize, all: bool) -> usize {
     if !active() {
         return 0;
     }
+    WRITES.fetch_add(1, Ordering::SeqCst);
     let woken = queue(|queue| {
         let woken = queue.wake(address, all);
         if TURN.load(Ordering::SeqCst) == 0
@@ -337,6 +404,17 @@ pub fn wake(address: usize, all: bool) -> usize {
         woken
     });
     woken.unwrap_or(0)
+}
+
+/// A thread may go on, whatever it waits for.
+pub fn rouse(tid: Tid) {
+    queue(|queue| {
+        if let Some(slot) = queue.threads.get_mut(&tid)
+            && matches!(slot.state, Waiting::For { .. })
+        {
+            slot.state = Waiting::No;
+        }
+    });
 }
 
 /// A thread is about to be started.

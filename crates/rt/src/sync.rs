@@ -4,7 +4,7 @@
 //! runtime schedules, nothing may block in the system: a lock that is taken is tried again after
 //! somebody released it.
 
-use crate::findings;
+use crate::findings::{self, Loss};
 use crate::heap;
 use crate::memory;
 use crate::registry::{self, Created, Edge, Role};
@@ -34,12 +34,16 @@ macro_rules! below {
 
 /// The address of the C library's function.
 pub fn look_up(name: &std::ffi::CStr) -> usize {
+    find(name).unwrap_or_else(|| {
+        findings::die(&format!("the C library has no `{}`", name.to_string_lossy()))
+    })
+}
+
+/// The address of the next function of this name, if there is one.
+pub fn find(name: &std::ffi::CStr) -> Option<usize> {
     // SAFETY: a look-up by name.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-    if found == 0 {
-        findings::die(&format!("the C library has no `{}`", name.to_string_lossy()));
-    }
-    found
+    (found != 0).then_some(found)
 }
 
 /// What the calling thread did so far comes before what is done after an [`acquire`].
@@ -149,9 +153,48 @@ pub unsafe fn wait(
         }
         if timed_out { libc::ETIMEDOUT } else { 0 }
     } else {
-        block()
+        // A thread that is cancelled in there has the mutex again, and its handlers may count on that.
+        // SAFETY: the buffer lives until it is taken back, or until the thread leaves this function.
+        unsafe { or_cancelled(mutex as *mut c_void, block) }
     };
     acquire(mutex as usize, Role::Lock);
+    if schedule::active() {
+        let test = below!(c"pthread_testcancel", unsafe extern "C" fn());
+        // SAFETY: the thread has the mutex, as its handlers expect.
+        unsafe { test() };
+    }
+    result
+}
+
+/// A thread is asked to end: one that waits for a condition goes on, and finds out.
+pub fn cancelled(handle: pthread_t) {
+    if !schedule::active() || thread::current().is_none_or(|thread| thread.busy) {
+        return;
+    }
+    let created = registry::lock().threads.get(&handle).map(|created| created.tid);
+    if let Some(tid) = created {
+        schedule::rouse(tid);
+    }
+}
+
+/// Calls a function in which the thread may be cancelled while it waits for a condition.
+///
+/// # Safety
+/// The mutex must be the one that belongs to the condition.
+unsafe fn or_cancelled(mutex: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
+    type Push = unsafe extern "C" fn(*mut [usize; 4], extern "C" fn(*mut c_void), *mut c_void);
+    type Pop = unsafe extern "C" fn(*mut [usize; 4], c_int);
+    extern "C" fn cancelled(mutex: *mut c_void) {
+        acquire(mutex as usize, Role::Lock);
+    }
+    let push = below!(c"_pthread_cleanup_push", Push);
+    let pop = below!(c"_pthread_cleanup_pop", Pop);
+    let mut buffer = [0; 4];
+    // SAFETY: the C library's own way to be told, which needs no help from this frame.
+    unsafe { push(&raw mut buffer, cancelled, mutex) };
+    let result = block();
+    // SAFETY: as above.
+    unsafe { pop(&raw mut buffer, 0) };
     result
 }
 
@@ -280,6 +323,9 @@ pub unsafe fn create(
         let mut state = registry::lock();
         let clocks = state.population.start(Some(&mut thread.clocks));
         state.record(&Event::Start { parent: Some(thread.tid) });
+        if state.population.is_crowded() {
+            findings::lost(Loss::Threads);
+        }
         clocks
     };
     thread.refresh();
@@ -320,6 +366,10 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
         let task = Box::from_raw(task);
         *out = (task.start, task.argument);
         let tid = task.clocks.tid();
+        // The C library may have had its memory from who knows where.
+        if let Some((from, to)) = stack() {
+            memory::clear(from, to - from);
+        }
         let thread = thread::enter(task.clocks);
         registry::lock().running.push(thread);
         (*thread).busy = false;
@@ -366,20 +416,26 @@ fn thread_ends() {
 
 /// The stack will be another thread's.
 fn forget_stack() {
+    let Some((from, to)) = stack() else { return };
+    memory::clear(from, to - from);
+    if to - from <= 1 << 24 {
+        let here = &raw const from as usize;
+        heap::gone_quietly(here.max(from), to);
+    }
+}
+
+/// Where the calling thread's stack is.
+fn stack() -> Option<(usize, usize)> {
     // SAFETY: asks for the calling thread's stack.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
-            return;
+            return None;
         }
         let (mut address, mut size) = (std::ptr::null_mut(), 0);
         libc::pthread_attr_getstack(&raw const attributes, &raw mut address, &raw mut size);
         libc::pthread_attr_destroy(&raw mut attributes);
-        memory::clear(address as usize, size);
-        if size <= 1 << 24 {
-            let here = &raw const attributes as usize;
-            heap::gone_quietly(here.max(address as usize), address as usize + size);
-        }
+        Some((address as usize, address as usize + size))
     }
 }
 

@@ -21,6 +21,8 @@ const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 10;
 /// How many loads are remembered that could be repeated.
 const LOADS: usize = 8;
+/// How many callers of `free` are remembered.
+const GIVERS: usize = 64;
 
 /// A thread.
 pub struct Thread {
@@ -53,9 +55,24 @@ pub struct Thread {
     pub last_pc: usize,
     /// Read-write locks that it holds for writing.
     pub write_locked: Vec<usize>,
+    /// The fiber that it runs, if the program said; 0 otherwise.
+    pub fiber: usize,
+    /// Who called `operator delete`, which is about to call `free`.
+    pub giver: Option<Giver>,
+    /// Callers of `free` and whether they are instrumented.
+    givers: [(usize, bool); GIVERS],
     frames: Vec<Frame>,
     depth: usize,
     cache: Box<[(Site, usize, Site); CACHE]>,
+}
+
+/// A call that gives memory back.
+#[derive(Clone, Copy, Debug)]
+pub struct Giver {
+    /// Where it is called.
+    pub pc: usize,
+    /// The function that is called.
+    pub callee: usize,
 }
 
 /// An access after which the thread did nothing that matters.
@@ -147,6 +164,9 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
+        fiber: 0,
+        giver: None,
+        givers: [(0, false); GIVERS],
         frames: Vec::with_capacity(64),
         depth: 0,
         cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
@@ -202,6 +222,17 @@ impl Thread {
         };
     }
 
+    /// Loads are to be looked at again.
+    pub fn forget_loads(&mut self) {
+        self.loads = [Load::NONE; LOADS];
+    }
+
+    /// Plain accesses are to be looked at again.
+    pub fn begin_epoch(&mut self) {
+        self.clocks.begin_epoch();
+        self.refresh();
+    }
+
     /// Looks at its clocks again.
     #[inline]
     pub fn refresh(&mut self) {
@@ -237,6 +268,11 @@ impl Thread {
         self.depth = self.depth.saturating_sub(1);
     }
 
+    /// Another stack is used from now on.
+    pub fn forget_calls(&mut self) {
+        self.depth = 0;
+    }
+
     /// The number of the place `pc` with the calls that led to it.
     #[inline]
     pub fn site(&mut self, pc: usize) -> Site {
@@ -245,6 +281,22 @@ impl Thread {
             node => node.unwrap_or(0),
         };
         self.child(node, pc)
+    }
+
+    /// The same with the function that is called there.
+    pub fn site_of_call(&mut self, giver: Giver) -> Site {
+        let site = self.site(giver.pc);
+        // Addresses on a stack are where calls return to, so one more than what is meant.
+        self.child(site, giver.callee + 1)
+    }
+
+    /// Is the caller instrumented?
+    pub fn trusts(&mut self, giver: Giver) -> bool {
+        let slot = giver.pc % GIVERS;
+        if self.givers[slot].0 != giver.pc {
+            self.givers[slot] = (giver.pc, crate::modules::is_instrumented(giver.pc));
+        }
+        self.givers[slot].1
     }
 
     #[inline]

@@ -3,6 +3,7 @@
  *
  *   fencepost_wait(&x, v, order)          blocks until x is v: `while (load(&x) != v) ;`
  *   fencepost_bcas(&x, v, w, order)       blocks until x was v and is now w
+ *   fencepost_fence(order)                a fence that is written in assembly right here, which is not seen
  *   fencepost_begin(), fencepost_end()    a transaction: what is in between should look atomic, which
  *                                         `fencepost run --record` and `replay --transactions` tell
  *   fencepost_ignore_begin(), _end()      report nothing that this thread does in between
@@ -27,6 +28,8 @@ void __fencepost_bcas2(void *, unsigned short, unsigned short, int);
 void __fencepost_bcas4(void *, unsigned int, unsigned int, int);
 void __fencepost_bcas8(void *, unsigned long long, unsigned long long, int);
 void __fencepost_ignore(int);
+void __tsan_atomic_thread_fence(int);
+#define fencepost_fence(order) __tsan_atomic_thread_fence((int)(order))
 void __fencepost_transaction(int);
 #define fencepost_begin() __fencepost_transaction(1)
 #define fencepost_end() __fencepost_transaction(0)
@@ -43,6 +46,7 @@ void __fencepost_transaction(int);
    : (size) == 4 ? __fencepost_bcas4((void *)(at), (unsigned int)(value), (unsigned int)(desired), order) \
                  : __fencepost_bcas8((void *)(at), (unsigned long long)(value), (unsigned long long)(desired), order))
 #else
+#define fencepost_fence(order) ((void)0)
 #define fencepost_begin() ((void)0)
 #define fencepost_end() ((void)0)
 #define fencepost_ignore_begin() ((void)0)

@@ -1,11 +1,15 @@
 //! `fencepost cc`, `c++`, `rustc` and `cargo`: the user's compiler with a few more arguments.
 
+use crate::Output;
+use crate::launch::{self, Launch};
 use crate::rust_std;
 use crate::unpack::{self, Unpacked};
+use rt::options::Schedule;
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// C or C++.
@@ -57,6 +61,47 @@ impl Product {
     }
 }
 
+/// A name of one word for a compiler with the sanitizer, for build systems that take no two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wrapper {
+    /// The name.
+    pub name: &'static str,
+    /// The command that it stands for.
+    pub command: &'static str,
+}
+
+/// All of them.
+pub const WRAPPERS: [Wrapper; 3] = [
+    Wrapper { name: "fencepost-cc", command: "cc" },
+    Wrapper { name: "fencepost-c++", command: "c++" },
+    Wrapper { name: "fencepost-rustc", command: "rustc" },
+];
+
+impl Wrapper {
+    /// The one with this name.
+    pub fn named(name: &OsStr) -> Option<Wrapper> {
+        WRAPPERS.into_iter().find(|wrapper| name == wrapper.name)
+    }
+}
+
+/// Makes the names of one word in a folder, each a link to this program; says where they are.
+pub fn make_wrappers(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
+    let me = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let folder = std::path::absolute(folder).map_err(|error| failed(folder, error))?;
+    let mut made = Vec::new();
+    for wrapper in WRAPPERS {
+        let link = folder.join(wrapper.name);
+        if link.is_symlink() {
+            std::fs::remove_file(&link).map_err(|error| failed(&link, error))?;
+        }
+        std::os::unix::fs::symlink(&me, &link).map_err(|error| failed(&link, error))?;
+        made.push(link);
+    }
+    Ok(made)
+}
+
 /// `fencepost cc` and `fencepost c++`.
 pub fn c(arguments: &[OsString], language: Language) -> Result<Infallible, String> {
     let compiler = find(language)?;
@@ -85,9 +130,17 @@ fn common(command: &mut Command, unpacked: &Unpacked) {
 
 /// So that libraries that are loaded later find the runtime in the program.
 fn exports(command: &mut Command) {
-    for names in
-        ["__tsan_*", "__fencepost_*", "__wrap_*", "pthread_*", "thrd_*", "mtx_*", "cnd_*", "sem_*"]
-    {
+    for names in [
+        "__tsan_*",
+        "__fencepost_*",
+        "__cxa_guard_*",
+        "__wrap_*",
+        "pthread_*",
+        "thrd_*",
+        "mtx_*",
+        "cnd_*",
+        "sem_*",
+    ] {
         command.arg(format!("-Wl,--export-dynamic-symbol={names}"));
     }
 }
@@ -101,12 +154,17 @@ fn gcc(command: &mut Command, arguments: &[OsString], product: Product, unpacked
         _ => command.arg(slashed(&unpacked.for_program())),
     };
     if product != Product::Pieces {
-        for name in ["memcpy", "memmove", "memset"] {
-            command.arg(format!("-Wl,--wrap={name}"));
-        }
+        wraps(command);
     }
     if product == Product::Program {
         exports(command);
+    }
+}
+
+/// Sends calls that compilers leave as they are to the runtime: GCC's, and Clang's up to version 14.
+fn wraps(command: &mut Command) {
+    for name in ["memcpy", "memmove", "memset"] {
+        command.arg(format!("-Wl,--wrap={name}"));
     }
 }
 
@@ -114,6 +172,9 @@ fn clang(command: &mut Command, arguments: &[OsString], product: Product, unpack
     common(command, unpacked);
     command.arg("-Wno-unused-command-line-argument");
     command.args(arguments).args(["-fsanitize=thread", "-fno-sanitize-link-runtime"]);
+    if product != Product::Pieces {
+        wraps(command);
+    }
     if product == Product::Program {
         command.args(["-Xlinker"]).arg(unpacked.object()).args(["-lpthread", "-ldl", "-lm"]);
         exports(command);
@@ -140,7 +201,8 @@ fn find(language: Language) -> Result<Vec<OsString>, String> {
             asked.to_string_lossy().split_ascii_whitespace().map(OsString::from).collect();
         // CC="fencepost cc" is how build systems call us; it must not call us again.
         let first = words.first().map(Path::new).and_then(Path::file_name);
-        if words.is_empty() || first == Some(OsStr::new("fencepost")) {
+        let ours = first.is_some_and(|name| name == "fencepost" || Wrapper::named(name).is_some());
+        if words.is_empty() || ours {
             continue;
         }
         return Ok(words);
@@ -211,8 +273,12 @@ pub fn rustc(arguments: &[OsString]) -> Result<Infallible, String> {
     become_it(&mut command)
 }
 
-/// `fencepost cargo`.
-pub fn cargo(arguments: &[OsString]) -> Result<Infallible, String> {
+/// What cargo does by running programs that it built.
+const RUNNING: [&str; 6] = ["bench", "nextest", "r", "run", "t", "test"];
+
+/// `fencepost cargo`. Programs that it runs, such as tests, are watched as by `fencepost run`: all of them run, and
+/// what is found in any of them is one report.
+pub fn cargo(arguments: &[OsString]) -> Result<u8, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let host = Command::new(&rustc).args(["--print", "host-tuple"]).output();
@@ -225,16 +291,44 @@ pub fn cargo(arguments: &[OsString]) -> Result<Infallible, String> {
         }
         flags.push(flag);
     }
-    let mut command = Command::new(cargo);
-    command
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags)
+    let host = if host.is_empty() { "x86_64-unknown-linux-gnu" } else { &host };
+    let mut environment: Vec<(OsString, OsString)> = vec![
+        ("RUSTC_BOOTSTRAP".into(), "1".into()),
+        ("CARGO_ENCODED_RUSTFLAGS".into(), flags),
         // A target of its own, so that build scripts and macros are built as usual.
-        .env(
-            "CARGO_BUILD_TARGET",
-            if host.is_empty() { "x86_64-unknown-linux-gnu" } else { &host },
-        );
-    become_it(command.args(arguments))
+        ("CARGO_BUILD_TARGET".into(), host.into()),
+    ];
+    // Reports have lines, whatever the profile says.
+    for profile in ["RELEASE", "BENCH"] {
+        for (what, value) in [("DEBUG", "line-tables-only"), ("STRIP", "none")] {
+            let name = OsString::from(format!("CARGO_PROFILE_{profile}_{what}"));
+            if std::env::var_os(&name).is_none() {
+                environment.push((name, value.into()));
+            }
+        }
+    }
+    let command = arguments.iter().find(|word| !word.to_string_lossy().starts_with(['-', '+']));
+    if command.is_some_and(|command| RUNNING.iter().any(|running| command == running)) {
+        let series = launch::run(&Launch {
+            program: [vec![cargo], arguments.to_vec()].concat(),
+            runs: 1,
+            schedule: Schedule::Os,
+            seed: 0,
+            until_found: false,
+            token: None,
+            jobs: 1,
+            timeout: None,
+            record: None,
+            paper_counts: false,
+            is_build: true,
+            environment,
+            output: Output::default(),
+        })?;
+        return Ok(series.code);
+    }
+    let mut command = Command::new(cargo);
+    command.envs(environment).args(arguments);
+    become_it(&mut command).map(|never| match never {})
 }
 
 fn become_it(command: &mut Command) -> Result<Infallible, String> {

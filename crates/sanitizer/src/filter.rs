@@ -5,15 +5,16 @@
 //! ```text
 //! race:parse_*          a function on either stack, with * for anything
 //! stale-read:queue.c    or a file
-//! id:FP1a2b3c4d         or one finding
+//! id:FP1a2b3c4d5e6f     or one finding
 //! *:third_party/*       or whatever it is
 //! ```
 //!
 //! A baseline is a list of ids.
 
 use crate::Output;
-use crate::finding::Finding;
+use crate::finding::{Access, Finding};
 use crate::symbols::Frame;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -22,31 +23,83 @@ use std::path::Path;
 /// The largest file that is read.
 const LARGEST: u64 = 1 << 24;
 
+/// What rules may be about.
+const KINDS: [&str; 6] = ["race", "stale-read", "stale-write", "stale-update", "id", "*"];
+
+/// What is reported, if not all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Only {
+    /// Races.
+    Races,
+    /// Accesses that may be stale.
+    Robustness,
+}
+
+impl Only {
+    /// `races` or `robustness`.
+    pub fn parse(text: &str) -> Option<Only> {
+        match text {
+            "races" => Some(Only::Races),
+            "robustness" => Some(Only::Robustness),
+            _ => None,
+        }
+    }
+}
+
 /// What is left out.
 #[derive(Clone, Default, Debug)]
 pub struct Filter {
-    rules: Vec<(String, String)>,
+    rules: Vec<Rule>,
     known: HashSet<String>,
+    only: Option<Only>,
+}
+
+/// A line of a file of suppressions.
+#[derive(Clone, Debug)]
+struct Rule {
+    kind: String,
+    pattern: String,
+    /// `FILE:LINE`
+    place: String,
+    used: Cell<bool>,
+}
+
+impl Rule {
+    fn covers(&self, finding: &Finding) -> bool {
+        let covers = match self.kind.as_str() {
+            "id" => self.pattern == finding.id,
+            kind if kind == "*" || kind == finding.kind => {
+                finding.frames().any(|frame| mentions(frame, &self.pattern))
+            }
+            _ => false,
+        };
+        self.used.set(self.used.get() || covers);
+        covers
+    }
 }
 
 impl Filter {
     /// As the user asked.
     pub fn new(output: &Output) -> Result<Filter, String> {
-        let mut filter = Filter::default();
+        let mut filter = Filter { only: output.only, ..Filter::default() };
         if let Some(path) = &output.suppressions {
             for (number, line) in lines(path)?.iter().enumerate() {
                 let line = content(line);
                 if line.is_empty() {
                     continue;
                 }
+                let place = format!("{}:{}", path.display(), number + 1);
                 let Some((kind, pattern)) = line.split_once(':') else {
                     return Err(format!(
-                        "{}:{}: expected KIND:PATTERN, such as race:parse_*, found `{line}`",
-                        path.display(),
-                        number + 1
+                        "{place}: expected KIND:PATTERN, such as race:parse_*, found `{line}`"
                     ));
                 };
-                filter.rules.push((kind.trim().to_string(), pattern.trim().to_string()));
+                let (kind, pattern) = (kind.trim().to_string(), pattern.trim().to_string());
+                if !KINDS.contains(&kind.as_str()) {
+                    let kinds = KINDS.join(", ");
+                    return Err(format!("{place}: there is no kind `{kind}`, only {kinds}"));
+                }
+                filter.rules.push(Rule { kind, pattern, place, used: Cell::new(false) });
             }
         }
         if let Some(path) = &output.baseline {
@@ -56,17 +109,25 @@ impl Filter {
         Ok(filter)
     }
 
+    /// Did the user ask for findings of this kind?
+    pub fn wants(&self, kind: &str) -> bool {
+        self.only.is_none_or(|only| (only == Only::Races) == (kind == "race"))
+    }
+
     /// Is the finding left out?
     pub fn covers(&self, finding: &Finding) -> bool {
-        inside_rust_locks(finding)
+        // Each rule is asked, so that all that would do count as used.
+        let covered = self.rules.iter().filter(|rule| rule.covers(finding)).count() > 0;
+        covered
+            || inside_rust_locks(finding)
+            || inside_cpp_locks(finding)
             || self.known.contains(&finding.id)
-            || self.rules.iter().any(|(kind, pattern)| match kind.as_str() {
-                "id" => *pattern == finding.id,
-                _ if kind == "*" || *kind == finding.kind => {
-                    finding.frames().any(|frame| mentions(frame, pattern))
-                }
-                _ => false,
-            })
+    }
+
+    /// The rules that covered nothing, each with its place.
+    pub fn unused(&self) -> impl Iterator<Item = String> {
+        let unused = self.rules.iter().filter(|rule| !rule.used.get());
+        unused.map(|Rule { kind, pattern, place, .. }| format!("{place}: {kind}:{pattern}"))
     }
 }
 
@@ -77,6 +138,16 @@ fn inside_rust_locks(finding: &Finding) -> bool {
         && finding.frames().any(|frame| {
             frame.function.as_deref().is_some_and(|name| name.contains("std::sys::sync::"))
         })
+}
+
+/// `std::atomic<std::shared_ptr>` of libstdc++ gives its lock back by a relaxed store after it has read the
+/// pointer that the next owner writes. That is a race, and nothing that a program can do anything about.
+fn inside_cpp_locks(finding: &Finding) -> bool {
+    let inside = |access: &Access| {
+        let mut files = access.library_frames().iter().filter_map(|frame| frame.file.as_deref());
+        files.any(|file| file.ends_with("/bits/shared_ptr_atomic.h"))
+    };
+    inside(&finding.access) && finding.other.as_ref().is_some_and(inside)
 }
 
 fn lines(path: &Path) -> Result<Vec<String>, String> {

@@ -67,21 +67,67 @@ impl Access {
 
     /// The innermost frame that is not the standard library's.
     fn own_frame(&self) -> Option<&Frame> {
-        let library = |frame: &&Frame| {
-            let file = frame.file.as_deref().unwrap_or_default();
-            is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/bits/")
-        };
-        self.stack.iter().find(|frame| !library(frame)).or(self.stack.first())
+        self.own_index().map(|index| &self.stack[index])
     }
 
-    /// Does Rust's standard library make this access for its own purposes, as in a channel?
+    /// The frames of the standard library that the program's own called.
+    pub fn library_frames(&self) -> &[Frame] {
+        &self.stack[..self.own_index().unwrap_or(0)]
+    }
+
+    fn own_index(&self) -> Option<usize> {
+        let library = |frame: &Frame| {
+            // What gives memory back is shown on stacks as well, see the runtime's `heap`.
+            let gives = |name: &str| {
+                ["free", "realloc", "munmap"].contains(&name) || name.starts_with("operator delete")
+            };
+            if frame.file.is_none() && frame.function.as_deref().is_some_and(gives) {
+                return true;
+            }
+            let file = frame.file.as_deref().unwrap_or_default();
+            is_rust_library(file)
+                || is_cpp_library(file)
+                || file.starts_with("/usr/include/")
+                || file.contains("/bits/")
+        };
+        let own = self.stack.iter().position(|frame| !library(frame));
+        own.or_else(|| (!self.stack.is_empty()).then_some(0))
+    }
+
+    /// What tells it from other accesses, from run to run and from build to build: the functions from the
+    /// innermost to the first of the program's own, and the position in that one.
+    fn position(&self) -> String {
+        let Some(own) = self.own_index() else { return String::new() };
+        let functions = self.stack[..=own].iter();
+        let functions: Vec<&str> =
+            functions.map(|frame| frame.function.as_deref().unwrap_or_default()).collect();
+        let frame = &self.stack[own];
+        let place = match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => {
+                let file = beside(file, &frame.module);
+                format!("{file}:{line}:{}", frame.column.unwrap_or_default())
+            }
+            _ => {
+                let name = frame.module.rsplit('/').next().unwrap_or_default();
+                format!("{name}+{:x}", frame.offset)
+            }
+        };
+        format!("{}@{place}", functions.join("<"))
+    }
+
+    /// Does the standard library make this access for its own purposes, as in a channel of Rust or a barrier of
+    /// C++?
     pub fn is_internal(&self) -> bool {
         // Atomics themselves are its functions, too.
         let atomics = |frame: &&Frame| {
-            frame.function.as_deref().is_some_and(|name| name.contains("core::sync::atomic"))
+            let ours = ["core::sync::atomic", "std::atomic", "std::__atomic"];
+            let name = frame.function.as_deref().unwrap_or_default();
+            ours.iter().any(|ours| name.contains(ours))
         };
         let caller = self.stack.iter().find(|frame| !atomics(frame));
-        caller.and_then(|frame| frame.file.as_deref()).is_some_and(is_rust_library)
+        caller
+            .and_then(|frame| frame.file.as_deref())
+            .is_some_and(|file| is_rust_library(file) || is_cpp_library(file))
     }
 
     fn acquires(&self) -> bool {
@@ -91,6 +137,24 @@ impl Access {
     fn releases(&self) -> bool {
         matches!(self.order.as_deref(), Some("release" | "acq_rel" | "seq_cst"))
     }
+}
+
+/// Is it a header of libstdc++ or libc++?
+fn is_cpp_library(file: &str) -> bool {
+    file.contains("/include/c++/")
+}
+
+/// A source file's path as seen from the program that was built from it: without the folders that both are in, so
+/// that it is the same wherever the project is.
+fn beside(file: &str, module: &str) -> String {
+    let folders = |path: &str| {
+        let mut parts: Vec<String> = path.split('/').map(str::to_string).collect();
+        parts.pop();
+        parts
+    };
+    let (of_file, of_module) = (folders(file), folders(module));
+    let common = of_file.iter().zip(&of_module).take_while(|(a, b)| a == b).count();
+    file.split('/').skip(common).collect::<Vec<_>>().join("/")
 }
 
 fn is_rust_library(file: &str) -> bool {
@@ -174,33 +238,22 @@ impl Finding {
 
     /// Where it is: what makes two findings the same.
     fn key(&self) -> (String, String, String) {
-        let place = |access: &Access| {
-            access.own_frame().map_or_else(String::new, |frame| match (&frame.file, frame.line) {
-                (Some(file), Some(line)) => {
-                    let name = file.rsplit('/').next().unwrap_or(file);
-                    format!("{name}:{line}:{}", frame.function.as_deref().unwrap_or_default())
-                }
-                _ => {
-                    let name = frame.module.rsplit('/').next().unwrap_or_default();
-                    format!("{name}+{:x}", frame.offset)
-                }
-            })
-        };
-        let (mut a, mut b) =
-            (place(&self.access), self.other.as_ref().map(place).unwrap_or_default());
+        let mut a = self.access.position();
+        let mut b = self.other.as_ref().map(Access::position).unwrap_or_default();
         if self.kind == "race" && b < a {
             std::mem::swap(&mut a, &mut b);
         }
         (self.kind.clone(), a, b)
     }
 
+    /// The key as a name: 48 bits, so that a hundred thousand findings have as many names.
     fn identify(&self) -> String {
         let (kind, a, b) = self.key();
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for byte in kind.bytes().chain([0]).chain(a.bytes()).chain([0]).chain(b.bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
-        format!("FP{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+        format!("FP{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
     }
 
     fn summarise(&self) -> String {
@@ -285,6 +338,8 @@ pub struct Collection {
     pub findings: Vec<Finding>,
     /// How many were left out.
     pub suppressed: usize,
+    /// In which run each was found last.
+    last_run: Vec<u64>,
     symbols: Symbols,
     filter: Filter,
     seen: HashMap<(String, String, String), Option<usize>>,
@@ -296,10 +351,16 @@ impl Collection {
         Collection {
             findings: Vec::new(),
             suppressed: 0,
+            last_run: Vec::new(),
             symbols: Symbols::default(),
             filter,
             seen: HashMap::new(),
         }
+    }
+
+    /// The suppressions that no finding needed.
+    pub fn unused_suppressions(&self) -> Vec<String> {
+        self.filter.unused().collect()
     }
 
     /// A report for each source file with findings of `program`.
@@ -310,16 +371,16 @@ impl Collection {
         observed::sheets(&name, &observations, &|file| shown(program, file))
     }
 
-    /// Adds what one run found; says which findings are new.
-    pub fn add(&mut self, raw: &Raw, token: Option<&str>) -> Vec<usize> {
+    /// Adds what was found in the run with this number; says which findings are new.
+    pub fn add(&mut self, raw: &Raw, token: Option<&str>, run: u64) -> Vec<usize> {
         let mut new = Vec::new();
-        let mut here = Vec::new();
-        for (finding, maps) in &raw.findings {
+        let wanted = raw.findings.iter().filter(|(finding, _)| self.filter.wants(&finding.kind));
+        for (finding, maps) in wanted.collect::<Vec<_>>() {
             let finding = Finding::new(finding, maps, &mut self.symbols, token);
             let key = finding.key();
             match self.seen.get(&key) {
-                Some(Some(index)) if !here.contains(index) && !new.contains(index) => {
-                    here.push(*index);
+                Some(Some(index)) if self.last_run[*index] != run => {
+                    self.last_run[*index] = run;
                     self.findings[*index].runs += 1;
                 }
                 Some(_) => {}
@@ -335,9 +396,90 @@ impl Collection {
                     new.push(self.findings.len());
                     self.seen.insert(key, Some(self.findings.len()));
                     self.findings.push(finding);
+                    self.last_run.push(run);
                 }
             }
         }
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: &str, file: &str, line: u32, column: u32) -> Frame {
+        Frame {
+            function: Some(function.into()),
+            file: Some(file.into()),
+            line: Some(line),
+            column: Some(column),
+            module: "/home/me/project/build/program".into(),
+            offset: 0,
+            inlined: false,
+        }
+    }
+
+    fn id(kind: &str, stack: Vec<Frame>, other: Vec<Frame>) -> String {
+        let access = |stack| Access { thread: 1, operation: "load".into(), order: None, stack };
+        let finding = Finding {
+            id: String::new(),
+            kind: kind.into(),
+            message: String::new(),
+            access: access(stack),
+            other: Some(access(other)),
+            size: 4,
+            value: None,
+            stale_values: Vec::new(),
+            needs_stale_load: None,
+            advice: Vec::new(),
+            token: None,
+            runs: 1,
+        };
+        finding.identify()
+    }
+
+    /// Whatever tells two findings apart for people tells their names apart.
+    #[test]
+    fn different_findings_have_different_names() {
+        let here = || frame("pop", "/home/me/project/src/queue.c", 10, 5);
+        let there = || frame("push", "/home/me/project/src/queue.c", 20, 3);
+        let first = id("race", vec![here()], vec![there()]);
+        let others = [
+            id("stale-read", vec![here()], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/src/queue.c", 10, 9)], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/src/queue.c", 11, 5)], vec![there()]),
+            id("race", vec![frame("pop", "/home/me/project/old/queue.c", 10, 5)], vec![there()]),
+            id("race", vec![frame("pop2", "/home/me/project/src/queue.c", 10, 5)], vec![there()]),
+            id("race", vec![here()], vec![frame("push", "/home/me/project/src/queue.c", 20, 4)]),
+            // Two functions of a library that the same call was inlined from.
+            id(
+                "race",
+                vec![frame("load", "/usr/include/c++/12/atomic", 1, 1), here()],
+                vec![there()],
+            ),
+            id(
+                "race",
+                vec![frame("store", "/usr/include/c++/12/atomic", 1, 1), here()],
+                vec![there()],
+            ),
+            id("race", vec![here()], vec![]),
+        ];
+        for (index, other) in others.iter().enumerate() {
+            assert_ne!(*other, first, "{index}");
+            assert!(!others[..index].contains(other), "{index}");
+        }
+        // Either access of a race may come second, and the project may be elsewhere.
+        assert_eq!(id("race", vec![there()], vec![here()]), first);
+        assert_ne!(
+            id("stale-read", vec![there()], vec![here()]),
+            id("stale-read", vec![here()], vec![there()])
+        );
+        assert_eq!(
+            beside("/ci/7/project/src/queue.c", "/ci/7/project/build/program"),
+            "src/queue.c"
+        );
+        assert_eq!(beside("/src/queue.c", "/elsewhere/program"), "src/queue.c");
+        assert_eq!(beside("queue.c", "/elsewhere/program"), "queue.c");
     }
 }

@@ -5,7 +5,7 @@
 //! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; `rust_std`: what the latter two link.
 //! * `raw`, `symbols`, `finding`, `text`: read what the runtime wrote, give names to addresses, and
 //!   keep each finding once.
-//! * [`launch`]: `fencepost run`; [`replay`]: `fencepost replay`;
+//! * [`launch`]: `fencepost run`; `signals`: what it passes on; [`replay`]: `fencepost replay`;
 //!   `transactions`: a recording for `fencepost serial`.
 //!
 //! Findings are printed as they are found. What comes back is a [`Series`]: all findings, for reports,
@@ -20,11 +20,13 @@ pub mod launch;
 pub mod raw;
 pub mod replay;
 mod rust_std;
+mod signals;
 pub mod symbols;
 pub mod text;
 pub mod transactions;
 mod unpack;
 
+use filter::Only;
 use finding::Collection;
 use report::InputReport;
 use std::io::Write;
@@ -32,6 +34,9 @@ use std::path::PathBuf;
 
 /// Exit code of a run with findings.
 pub const FOUND: u8 = 66;
+
+/// Exit code of a run without findings that had to give something up.
+pub const UNDECIDED: u8 = 3;
 
 /// Which findings to print, and how.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +49,10 @@ pub struct Output {
     pub baseline: Option<PathBuf>,
     /// Write the ids of all findings to this file.
     pub write_baseline: Option<PathBuf>,
+    /// Name the suppressions that no finding needed?
+    pub show_unused: bool,
+    /// Report only these.
+    pub only: Option<Only>,
 }
 
 /// What came of running a program or replaying a recording.

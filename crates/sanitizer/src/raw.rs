@@ -5,8 +5,8 @@ use crate::finding::Collection;
 use crate::symbols::Mapping;
 use crate::{FOUND, Output, complain, text};
 use serde::Deserialize;
-use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 /// A finding.
@@ -61,6 +61,9 @@ enum Line {
     Steps {
         steps: u64,
     },
+    Lost {
+        lost: String,
+    },
     Finding(Box<Finding>),
 }
 
@@ -71,6 +74,8 @@ pub struct Raw {
     pub processes: usize,
     /// Decisions of the schedule.
     pub steps: u64,
+    /// What the analysis had to give up.
+    pub lost: Vec<String>,
     /// Findings, each with what was mapped then.
     pub findings: Vec<(Finding, Vec<Mapping>)>,
 }
@@ -85,6 +90,7 @@ impl Raw {
                 Ok(Line::Maps { maps: new }) => maps = mappings(&new),
                 Ok(Line::Hello { .. }) => raw.processes += 1,
                 Ok(Line::Steps { steps }) => raw.steps = raw.steps.max(steps),
+                Ok(Line::Lost { lost }) => raw.lost.push(lost),
                 Ok(Line::Finding(finding)) => raw.findings.push((*finding, maps.clone())),
                 Err(_) => {}
             }
@@ -124,38 +130,88 @@ pub struct Log {
     pub pid: Option<u32>,
     /// Findings not to report.
     pub suppressions: Option<PathBuf>,
+    /// Print findings as they come, without being anybody's child?
+    pub follow: bool,
 }
 
-/// `fencepost report-raw`: prints what a program that ends found; says whether there was anything.
+/// `fencepost report-raw`: prints what a program finds, and says in the end whether there was anything.
 pub fn report(log: &Log) -> Result<u8, String> {
-    let mut text = String::new();
-    io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| format!("cannot read findings: {error}"))?;
+    if log.follow {
+        leave()?;
+    }
     let output = Output { suppressions: log.suppressions.clone(), ..Output::default() };
-    // The program has ended, and this is the only chance to say what was found in it.
+    // The program runs, or has run, and this is the only chance to say what was found in it.
     let filter = Filter::new(&output).unwrap_or_else(|why| {
         complain(&format!("fencepost: {why}; nothing is suppressed"));
         Filter::default()
     });
     let mut collection = Collection::new(filter);
-    let new = collection.add(&Raw::parse(&text), None);
-    let report: String =
-        new.iter().map(|&index| text::finding(&collection.findings[index])).collect();
-    let summary = text::summary(&collection, 1);
-    let report = format!("{report}{summary}\n");
-    let written = match log.path.as_deref() {
-        None | Some("stderr") => io::stderr().write_all(report.as_bytes()),
-        Some("stdout") => io::stdout().write_all(report.as_bytes()),
-        Some(path) => {
-            let path = format!("{path}.{}", log.pid.unwrap_or_default());
-            let file = OpenOptions::new().append(true).create(true).open(&path);
-            file.and_then(|mut file| file.write_all(report.as_bytes())).or_else(|error| {
-                complain(&format!("fencepost: cannot write to {path}: {error}"));
-                io::stderr().write_all(report.as_bytes())
-            })
+    let mut paper = Paper::new(log);
+    let mut maps = String::new();
+    for line in io::stdin().lock().lines() {
+        // A line that was cut off is left out.
+        let line = line.map_err(|error| format!("cannot read findings: {error}"))?;
+        if line.starts_with("{\"maps\"") {
+            maps = line;
+            continue;
         }
-    };
-    written.map_err(|error| format!("cannot write the report: {error}"))?;
+        let new = collection.add(&Raw::parse(&format!("{maps}\n{line}\n")), None, 0);
+        for index in new {
+            paper.write(&text::finding(&collection.findings[index]))?;
+        }
+    }
+    paper.write(&format!("{}\n", text::summary(&collection, 1)))?;
     Ok(if collection.findings.is_empty() { 0 } else { FOUND })
+}
+
+/// Goes on in a process that is nobody's child and gets no signals from the program's terminal.
+fn leave() -> Result<(), String> {
+    // SAFETY: there is one thread. The parent ends at once.
+    match unsafe { libc::fork() } {
+        0 => {
+            // SAFETY: a system call without arguments.
+            unsafe { libc::setsid() };
+            Ok(())
+        }
+        -1 => Err(format!("cannot start: {}", io::Error::last_os_error())),
+        _ => std::process::exit(0),
+    }
+}
+
+/// Where a report is written.
+enum Paper {
+    Stderr,
+    Stdout,
+    File(File),
+}
+
+impl Paper {
+    fn new(log: &Log) -> Paper {
+        match log.path.as_deref() {
+            None | Some("stderr") => Paper::Stderr,
+            Some("stdout") => Paper::Stdout,
+            Some(path) => {
+                let path = format!("{path}.{}", log.pid.unwrap_or_default());
+                match OpenOptions::new().append(true).create(true).open(&path) {
+                    Ok(file) => Paper::File(file),
+                    Err(error) => {
+                        complain(&format!("fencepost: cannot write to {path}: {error}"));
+                        Paper::Stderr
+                    }
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), String> {
+        let written = match self {
+            Paper::Stderr => io::stderr().write_all(text.as_bytes()),
+            Paper::Stdout => {
+                let mut out = io::stdout();
+                out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            }
+            Paper::File(file) => file.write_all(text.as_bytes()),
+        };
+        written.map_err(|error| format!("cannot write the report: {error}"))
+    }
 }

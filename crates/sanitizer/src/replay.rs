@@ -80,8 +80,13 @@ pub fn run(args: &Replay) -> Result<Series, String> {
         transactions::write(events, place, out).map_err(failed)?;
     }
     let mut collection = Collection::new(filter);
-    for index in collection.add(&raw, None) {
+    for index in collection.add(&raw, None, 0) {
         show(&collection, index, &args.output, &Progress::new(1));
+    }
+    if args.output.show_unused {
+        for rule in collection.unused_suppressions() {
+            complain(&format!("fencepost: no finding needed the suppression {rule}"));
+        }
     }
     if !args.output.json {
         complain(&text::summary(&collection, 1));

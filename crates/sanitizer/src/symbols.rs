@@ -1,7 +1,7 @@
 //! Names for addresses.
 
 use addr2line::Loader;
-use object::{Object, ObjectSegment};
+use object::{Object, ObjectSegment, ObjectSymbol};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -48,6 +48,8 @@ struct Module {
     loader: Loader,
     /// File offset, size and address of each segment.
     segments: Vec<(u64, u64, u64)>,
+    /// Sizes of the symbols at these addresses.
+    sizes: HashMap<u64, u64>,
 }
 
 impl Symbols {
@@ -102,7 +104,9 @@ impl Module {
             .segments()
             .map(|segment| (segment.file_range().0, segment.file_range().1, segment.address()))
             .collect();
-        Some(Module { loader, segments })
+        let symbols = file.symbols().chain(file.dynamic_symbols());
+        let sizes = symbols.map(|symbol| (symbol.address(), symbol.size())).collect();
+        Some(Module { loader, segments, sizes })
     }
 
     fn frames(&self, offset: u64, path: &str) -> Vec<Frame> {
@@ -127,7 +131,14 @@ impl Module {
             }
         }
         if result.iter().all(|frame| frame.function.is_none()) {
-            let name = self.loader.find_symbol(probe);
+            // The nearest symbol before the address may be that of another function, which ended long before.
+            let reaches = |start: u64| match self.sizes.get(&start) {
+                Some(&size) => size == 0 || probe < start + size,
+                None => true,
+            };
+            let symbol = self.loader.find_symbol_info(probe);
+            let name =
+                symbol.filter(|symbol| reaches(symbol.address())).map(|symbol| symbol.name());
             let name = name.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
             match result.first_mut() {
                 Some(first) => first.function = name,

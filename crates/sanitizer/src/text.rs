@@ -29,8 +29,14 @@ pub fn short(path: &str) -> String {
 }
 
 fn stack(out: &mut String, frames: &[Frame]) {
+    if frames.is_empty() {
+        let _ = writeln!(
+            out,
+            "    (where is not known any more: others accessed the same bytes since)"
+        );
+    }
     for (number, frame) in frames.iter().enumerate() {
-        let function = frame.function.as_deref().unwrap_or("?");
+        let function = frame.function.as_deref().unwrap_or("(no symbol)");
         let inlined = if frame.inlined { " (inlined)" } else { "" };
         let _ = writeln!(out, "    #{number} {function}{inlined} at {}", place(frame));
     }

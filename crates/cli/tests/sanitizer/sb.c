@@ -24,7 +24,10 @@ static void *right(void *p) {
   int b = load(x, R);
   return (void *)(long)b;
 }
+#ifndef ROUNDS
+#define ROUNDS 1
+#endif
 int main(void) {
-  run2(left, right);
+  for (int i = 0; i < ROUNDS; i++) run2(left, right);
   puts("done");
 }

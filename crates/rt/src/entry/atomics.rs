@@ -290,6 +290,10 @@ mod atomic128 {
 
 with_caller!(__tsan_atomic_thread_fence "rsi" thread_fence);
 
+unsafe extern "C" {
+    fn __tsan_atomic_thread_fence();
+}
+
 extern "C" fn thread_fence(mode: c_int, pc: usize) {
     atomic::fence(order(mode), pc);
 }
@@ -299,7 +303,12 @@ extern "C" fn __tsan_atomic_signal_fence(_: c_int) {}
 
 /// What [`crate::spin`] needs to know of them.
 pub fn entries() -> Vec<(u64, Entry)> {
-    [atomic8::entries(), atomic16::entries(), atomic32::entries(), atomic64::entries()].concat()
+    let fences = [
+        (__tsan_atomic_thread_fence as *const () as u64, Entry::Nothing),
+        (__tsan_atomic_signal_fence as *const () as u64, Entry::Nothing),
+    ];
+    let sizes = [atomic8::entries(), atomic16::entries(), atomic32::entries(), atomic64::entries()];
+    [sizes.concat(), fences.to_vec()].concat()
 }
 
 // What fencepost.h declares

@@ -1,12 +1,14 @@
 //! Locks, conditions, semaphores, barriers, and what happens once.
 
 use crate::below;
+use crate::guards;
 use crate::registry::Role;
+use crate::rust_std;
 use crate::schedule;
 use crate::sync;
-use crate::system;
 use crate::thread;
 use libc::{c_int, c_uint, c_void, timespec};
+use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 // Locks
@@ -64,6 +66,23 @@ macro_rules! timed {
     )*};
 }
 
+/// The same with a clock of the caller's choice.
+macro_rules! clocked {
+    ($($name:ident $c:literal $try_:literal $role:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(lock: *mut c_void, clock: c_int, until: *const timespec) -> c_int {
+            type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+            let real = below!($c, Clocked);
+            let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
+            // SAFETY: the caller's promise.
+            let block = || unsafe { real(lock, clock, until) };
+            // SAFETY: the caller's promise.
+            let attempt = || unsafe { attempt(lock) };
+            sync::take(lock as usize, $role, block, attempt, false)
+        }
+    )*};
+}
+
 macro_rules! destroys {
     ($($name:ident $c:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -105,15 +124,36 @@ gives! {
 
 timed! {
     pthread_mutex_timedlock c"pthread_mutex_timedlock" c"pthread_mutex_trylock" Role::Lock;
-    mtx_timedlock c"mtx_timedlock" c"pthread_mutex_trylock" Role::Lock;
+    pthread_rwlock_timedrdlock c"pthread_rwlock_timedrdlock" c"pthread_rwlock_tryrdlock" Role::Lock;
+}
+
+clocked! {
+    pthread_mutex_clocklock c"pthread_mutex_clocklock" c"pthread_mutex_trylock" Role::Lock;
+    pthread_rwlock_clockrdlock c"pthread_rwlock_clockrdlock" c"pthread_rwlock_tryrdlock" Role::Lock;
 }
 
 destroys! {
     pthread_mutex_destroy c"pthread_mutex_destroy";
+    mtx_destroy c"mtx_destroy";
     pthread_spin_destroy c"pthread_spin_destroy";
     pthread_rwlock_destroy c"pthread_rwlock_destroy";
     pthread_barrier_destroy c"pthread_barrier_destroy";
     sem_destroy c"sem_destroy";
+}
+
+/// What C11 functions return for an error number.
+fn in_c11(result: c_int) -> c_int {
+    match result {
+        0 => 0,
+        libc::ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mtx_timedlock(lock: *mut c_void, until: *const timespec) -> c_int {
+    // SAFETY: C11 mutexes are POSIX ones in this C library.
+    in_c11(unsafe { pthread_mutex_timedlock(lock, until) })
 }
 
 // Readers come after writers, not after each other; a writer comes after both.
@@ -142,6 +182,37 @@ unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int {
     // SAFETY: the caller's promise.
     let (block, attempt) = (|| unsafe { real(lock) }, || unsafe { attempt(lock) });
     written(lock, sync::take(lock as usize, Role::Lock, block, attempt, true))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_timedwrlock(
+    lock: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    type Timed = unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int;
+    let real = below!(c"pthread_rwlock_timedwrlock", Timed);
+    // SAFETY: the caller's promise.
+    take_to_write(lock, || unsafe { real(lock, until) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut c_void,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+    let real = below!(c"pthread_rwlock_clockwrlock", Clocked);
+    // SAFETY: the caller's promise.
+    take_to_write(lock, || unsafe { real(lock, clock, until) })
+}
+
+/// Takes a lock to write, or gives up after a while.
+fn take_to_write(lock: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
+    let attempt = below!(c"pthread_rwlock_trywrlock", unsafe extern "C" fn(*mut c_void) -> c_int);
+    // SAFETY: the caller's promise.
+    let attempt = || unsafe { attempt(lock) };
+    written(lock, sync::take(lock as usize, Role::Lock, block, attempt, false))
 }
 
 #[unsafe(no_mangle)]
@@ -228,6 +299,16 @@ unsafe extern "C" fn cnd_wait(condition: *mut c_void, mutex: *mut libc::pthread_
     if unsafe { pthread_cond_wait(condition, mutex) } == 0 { 0 } else { 2 }
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cnd_timedwait(
+    condition: *mut c_void,
+    mutex: *mut libc::pthread_mutex_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as above.
+    in_c11(unsafe { pthread_cond_timedwait(condition, mutex, until) })
+}
+
 macro_rules! signals {
     ($($name:ident $c:literal $all:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -270,7 +351,23 @@ unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, until: *const timespe
     let real =
         below!(c"sem_timedwait", unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int);
     // SAFETY: the caller's promise.
-    let block = || unsafe { real(semaphore, until) };
+    wait_for_semaphore(semaphore, || unsafe { real(semaphore, until) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_clockwait(
+    semaphore: *mut c_void,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    type Wait = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+    let real = below!(c"sem_clockwait", Wait);
+    // SAFETY: the caller's promise.
+    wait_for_semaphore(semaphore, || unsafe { real(semaphore, clock, until) })
+}
+
+/// Waits for a semaphore, or gives up after a while.
+fn wait_for_semaphore(semaphore: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
     let attempt = || attempt_semaphore(semaphore);
     match sync::take(semaphore as usize, Role::Lock, block, attempt, false) {
         libc::ETIMEDOUT => {
@@ -334,7 +431,7 @@ unsafe extern "C" fn pthread_once(control: *mut c_int, routine: extern "C" fn())
     ONCE.with(|once| once.set(Some((control as usize, routine))));
     // SAFETY: the caller's promise; the routine that runs is the one just noted.
     let result = unsafe { real(control, run_once) };
-    sync::acquire(control as usize, Role::Lock);
+    sync::acquire(rust_std::clock_of(control as usize), Role::Lock);
     result
 }
 
@@ -344,8 +441,9 @@ thread_local! {
 
 extern "C" fn run_once() {
     if let Some((control, routine)) = ONCE.with(std::cell::Cell::take) {
+        rust_std::begin_again(control);
         routine();
-        sync::release(control, Role::Lock);
+        rust_std::end(control);
     }
 }
 
@@ -355,41 +453,23 @@ unsafe extern "C" fn call_once(control: *mut c_int, routine: extern "C" fn()) {
     unsafe { pthread_once(control, routine) };
 }
 
-/// Static variables of functions in C++. The first byte is 1 when they are there.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
-    use std::sync::atomic::AtomicU32;
-    // SAFETY: guards have eight bytes; ours is the first, theirs to test.
-    let state = unsafe { AtomicU32::from_ptr(guard.cast()) };
-    loop {
-        match state.compare_exchange(0, 1 << 16, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => return 1,
-            Err(1) => {
-                sync::acquire(guard as usize, Role::Lock);
-                return 0;
-            }
-            // SAFETY: lets others run.
-            Err(_) if !schedule::active() => unsafe {
-                system::call(libc::SYS_sched_yield, [0; 6]);
-            },
-            Err(_) => {
-                schedule::block(guard as usize, true);
-            }
-        }
-    }
+// Static variables of functions in C++
+
+with_caller!(__cxa_guard_acquire "rsi" guard_acquire);
+with_caller!(__cxa_guard_release "rsi" guard_release);
+
+unsafe extern "C" fn guard_acquire(guard: *mut u64, pc: usize) -> c_int {
+    // SAFETY: the compiler's promise.
+    c_int::from(unsafe { guards::acquire(guard, pc) })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cxa_guard_release(guard: *mut u64) {
-    sync::release(guard as usize, Role::Lock);
-    // SAFETY: as above.
-    unsafe { std::sync::atomic::AtomicU32::from_ptr(guard.cast()) }.store(1, Ordering::SeqCst);
-    schedule::wake(guard as usize, true);
+unsafe extern "C" fn guard_release(guard: *mut u64, pc: usize) {
+    // SAFETY: the compiler's promise.
+    unsafe { guards::release(guard, pc) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_guard_abort(guard: *mut u64) {
-    // SAFETY: as above.
-    unsafe { std::sync::atomic::AtomicU32::from_ptr(guard.cast()) }.store(0, Ordering::SeqCst);
-    schedule::wake(guard as usize, true);
+    // SAFETY: the compiler's promise.
+    unsafe { guards::abort(guard) }
 }

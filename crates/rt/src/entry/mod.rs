@@ -69,8 +69,11 @@ macro_rules! saving {
     };
 }
 
+#[allow(non_snake_case, reason = "names that others chose")]
+mod annotations;
 mod atomics;
 mod blocks;
+mod channels;
 mod locks;
 mod plain;
 mod rust;
@@ -164,7 +167,7 @@ fn finish(flush: bool) {
     }
 }
 
-/// Findings are kept until the end; a crash must not take them along.
+/// A program that crashes waits until its findings are printed, as one does that ends.
 unsafe fn guard_against_crashes() {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT] {
         // SAFETY: replaces default actions only.
@@ -213,6 +216,8 @@ extern "C" fn before_fork() {
     std::mem::forget(state);
     let guards: Vec<Box<dyn Anything>> = vec![
         Box::new(findings::hold()),
+        Box::new(crate::channels::hold()),
+        Box::new(registry::hold_tolerated()),
         Box::new(registry::tree().hold()),
         Box::new(registry::sets().hold()),
     ];
@@ -290,7 +295,7 @@ pub fn entry_at(address: u64) -> Option<Entry> {
     static ENTRIES: OnceLock<Vec<(u64, Entry)>> = OnceLock::new();
     let entries = ENTRIES.get_or_init(|| {
         let mut all = atomics::entries();
-        all.extend(plain::entries().into_iter().map(|at| (at, Entry::Nothing)));
+        all.extend(plain::entries());
         let others = [
             __tsan_func_entry as *const () as u64,
             __tsan_func_exit as *const () as u64,

@@ -3,6 +3,7 @@
 use crate::below;
 use crate::heap;
 use crate::plain;
+use crate::spin::Entry;
 use crate::thread;
 use libc::c_int;
 use std::arch::global_asm;
@@ -27,9 +28,19 @@ macro_rules! plain {
         }
         unsafe extern "C" { fn $name(); }
     )*
-        /// Their addresses.
-        pub fn entries() -> Vec<u64> {
-            vec![$($name as *const () as u64),*]
+        /// What [`crate::spin`] needs to know of them, and of what copies and fills memory.
+        pub fn entries() -> Vec<(u64, Entry)> {
+            let checks = [$($name as *const ()),*, __tsan_read_range as *const (), __tsan_write_range as *const ()];
+            let fills = [
+                __tsan_memcpy as *const (),
+                __tsan_memmove as *const (),
+                __tsan_memset as *const (),
+                __wrap_memcpy as *const (),
+                __wrap_memmove as *const (),
+                __wrap_memset as *const (),
+            ];
+            let checks = checks.map(|at| (at as u64, Entry::Nothing));
+            checks.into_iter().chain(fills.map(|at| (at as u64, Entry::Fill))).collect()
         }
     };
 }
@@ -81,6 +92,17 @@ plain! {
     __tsan_unaligned_read_write8 unaligned_read_write8 true 8usize;
     __tsan_unaligned_read_write16 unaligned_read_write16 true 16usize;
     __tsan_vptr_read vptr_read false 8usize;
+}
+
+unsafe extern "C" {
+    fn __tsan_read_range();
+    fn __tsan_write_range();
+    fn __tsan_memcpy();
+    fn __tsan_memmove();
+    fn __tsan_memset();
+    fn __wrap_memcpy();
+    fn __wrap_memmove();
+    fn __wrap_memset();
 }
 
 with_caller!(__tsan_read_range "rdx" read_range);

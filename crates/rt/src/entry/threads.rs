@@ -78,6 +78,42 @@ unsafe extern "C" fn pthread_join(handle: pthread_t, value: *mut *mut c_void) ->
     sync::join(handle, || unsafe { real(handle, value) })
 }
 
+/// Those that may give up: a thread that was waited for in vain goes on.
+macro_rules! tries_to_join {
+    ($($name:ident $c:literal ($($argument:ident: $type:ty),*);)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            handle: pthread_t, value: *mut *mut c_void, $($argument: $type),*
+        ) -> c_int {
+            type Join = unsafe extern "C" fn(pthread_t, *mut *mut c_void, $($type),*) -> c_int;
+            let real = below!($c, Join);
+            // SAFETY: the caller's promise.
+            let result = unsafe { real(handle, value, $($argument),*) };
+            if result == 0 {
+                sync::joined(handle);
+            }
+            result
+        }
+    )*};
+}
+
+tries_to_join! {
+    pthread_tryjoin_np c"pthread_tryjoin_np" ();
+    pthread_timedjoin_np c"pthread_timedjoin_np" (until: *const timespec);
+    pthread_clockjoin_np c"pthread_clockjoin_np" (clock: c_int, until: *const timespec);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(handle: pthread_t) -> c_int {
+    let real = below!(c"pthread_cancel", unsafe extern "C" fn(pthread_t) -> c_int);
+    // SAFETY: the caller's promise.
+    let result = unsafe { real(handle) };
+    if result == 0 {
+        sync::cancelled(handle);
+    }
+    result
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_detach(handle: pthread_t) -> c_int {
     let real = below!(c"pthread_detach", unsafe extern "C" fn(pthread_t) -> c_int);
