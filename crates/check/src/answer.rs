@@ -86,6 +86,9 @@ pub enum Why {
     /// Code that was discovered by running it writes, on the weak memory, what no interleaving writes, and what threads do
     /// that read it is not known.
     Unforeseen,
+    /// The program is not robust, and there are executions of its weak memory that no bound on stale writes lets in: they
+    /// have more `sc` events at a time than can be told apart, or too many local steps in a row.
+    TooMuch,
     /// The program is not robust, and its weak memory cannot be explored: it has too many locations, or steps that
     /// only interleavings give a meaning.
     NoWeakMemory,
@@ -137,6 +140,10 @@ impl fmt::Display for Why {
                 "the program is not robust, and on the weak memory it writes values that no \
                  interleaving writes; what it does with them is not known"
             }
+            Why::TooMuch => {
+                "the program is not robust, and executions of its weak memory were left out that take too \
+                 many steps between two accesses, or have too many seq_cst events at a time"
+            }
             Why::NoWeakMemory => {
                 "the program is not robust, and has too many locations for its weak memory to be explored"
             }
@@ -169,6 +176,8 @@ pub enum Problem {
     Fault(Fault),
     /// Threads wait for each other, or for nobody.
     Stuck,
+    /// Threads wait or spin for ever: nobody goes on, though all see the newest writes.
+    Waiting,
     /// The access is done while an earlier store of its thread waits in a buffer.
     DelayedStore,
     /// The load meets a store of another thread while an earlier store of its own thread may wait.

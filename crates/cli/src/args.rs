@@ -84,6 +84,9 @@ pub(crate) struct Check {
     /// Report every place that can go wrong, not only the first
     #[arg(long)]
     pub all: bool,
+    /// Look for threads that wait or spin for ever, although all of them see the newest writes
+    #[arg(long)]
+    pub liveness: bool,
     /// What has to hold for exit code 0. A program that is not robust may be safe all the same: no races, failing
     /// assertions or run-time errors on the weak memory. `safe` accepts it, and explores the weak memory as far as the
     /// limits allow; `robust` has a brief look only
@@ -566,8 +569,9 @@ impl Check {
                 RequireName::Robust => Require::Robust,
                 RequireName::Safe => Require::Safe,
             },
-            beyond: match (self.require, self.stale) {
-                (RequireName::Robust, None) => Beyond::Brief,
+            liveness: self.liveness,
+            beyond: match (self.require, self.stale, self.liveness) {
+                (RequireName::Robust, None, false) => Beyond::Brief,
                 _ => Beyond::Full,
             },
             stale: self.stale.map(usize::from),

@@ -462,6 +462,9 @@ fn conclusion(model: Model, answer: &Answer) -> String {
         }
         (_, false) => format!("{robust} against {name}"),
     };
+    if has(Property::Liveness) {
+        sentence.push_str("; no thread waits for ever");
+    }
     if model.has_stale_reads() && !answer.unchecked.is_empty() {
         sentence.push_str(", if it is free of races, which was not checked");
     }
