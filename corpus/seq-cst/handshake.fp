@@ -4,7 +4,7 @@
 // expect rc11 robustness: holds
 // expect rc11 races: holds
 
-max_value 2;
+max_value 255;
 atomic arrived, seen[2];
 na shared;
 

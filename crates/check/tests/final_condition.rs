@@ -280,11 +280,12 @@ fn random_conditions_are_decided_as_final_states_say() {
 #[test]
 fn conditions_are_decided_on_the_weak_memory() {
     let allow = Allow { fences: true, sc_fences: true, branches: true, ..Allow::NOTHING };
+    let wide = config();
     let small = Config { threads: 2..=3, instructions: 3..=4, allow, ..config() };
     let (mut by_interleavings, mut by_weak_memory) = (0, 0);
     for seed in 0..500 {
         let mut random = Generator { state: seed };
-        let mut program = random::program(seed, if seed % 3 == 0 { &config() } else { &small });
+        let mut program = random::program(seed, if seed % 3 == 0 { &wide } else { &small });
         if seed % 2 == 0 {
             program = random::with_sc_events(program, seed);
         }

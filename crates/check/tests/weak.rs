@@ -202,6 +202,10 @@ fn threads_that_wait_for_ever_are_reported() {
             "atomic x; thread a { local r; r = oneof(0, 1); assume(r == 1); x.store(1, rlx); } thread b { local r; while (r == 0) { r = x.load(rlx); } }",
             "holds",
         ),
+        (
+            "atomic x; thread a { x.store(1, rlx); } thread b { local r; r = x.load(rlx); if (r == 0) { assume(0); } }",
+            "violated",
+        ),
         // Nobody starts it.
         (
             "atomic x; thread a { local r; r = x.load(rlx); if (r == 1) { spawn b; } } thread b { wait(x, 7, rlx); }",
@@ -225,6 +229,15 @@ fn threads_that_wait_for_ever_are_reported() {
     ] {
         assert_eq!(waits(text, Model::Rc11), expected, "{text}");
     }
+}
+
+/// A thread that goes round through fences and nothing else comes to no access; the search goes on without it.
+#[test]
+fn loops_of_fences_end_the_run_of_a_thread() {
+    let text = "atomic x, y; thread a { local r; x.store(1, rlx); r = y.load(rlx); while (r == 0) { fence(rel); } }
+                thread b { local r; y.store(1, rlx); r = x.load(rlx); assert(r <= 1); while (1) { fence(acq); } }";
+    assert_eq!(said(&answer(text, &full(Model::Rc11)), Property::Assertions), "holds exactly");
+    assert!(waits(text, Model::Rc11).starts_with("violated"));
 }
 
 /// What a final condition says of a program that is not robust is decided on the weak memory.

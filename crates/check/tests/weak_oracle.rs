@@ -253,7 +253,7 @@ fn what_unrolled_graphs_show_is_found() {
 }
 
 /// A program in few letters: threads are separated by `|`. `Wx.rel` writes, `Ux.acq.rel` exchanges (a value that nobody
-/// else writes to x), `Rx.acq` reads, `Fsc` is a fence, `Md` and `Nd` write and read a non-atomic location; `Rx.acq?1`
+/// else writes to x), `Kx.acq.rel` does so only if it finds 1, `Rx.acq` reads, `Fsc` is a fence, `Md` and `Nd` write and read a non-atomic location; `Rx.acq?1`
 /// ends its thread unless it reads the first value written to x, in the order of the text.
 fn in_few_letters(short: &str) -> Program {
     let mut values = std::collections::BTreeMap::new();
@@ -286,9 +286,13 @@ fn in_few_letters(short: &str) -> Program {
                     let write = parts.next().expect("two modes");
                     format!("{local} = exchange({loc}, {}, {mode}, {write}); ", value(loc))
                 }
+                "K" => {
+                    let write = parts.next().expect("two modes");
+                    format!("{local} = CAS({loc}, 1, {}, {mode}, {write}); ", value(loc))
+                }
                 _ => format!("fence({loc}); "),
             };
-            if "RNU".contains(kind) {
+            if "RNUK".contains(kind) {
                 if !wanted.is_empty() {
                     body += &format!("assume({local} == {wanted}); ");
                 }
@@ -324,8 +328,14 @@ const AIMED: &[(&str, &str)] = &[
     // Updates.
     ("updates do not share", "Ux.rlx.rlx | Ux.rlx.rlx | Wx.rlx"),
     ("nothing between", "Wx.rlx | Ux.rlx.rlx Rx.rlx | Wx.rlx Rx.rlx"),
-    ("release sequence", "Md Wx.rel | Ux.rlx.rlx | Rx.acq?2 Nd"),
-    ("release sequence behind a fence", "Md Frel Wx.rlx | Ux.rlx.rlx | Rx.rlx?2 Facq Nd"),
+    ("release sequence", "Md Wx.rel | Kx.rlx.rlx | Rx.acq?2 Nd"),
+    ("a long release sequence", "Wy.rlx Wx.rel | Kx.rlx.rlx | Rx.acq Ry.rlx"),
+    ("release sequence behind a fence", "Md Frel Wx.rlx | Kx.rlx.rlx | Rx.rlx?2 Facq Nd"),
+    (
+        "an update adds to what it carries",
+        "Wy.rlx Wx.rel | Wz.rlx Kx.rlx.rel | Rx.acq Ry.rlx Rz.rlx",
+    ),
+    ("a failed update carries nothing", "Wy.rlx Wx.rel | Wx.rlx Kx.rlx.rlx | Rx.acq Ry.rlx"),
     ("an own write ends it", "Md Wx.rel Wx.rlx | Rx.acq?2 Nd"),
     ("an update that acquires", "Md Wx.rel | Ux.acq.rlx?1 Nd"),
     ("an update that releases", "Md Ux.rlx.rel | Rx.acq?1 Nd"),
@@ -343,6 +353,7 @@ const AIMED: &[(&str, &str)] = &[
     // Races.
     ("write against write", "Md Wx.rel | Rx.acq?1 Md"),
     ("read, then write", "Nd Wx.rel | Rx.acq?1 Md"),
+    ("read, then write, in no order", "Nd Wx.rlx | Rx.rlx?1 Md"),
     ("two readers, one waited for", "Nd Wx.rel | Nd | Rx.acq?1 Md"),
     ("two readers, both waited for", "Nd Wx.rel | Nd Wy.rel | Rx.acq?1 Ry.acq?1 Md"),
     ("a write makes readers old", "Nd Wx.rel | Rx.acq?1 Md Wy.rel | Ry.acq?1 Nd"),
@@ -369,6 +380,24 @@ const AIMED: &[(&str, &str)] = &[
     ("k", "Wx.sc Wy.sc | Wy.rlx Fsc Rx.rlx"),
     ("f", "Wx.rlx Fsc Wz.rel | Rz.acq Ry.rlx | Wy.sc Rx.sc"),
     ("hold", "Wy.sc Wx.rel | Rx.acq Rx.sc | Wx.sc Ry.sc"),
+    ("a read is not after fences", "Wz.rlx Fsc Wu.rel | Ru.acq Wx.rlx | Rx.sc Rz.sc"),
+    ("a fence is elsewhere", "Wx.sc Frel Wy.rlx | Ry.acq Rz.sc | Wz.sc Rx.sc"),
+    ("so is one that acquires", "Wx.sc Facq_rel Wy.rlx | Ry.acq Rz.sc | Wz.sc Rx.sc"),
+    (
+        "reads of one write are in no order",
+        "Wx.rlx Fsc Ry.rlx Wz.rlx | Rz.rlx?1 Wu.rlx | Ru.rlx?1 Ry.rlx Fsc Rx.rlx",
+    ),
+    ("MF, not MA, in order", "Wx.sc Ry.sc Wz.rlx | Rz.rlx?1 Ry.rlx Fsc Rx.rlx | Wy.rlx"),
+    (
+        "p, not P, in order",
+        "Wx.rlx | Rx.rlx?1 Fsc Wy.rlx Wz.rlx | Rz.rlx?1 Wu.rlx | Ru.rlx?1 Wy.sc Rx.sc",
+    ),
+    ("a fence to come", "Wx.rlx Wy.rel | Ry.acq Rv.rlx Fsc Rz.rlx | Wz.sc Rx.sc"),
+    ("a fence to come, after fences", "Wx.rlx | Rx.rlx Rv.rlx Fsc Rz.rlx | Wz.rlx Fsc Rx.rlx"),
+    (
+        "a fence to come, and a read",
+        "Wx.rlx | Rx.rlx?1 Ws.rlx Rq.rlx?1 Fsc Rz.rlx | Rs.rlx?1 Wz.sc Rx.sc Wq.rlx",
+    ),
     // And what only weak memory does.
     ("IRIW", "Wx.sc | Wy.sc | Rx.sc Ry.sc | Ry.sc Rx.sc"),
     ("placed below what a fence saw", "Wx.rlx Fsc Ry.rlx | Wy.sc Wx.sc | Rx.rlx Rx.rlx"),

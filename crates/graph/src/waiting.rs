@@ -13,11 +13,13 @@
 //! is only looked at. Loops that change a location and change it back are not taken for waiting.
 //!
 //! States in which a thread was stopped by an assumption, a failed assertion or a run-time error are not asked about:
-//! what others wait for may be what it would have done. A thread that was never started waits for nothing.
+//! what others wait for may be what it would have done. But `assume(0)`, which no run passes, is a place to wait for
+//! ever: so code is read that goes round without looking at memory. A thread that was never started waits for
+//! nothing.
 
 use super::event::EventId;
 use super::run::{Next, Status, ThreadState};
-use ir::{Loc, Program, Tid, Value};
+use ir::{Expr, Instr, Loc, Pc, Program, Tid, Value};
 use std::collections::HashSet;
 
 /// How many states of one thread are looked at before it is taken to go on.
@@ -44,10 +46,15 @@ pub fn waiting(
                     waiting.push(tid);
                 }
             }
+            Status::Ended if never_passed(program, tid, thread.pc) => waiting.push(tid),
             Status::Ended | Status::Failed | Status::Faulted(_) => return None,
         }
     }
     Some(waiting)
+}
+
+fn never_passed(program: &Program, tid: Tid, pc: Pc) -> bool {
+    program.step(tid, pc).instr == Instr::Assume(Expr::Const(0))
 }
 
 fn waits(program: &Program, tid: Tid, from: ThreadState, newest: &dyn Fn(Loc) -> Value) -> bool {
@@ -64,6 +71,7 @@ fn waits(program: &Program, tid: Tid, from: ThreadState, newest: &dyn Fn(Loc) ->
             return false;
         }
         match state.next(program, tid) {
+            _ if never_passed(program, tid, state.pc) => {}
             Next::Nothing => return false,
             Next::Silent | Next::Local(_) => open.extend(state.after_local(program, tid)),
             Next::Access(access) => {

@@ -36,8 +36,9 @@ use system::{Finding, Seeks, System};
 
 /// Bounds on stale writes that are tried, unless the question names one.
 const BOUNDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
-/// How many states a brief look may take.
-const BRIEF_STATES: u64 = 50_000;
+/// How many states a brief look may take: some hundredths of a second, enough for most algorithms of a page. That a
+/// program is not robust should be said as quickly as it was found.
+const BRIEF_STATES: u64 = 3_000;
 /// How long a brief look may take.
 pub const BRIEF_TIME: Duration = Duration::from_secs(2);
 /// After a first finding, a search goes on until it has seen this many states.

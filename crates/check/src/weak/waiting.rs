@@ -13,7 +13,7 @@ use super::pack::World;
 use super::system::System;
 use ir::run_local::{Rest, Stop, run_local};
 use ir::thread::{destination, next_action};
-use ir::{Instr, Notes, Pc, Tid, Value};
+use ir::{Expr, Instr, Notes, Pc, Tid, Value};
 use memory::rc11::OnNewest;
 use std::collections::HashSet;
 
@@ -66,6 +66,7 @@ impl System {
             let step = &thread.code[pc.index()];
             match rest {
                 Rest::Stop(Stop::Forever) => {}
+                Rest::Stop(Stop::Assumption) if step.instr == Instr::Assume(Expr::Const(0)) => {}
                 Rest::Stop(Stop::Patience) => return Err(TooMuch),
                 Rest::Stop(_) => return Ok(Fate::GoesOn),
                 Rest::Choice(targets) => {
