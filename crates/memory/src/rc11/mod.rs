@@ -33,7 +33,8 @@
 //! first race, and the rules allow an event iff the graph with it is consistent. `view` of a carrier at a location x
 //! is the last write w to x with w; rf?; hb? there. Coherence forbids to read or to place a write below it, and nothing
 //! else; atomicity is rule 2; `po ∪ rf` is acyclic because events are added at the end; and `sc_order` says what the last
-//! axiom asks. `tests` of the crate `check` compare final states, races and assertions with all graphs.
+//! axiom asks. `tests` of the crate `check` compare final states, races and assertions with all graphs. Which rule
+//! is needed for what, and which could be left out, is in `docs/proofs/weak-machine.md`.
 //!
 //! # What is forgotten
 //!
