@@ -89,9 +89,11 @@ pub enum Why {
     /// The program is not robust, and there are executions of its weak memory that no bound on stale writes lets in: they
     /// have more `sc` events at a time than can be told apart, or too many local steps in a row.
     TooMuch,
-    /// The program is not robust, and its weak memory cannot be explored: it has too many locations, or steps that
-    /// only interleavings give a meaning.
+    /// Its memory cannot be explored: the program has too many threads or locations, or steps that have no meaning
+    /// there.
     NoWeakMemory,
+    /// A brief look at the weak memory came to no end.
+    Brief,
     /// The search stopped at something else that it found.
     Stopped,
     /// One of the two programs that are compared is too large.
@@ -145,7 +147,12 @@ impl fmt::Display for Why {
                  many steps between two accesses, or have too many seq_cst events at a time"
             }
             Why::NoWeakMemory => {
-                "the program is not robust, and has too many locations for its weak memory to be explored"
+                "the memory cannot be explored: the program has too many threads or locations, or steps that have \
+                 no meaning there"
+            }
+            Why::Brief => {
+                "the program is not robust, and a brief look at its weak memory came to no end; --require safe \
+                 looks further"
             }
             Why::Stopped => "the search stopped at a finding; --all goes on",
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",

@@ -338,6 +338,17 @@ impl InputReport {
         }
     }
 
+    /// Says that a property that nothing violates is open all the same, and why.
+    pub fn leave_open(&mut self, property: Property, why: &str) {
+        let holds =
+            |reply: &&mut Reply| reply.property == property.name() && reply.ruling == Ruling::Holds;
+        for reply in self.replies.iter_mut().filter(holds) {
+            reply.ruling = Ruling::Undecided;
+            reply.why = Some(why.to_string());
+            self.conclusion = None;
+        }
+    }
+
     /// Is the program not robust, or not known to be, and safe all the same?
     pub fn is_safe_only(&self) -> bool {
         let mut others = self.replies.iter().filter(|reply| reply.weak.is_some());

@@ -37,6 +37,10 @@ mod shared;
 mod space;
 mod value;
 
+/// How notes end that say why a thread that waits for ever would not be found: it is read as one that may go on at any
+/// time.
+pub const WAITING_UNNOTICED: &str = "so waiting for ever is not noticed";
+
 pub use discover::{Entry, Undiscovered};
 pub use lower::Lowered;
 pub use machine::Stub;

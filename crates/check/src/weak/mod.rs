@@ -29,7 +29,7 @@ use crate::plan::Observe;
 use crate::question::{Beyond, Property, Question};
 use ir::{Instr, Program};
 use replay::Judged;
-use search::{Limits, Options, Stop};
+use search::{Limit, Limits, Options, Stop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use system::{Finding, Seeks, System};
@@ -168,7 +168,8 @@ fn explore(
     observe: Observe<'_>,
 ) -> Result<(Explored, usize), Why> {
     let mut limits = question.limits;
-    if question.beyond == Beyond::Brief && on == On::WeakMemory {
+    let is_brief = question.beyond == Beyond::Brief && on == On::WeakMemory;
+    if is_brief {
         limits.states = Some(limits.states.map_or(BRIEF_STATES, |most| most.min(BRIEF_STATES)));
         limits.budget = limits.budget.at_most(BRIEF_TIME);
     }
@@ -188,6 +189,9 @@ fn explore(
         let system = system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone());
         let mut found = search_once(&system, question, limits, observe);
         cost.include(&found.cost);
+        if is_brief && ran_into(question, &cost, found.cut) {
+            found.cut = Some(Why::Brief);
+        }
         limits.states = limits.states.map(|most| most.saturating_sub(found.cost.states));
         found.cost = cost;
         let is_last = found.has_findings() || !found.rejected.is_empty() || !found.bounded;
@@ -205,6 +209,13 @@ fn explore(
         }
     }
     best.ok_or(Why::NoWeakMemory)
+}
+
+/// Was it the end of a brief look that cut a search short, and no limit of the question?
+fn ran_into(question: &Question, cost: &Cost, cut: Option<Why>) -> bool {
+    let is_limit = matches!(cut, Some(Why::Limit(Limit::States | Limit::Time)));
+    let most = question.limits.states.unwrap_or(u64::MAX);
+    is_limit && cost.states < most && !question.limits.budget.is_spent()
 }
 
 /// Decides a question about the states that a program comes to, which one witness answers: what was found if there is
