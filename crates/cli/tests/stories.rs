@@ -77,12 +77,6 @@ fn waiting_for_ever_on_weak_memory() {
     golden!(corpus("check --liveness corpus/weak/both-leave-it-to-the-other.fp"));
 }
 
-/// An access that is weaker than the others of its cycle.
-#[test]
-fn one_access_is_not_seq_cst() {
-    golden!(corpus("check corpus/seq-cst/sb-one-acquire.fp"));
-}
-
 /// A final condition that only weak memory refutes.
 #[test]
 fn final_condition_on_weak_memory() {
