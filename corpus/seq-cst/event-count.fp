@@ -5,7 +5,7 @@
 // expect rc11 robustness: holds
 // expect rc20 robustness: violated
 
-max_value 3;
+max_value 255;
 atomic ready, waiters, epoch;
 
 thread waiter[2] {

@@ -88,9 +88,14 @@ pub enum Why {
     /// Code that was discovered by running it writes, on the weak memory, what no interleaving writes, and what threads do
     /// that read it is not known.
     Unforeseen,
-    /// The program is not robust, and its weak memory cannot be explored: it has too many locations, or steps that
-    /// only interleavings give a meaning.
+    /// The program is not robust, and there are executions of its weak memory that no bound on stale writes lets in: they
+    /// have more `sc` events at a time than can be told apart, or too many local steps in a row.
+    TooMuch,
+    /// Its memory cannot be explored: the program has too many threads or locations, or steps that have no meaning
+    /// there.
     NoWeakMemory,
+    /// A brief look at the weak memory came to no end.
+    Brief,
     /// The search stopped at something else that it found.
     Stopped,
     /// One of the two programs that are compared is too large.
@@ -145,8 +150,17 @@ impl fmt::Display for Why {
                 "the program is not robust, and on the weak memory it writes values that no \
                  interleaving writes; what it does with them is not known"
             }
+            Why::TooMuch => {
+                "the program is not robust, and executions of its weak memory were left out that take too \
+                 many steps between two accesses, or have too many seq_cst events at a time"
+            }
             Why::NoWeakMemory => {
-                "the program is not robust, and has too many locations for its weak memory to be explored"
+                "the memory cannot be explored: the program has too many threads or locations, or steps that have \
+                 no meaning there"
+            }
+            Why::Brief => {
+                "the program is not robust, and a brief look at its weak memory came to no end; --require safe \
+                 looks further"
             }
             Why::Stopped => "the search stopped at a finding; --all goes on",
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",
@@ -177,6 +191,8 @@ pub enum Problem {
     Fault(Fault),
     /// Threads wait for each other, or for nobody.
     Stuck,
+    /// Threads wait or spin for ever: nobody goes on, though all see the newest writes.
+    Waiting,
     /// The access is done while an earlier store of its thread waits in a buffer.
     DelayedStore,
     /// The load meets a store of another thread while an earlier store of its own thread may wait.

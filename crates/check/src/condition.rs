@@ -6,7 +6,8 @@
 //! graph that SC explains has the same last writes and the same values in registers. So
 //!
 //! * what an interleaving refutes, or shows to exist, is refuted or exists on every memory;
-//! * what none refutes holds if the program is robust, and is undecided if not.
+//! * what none refutes holds if the program is robust; if not, the weak memory itself is explored
+//!   ([`crate::weak`]), as far as the question wants that.
 //!
 //! Observational robustness is not enough: a stale value that nothing in the program depends on is
 //! still in its register at the end, where the condition sees it.
@@ -14,10 +15,12 @@
 //! `~exists` and `forall` claim something and get a [`Decision`]. `exists` asks, and gets an answer
 //! that is neither good nor bad ([`Reach`]).
 
-use crate::answer::{Answer, Decision, NotAsked, Problem, Verdict, Why, Witness};
+use crate::answer::{Answer, By, Cost, Decision, NotAsked, Problem, Verdict, Why, Witness};
 use crate::plan::Observe;
-use crate::question::{Extent, Model, Property, Question};
+use crate::question::{Beyond, Extent, Model, Property, Question};
 use crate::replay::RunStep;
+use crate::weak;
+use crate::weak::system::Seeks;
 use ir::condition::observed_by_a_thread;
 use ir::{Condition, Instr, Observed, Pc, Program, Quantifier, Tid, Value};
 
@@ -64,15 +67,24 @@ pub(crate) fn decide(
     answer.cost.include(&found.cost);
     answer.cost.elapsed += found.cost.elapsed;
     let verdict = on_weak_memory(known, question, answer);
+    let is_open = verdict.why().is_some_and(|why| why != Why::Rejected);
+    let goes_on = question.model.has_stale_reads() && question.beyond != Beyond::Nothing;
+    let (verdict, by) = match is_open && goes_on {
+        true => weak::decide(&Seeks::Final(condition.clone()), false, question, answer, observe),
+        false => (verdict, By::Interleavings),
+    };
     if condition.quantifier.claims() {
-        let decision = Decision::by_interleavings(Property::FinalCondition, verdict);
-        answer.decisions.push(decision);
+        let (property, cost) = (Property::FinalCondition, Cost::default());
+        answer.decisions.push(Decision { property, verdict, by, cost });
         return;
     }
-    answer.reach = Some(match verdict {
-        Verdict::Violated(_) => Reach::Yes,
-        Verdict::Holds => Reach::No,
-        Verdict::Undecided(why) => Reach::Unknown(why),
+    answer.reach = Some(match (verdict, by) {
+        (Verdict::Violated(_), _) => Reach::Yes,
+        (Verdict::Holds, By::WeakMemory { stale: Some(bound) }) => {
+            Reach::Unknown(Why::Stale(bound))
+        }
+        (Verdict::Holds, _) => Reach::No,
+        (Verdict::Undecided(why), _) => Reach::Unknown(why),
     });
 }
 

@@ -3,7 +3,7 @@
 //! [`check`] answers for every memory model. The path of a question:
 //!
 //! 1. [`legality`] refuses programs with constructs that the model gives no meaning to.
-//! 2. [`robustness`], [`safety`], [`condition`](mod@condition) and [`serializability`] set up the searches. A search explores a
+//! 2. [`robustness`], [`safety`], [`condition`](mod@condition), `liveness` and [`serializability`] set up the searches. A search explores a
 //!    [`product`] of the program and a memory, with [reductions](reduce).
 //! 3. [`replay`] turns the path to a finding into a run of the program. A separate judge
 //!    accepts the run's execution, or nothing is reported: `graph` by way of [`certificate`], with an
@@ -22,6 +22,7 @@ pub mod double_check;
 pub mod explore;
 pub mod fix;
 pub mod legality;
+mod liveness;
 pub mod outcomes;
 mod packed;
 mod plan;
@@ -85,6 +86,9 @@ pub fn check(
     answer.unchecked = unchecked(&answer.program, question);
     if question.property != Property::Serializability {
         condition::decide(program, question, &mut answer, observe);
+    }
+    if question.liveness {
+        liveness::decide(question, &mut answer, observe);
     }
     let rejected = |decision: &&Decision| decision.verdict.why() == Some(Why::Rejected);
     if let Some(Decision { property, .. }) = answer.decisions.iter().find(rejected) {

@@ -29,6 +29,8 @@ pub enum Property {
     Assertions,
     /// All runs end as the program's final condition claims.
     FinalCondition,
+    /// No thread waits or spins for ever while nobody else goes on, though all see the newest writes.
+    Liveness,
     /// The transactions of every execution of the machine could have happened one after the other.
     Serializability,
     /// The transactions of every interleaving could have happened one after the other.
@@ -51,6 +53,7 @@ impl Property {
             Property::Races => "races",
             Property::Assertions => "assertions",
             Property::FinalCondition => "final-condition",
+            Property::Liveness => "liveness",
             Property::Serializability => "tso-serializability",
             Property::ScSerializability => "sc-serializability",
             Property::ScEquivalence => "sc-equivalence",
@@ -229,6 +232,8 @@ pub struct Question {
     pub buffer: usize,
     /// On how many cores.
     pub jobs: usize,
+    /// Look for threads that wait or spin for ever?
+    pub liveness: bool,
     /// What has to hold.
     pub require: Require,
     /// Where reads can be stale and the program is not robust, how far to look at the weak memory itself.
@@ -252,6 +257,7 @@ impl Default for Question {
             limits: Limits::default(),
             buffer: 8,
             jobs: 1,
+            liveness: false,
             require: Require::Robust,
             beyond: Beyond::Nothing,
             stale: None,

@@ -8,8 +8,11 @@
 //!   RC20), and a cycle of them is forbidden ([`unfenced`]).
 //! * Release and acquire where the cycle passes a value on are named only if the judge rejects the
 //!   same execution with those stronger modes ([`synchronisation`]).
+//! * `seq_cst` for the other accesses of a cycle that has `seq_cst` accesses already is named only if the judge
+//!   rejects the same execution with those ([`sequential`]). RC20 and RA have no such accesses, and there
+//!   nothing is named.
 //!
-//! Neither says that no other execution goes wrong.
+//! None of them says that no other execution goes wrong.
 
 use crate::answer::Certificate;
 use graph::axioms::{self, is_consistent};
@@ -54,33 +57,60 @@ pub fn synchronisation(
         .flat_map(|(write, read)| [(*write, Strengthen::Release), (*read, Strengthen::Acquire)])
         .filter(is_weak)
         .collect();
-    let stronger = strengthened(program, graph, &releasing, &acquiring)?;
+    let stronger = strengthened(program, graph, &|id, label| match label {
+        Label::Read { mode, .. } | Label::ReadStar { mode, .. } => raise_read(mode, acquiring(id)),
+        Label::Write { mode, .. } => raise_write(mode, releasing(id)),
+        Label::Rmw { read_mode, write_mode, .. } => {
+            raise_read(read_mode, acquiring(id));
+            raise_write(write_mode, releasing(id));
+        }
+        Label::Fence(_) | Label::Ctrl => {}
+    })?;
     (!changes.is_empty() && !is_consistent(&stronger)).then_some(changes)
 }
 
-/// The same execution with some writes releasing and some reads acquiring.
+/// The accesses of the cycle that are to be `seq_cst` as others of it are, if that rules the execution out.
+pub fn sequential(program: &Program, certificate: &Certificate) -> Option<Vec<EventId>> {
+    let cycle = certificate.cycle.as_ref()?;
+    let graph = &certificate.graph;
+    let label = |id: EventId| &graph.event(id).label;
+    let accesses = || cycle.iter().map(|(id, _)| *id).filter(|id| label(*id).loc().is_some());
+    let is_weak = |id: &EventId| !label(*id).is_sc() && !graph.event(*id).is_initial();
+    let mut changes: Vec<EventId> = accesses().filter(is_weak).collect();
+    changes.sort_unstable();
+    changes.dedup();
+    let is_mixed = changes.len() < accesses().count();
+    if !is_mixed || changes.is_empty() || changes.iter().any(|id| label(*id).is_non_atomic()) {
+        return None;
+    }
+    let stronger = strengthened(program, graph, &|id, label| {
+        if !changes.contains(&id) {
+            return;
+        }
+        match label {
+            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => *mode = ReadMode::Sc,
+            Label::Write { mode, .. } => *mode = WriteMode::Sc,
+            Label::Rmw { read_mode, write_mode, .. } => {
+                (*read_mode, *write_mode) = (ReadMode::Sc, WriteMode::Sc);
+            }
+            Label::Fence(_) | Label::Ctrl => {}
+        }
+    })?;
+    (!is_consistent(&stronger)).then_some(changes)
+}
+
+/// The same execution with some accesses stronger.
 fn strengthened(
     program: &Program,
     graph: &ExecutionGraph,
-    releasing: &dyn Fn(EventId) -> bool,
-    acquiring: &dyn Fn(EventId) -> bool,
+    raise: &dyn Fn(EventId, &mut Label),
 ) -> Option<ExecutionGraph> {
     let mut stronger = ExecutionGraph::initial(program);
     for id in graph.ids() {
         let event = graph.event(id);
         let Some((tid, pc)) = event.step else { continue };
         let mut label = event.label;
-        match &mut label {
-            Label::Read { mode, .. } | Label::ReadStar { mode, .. } => {
-                raise_read(mode, acquiring(id))
-            }
-            Label::Write { mode, .. } => raise_write(mode, releasing(id)),
-            Label::Rmw { read_mode, write_mode, .. } => {
-                raise_read(read_mode, acquiring(id));
-                raise_write(write_mode, releasing(id));
-            }
-            Label::Fence(_) | Label::Ctrl => {}
-        }
+        raise(id, &mut label);
         stronger.add(tid, pc, label, graph.dependencies(id), graph.added_at(id))?;
     }
     Some(stronger)
@@ -201,7 +231,7 @@ mod tests {
              thread u { local r; FADD(y, 1); r = x.load(); }",
         ] {
             let (program, certificate) = certificate(text);
-            let same = strengthened(&program, &certificate.graph, &|_| false, &|_| false);
+            let same = strengthened(&program, &certificate.graph, &|_, _| {});
             assert_eq!(same.as_ref(), Some(&certificate.graph), "{text}");
         }
     }

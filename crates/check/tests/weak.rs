@@ -133,3 +133,167 @@ fn every_model_with_stale_reads_is_explored() {
     let sb = corpus("weak/store-buffering-harmful.fp");
     assert_eq!(said(&answer(&sb, &full(Model::Ra)), Property::Assertions), "violated exactly");
 }
+
+/// The verdict on liveness, and whether an interleaving shows it.
+fn waits(text: &str, model: Model) -> &'static str {
+    let answer = answer(text, &Question { liveness: true, ..full(model) });
+    let verdict = answer.verdict(Property::Liveness).expect("it was asked");
+    if let Verdict::Violated(witness) = verdict {
+        assert!(matches!(witness.evidence, Evidence::WeakRun { .. }));
+        return match witness.newer().iter().any(|newer| *newer > 0) {
+            true => "violated, weakly",
+            false => "violated",
+        };
+    }
+    verdict.name()
+}
+
+/// Threads that wait for ever: in loops that read, exchange or fail to update; not in loops that somebody ends, that
+/// change something, or that only a stale value keeps going.
+#[test]
+fn threads_that_wait_for_ever_are_reported() {
+    for (text, expected) in [
+        // A flag that somebody raises, and one that nobody does.
+        (
+            "atomic f; thread a { f.store(1, rel); } thread b { local r; while (r == 0) { r = f.load(acq); } }",
+            "holds",
+        ),
+        ("atomic f; thread b { local r; while (r == 0) { r = f.load(acq); } }", "violated"),
+        // The newest value is seen in the end, and that may be too late.
+        (
+            "atomic f; thread a { f.store(1, rel); f.store(2, rel); } thread b { local r; while (r != 1) { r = f.load(acq); } }",
+            "violated",
+        ),
+        // Locks that are taken by exchange, and kept.
+        (
+            "atomic l; thread t[2] { local r; r = 1; while (r == 1) { r = exchange(l, 1, acq, rlx); } l.store(0, rel); }",
+            "holds",
+        ),
+        (
+            "atomic l; thread t[2] { local r; r = 1; while (r == 1) { r = exchange(l, 1, acq, rlx); } }",
+            "violated",
+        ),
+        (
+            "atomic l; thread t[2] { local r; r = 1; while (r == 1) { r = CAS(l, 0, 1, acq, rlx); } }",
+            "violated",
+        ),
+        (
+            "atomic l; thread t[2] { local ok; while (ok == 0) { ok = weak_CAS(l, 0, 1, acq, rlx, rlx); } l.store(0, rel); }",
+            "holds",
+        ),
+        // Two threads that wait for each other, one by a waiting step.
+        (
+            "atomic x, y; thread a { wait(x, 1, acq); y.store(1, rel); } thread b { local r; while (r == 0) { r = y.load(acq); } x.store(1, rel); }",
+            "violated",
+        ),
+        // A loop that goes on for ever by design, and one that computes for ever.
+        (
+            "max_value 1; atomic x; thread a { local r; while (1) { r = 1 - r; x.store(r, rlx); } }",
+            "holds",
+        ),
+        ("atomic x; thread a { local r; r = x.load(rlx); while (r == 0) { } }", "violated"),
+        // A thread that may look away is not stopped by that.
+        (
+            "atomic x; thread a { local r; r = oneof(0, 1); while (r == 0) { r = oneof(0, 1); } }",
+            "holds",
+        ),
+        // What an assumption stops is not asked about.
+        (
+            "atomic x; thread a { local r; r = oneof(0, 1); assume(r == 1); x.store(1, rlx); } thread b { local r; while (r == 0) { r = x.load(rlx); } }",
+            "holds",
+        ),
+        (
+            "atomic x; thread a { x.store(1, rlx); } thread b { local r; r = x.load(rlx); if (r == 0) { assume(0); } }",
+            "violated",
+        ),
+        // Nobody starts it.
+        (
+            "atomic x; thread a { local r; r = x.load(rlx); if (r == 1) { spawn b; } } thread b { wait(x, 7, rlx); }",
+            "holds",
+        ),
+        // Only weak memory lets both believe that the other will do it.
+        (
+            "max_value 1; atomic x, y, go;
+          thread a { local r; x.store(1, rlx); r = y.load(rlx); if (r == 1) { go.store(1, rlx); } }
+          thread b { local r; y.store(1, rlx); r = x.load(rlx); if (r == 1) { go.store(1, rlx); }
+                     r = 0; while (r == 0) { r = go.load(rlx); } }",
+            "violated, weakly",
+        ),
+        (
+            "max_value 1; atomic x, y, go;
+          thread a { local r; x.store(1, sc); r = y.load(sc); if (r == 1) { go.store(1, rlx); } }
+          thread b { local r; y.store(1, sc); r = x.load(sc); if (r == 1) { go.store(1, rlx); }
+                     r = 0; while (r == 0) { r = go.load(rlx); } }",
+            "holds",
+        ),
+    ] {
+        assert_eq!(waits(text, Model::Rc11), expected, "{text}");
+    }
+}
+
+/// A thread that goes round through fences and nothing else comes to no access; the search goes on without it.
+#[test]
+fn loops_of_fences_end_the_run_of_a_thread() {
+    let text = "atomic x, y; thread a { local r; x.store(1, rlx); r = y.load(rlx); while (r == 0) { fence(rel); } }
+                thread b { local r; y.store(1, rlx); r = x.load(rlx); assert(r <= 1); while (1) { fence(acq); } }";
+    assert_eq!(said(&answer(text, &full(Model::Rc11)), Property::Assertions), "holds exactly");
+    assert!(waits(text, Model::Rc11).starts_with("violated"));
+}
+
+/// What a final condition says of a program that is not robust is decided on the weak memory.
+#[test]
+fn final_conditions_of_weak_memory_are_decided() {
+    let sb = |condition: &str| {
+        format!(
+            "atomic x, y; thread a {{ local r; x.store(1, rlx); r = y.load(rlx); }}
+             thread b {{ local r; y.store(1, rlx); r = x.load(rlx); }} {condition}"
+        )
+    };
+    let claims = |condition: &str| {
+        let answer = answer(&sb(condition), &full(Model::Rc11));
+        (said(&answer, Property::FinalCondition), answer.reach)
+    };
+    assert_eq!(claims("~exists (a.r == 0 && b.r == 0);").0, "violated exactly");
+    assert_eq!(claims("forall (a.r <= 1 && x == 1);").0, "holds exactly");
+    assert_eq!(claims("exists (a.r == 0 && b.r == 0);").1, Some(check::Reach::Yes));
+    assert_eq!(claims("exists (a.r == 2);").1, Some(check::Reach::No));
+    // Modification order against what is read: 2+2W, and its last values.
+    let text = "atomic x, y; thread a { x.store(1, rlx); y.store(2, rlx); }
+                thread b { y.store(1, rlx); x.store(2, rlx); } ~exists (x == 1 && y == 1);";
+    let found = answer(text, &full(Model::Rc11));
+    let verdict = found.verdict(Property::FinalCondition).expect("a claim");
+    let witness = verdict.witness().expect("two plus two writes are weak");
+    assert!(witness.newer().iter().any(|newer| *newer > 0));
+    assert_eq!(said(&answer(text, &full(Model::Ra)), Property::FinalCondition), "violated exactly");
+}
+
+/// What no bound on stale writes lets in is not said to hold up to a bound: here a thread computes for longer than the
+/// search waits for.
+#[test]
+fn what_takes_too_long_is_undecided_whatever_the_bound() {
+    let text = "max_value 9999999; atomic x, y;
+        thread a { local i, r; x.store(1, rlx); r = y.load(rlx);
+                   if (r == 0) { while (i < 600000) { i = i + 1; } assert(0); } }
+        thread b { local r; y.store(1, rlx); r = x.load(rlx); assume(r == 0); y.store(2, rlx); }";
+    let question = Question { stale: Some(3), ..full(Model::Rc11) };
+    let program = lang::parse("weak.fp", text).expect("a good program").program;
+    let answer = check::check(&program, &question, &|_, _| {}).expect("a legal question");
+    assert!(answer.verdict(Property::Assertions).is_some_and(|verdict| !verdict.holds()));
+}
+
+/// A read-modify-write that ends in a run-time error must have been able to write: it reads no write that another has
+/// taken.
+#[test]
+fn an_update_that_fails_reads_what_it_could_have_replaced() {
+    let text = "max_value 3; atomic x = 3, y, p, q;
+        thread a { local r; p.store(1, rlx); r = q.load(rlx);
+                   r = CAS(x, 3, 0, rlx, rlx); y.store(1, rlx); }
+        thread b { local r; q.store(1, rlx); r = p.load(rlx); r = y.load(rlx);
+                   if (r == 1) { r = FADD(x, 1, rlx, rlx); } assert(r <= 3); }";
+    let mut program = lang::parse("weak.fp", text).expect("a good program").program;
+    program.domain.edge = ir::expr::Edge::Fault;
+    let answer = check::check(&program, &full(Model::Rc11), &|_, _| {}).expect("a legal question");
+    assert_eq!(answer.internal, Vec::<String>::new());
+    assert!(answer.faults.is_empty(), "{:?}", answer.faults);
+    assert_eq!(said(&answer, Property::Assertions), "holds exactly");
+}

@@ -4,11 +4,12 @@
 
 use fencepost_check as check;
 
-use check::weak::system::{Finding, System};
+use check::weak::system::{Finding, Seeks, System};
 use graph::axioms::races;
-use graph::{Limits, Status, enumerate};
+use graph::{Limits, Status, ThreadState, enumerate};
+use ir::expr::Binary;
 use ir::random::{self, Allow, Config};
-use ir::{Pc, Program, Tid, Value};
+use ir::{Expr, Instr, Pc, Program, Reg, Step, Tid, Value};
 use search::{Options, Paths, Stop};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -47,7 +48,7 @@ fn by_definition(program: &Program, limits: &Limits) -> Option<Happens> {
 fn explored(program: &Program, reduce: bool, stale: usize) -> (Happens, bool) {
     let system = System::new(&Arc::new(program.clone()), stale, reduce).expect("a small program");
     let options = Options { stop: Stop::AtEnd, paths: Paths::None, ..Options::default() };
-    let report = search::explore(&system.with_ends(), &options, &|_| {});
+    let report = search::explore(&system.seeking(Seeks::Ends), &options, &|_| {});
     assert!(report.exhausted);
     summed_up(report)
 }
@@ -63,8 +64,8 @@ fn summed_up(report: search::Report<Finding>) -> (Happens, bool) {
             Finding::End(end) => {
                 all.ends.insert(end);
             }
-            Finding::Bound => bounded = true,
-            Finding::Stuck(_) => {}
+            Finding::Bound | Finding::TooMuch => bounded = true,
+            Finding::Stuck(_) | Finding::Final | Finding::Waiting(_) => {}
             Finding::Unforeseen => panic!("all values are foreseen"),
             Finding::Fault(..) => panic!("random programs have no run-time errors"),
         }
@@ -231,7 +232,7 @@ fn what_unrolled_graphs_show_is_found() {
             limits: search::Limits { states: Some(30_000), ..search::Limits::default() },
             ..Options::default()
         };
-        let report = search::explore(&system.with_ends(), &options, &|_| {});
+        let report = search::explore(&system.seeking(Seeks::Ends), &options, &|_| {});
         if !report.exhausted {
             continue;
         }
@@ -249,4 +250,302 @@ fn what_unrolled_graphs_show_is_found() {
     }
     println!("{compared} of {count} programs were compared, {with_ends} with their final states");
     assert!(compared > count / 2 && with_ends > count / 8, "{compared}, {with_ends} of {count}");
+}
+
+/// A program in few letters: threads are separated by `|`. `Wx.rel` writes, `Ux.acq.rel` exchanges (a value that nobody
+/// else writes to x), `Kx.acq.rel.rlx` does so only if it finds 1, `Rx.acq` reads, `Fsc` is a fence, `Md` and `Nd` write
+/// and read a non-atomic location; `Rx.acq?1` ends its thread unless it reads the first value written to x, in the order of the text.
+fn in_few_letters(short: &str) -> Program {
+    let mut values = std::collections::BTreeMap::new();
+    let mut value = |loc: &str| {
+        let last = values.entry(loc.to_string()).or_insert(0);
+        *last += 1;
+        *last
+    };
+    let mut threads = String::new();
+    let (mut atomics, mut plain) = (BTreeSet::new(), BTreeSet::new());
+    for (number, thread) in short.split('|').enumerate() {
+        let (mut body, mut locals) = (String::new(), Vec::new());
+        for step in thread.split_whitespace() {
+            let (step, wanted) = step.split_once('?').unwrap_or((step, ""));
+            let (kind, rest) = step.split_at(1);
+            let mut parts = rest.split('.');
+            let loc = parts.next().unwrap_or("");
+            let mode = parts.next().unwrap_or("");
+            let local = format!("r{}", locals.len());
+            let known = if "MN".contains(kind) { &mut plain } else { &mut atomics };
+            if kind != "F" {
+                known.insert(loc);
+            }
+            body += &match kind {
+                "W" => format!("{loc}.store({}, {mode}); ", value(loc)),
+                "M" => format!("{loc}.nastore({}); ", value(loc)),
+                "R" => format!("{local} = {loc}.load({mode}); "),
+                "N" => format!("{local} = {loc}.naload(); "),
+                "U" => {
+                    let write = parts.next().expect("two modes");
+                    format!("{local} = exchange({loc}, {}, {mode}, {write}); ", value(loc))
+                }
+                "K" => {
+                    let write = parts.next().expect("two modes");
+                    let fail = parts.next().unwrap_or(mode);
+                    format!("{local} = CAS({loc}, 1, {}, {mode}, {write}, {fail}); ", value(loc))
+                }
+                _ => format!("fence({loc}); "),
+            };
+            if "RNUK".contains(kind) {
+                if !wanted.is_empty() {
+                    body += &format!("assume({local} == {wanted}); ");
+                }
+                locals.push(local);
+            }
+        }
+        let locals = match locals.is_empty() {
+            true => String::new(),
+            false => format!("local {}; ", locals.join(", ")),
+        };
+        threads += &format!("thread t{number} {{ {locals}{body}}}\n");
+    }
+    let declare = |kind: &str, names: BTreeSet<&str>| match names.is_empty() {
+        true => String::new(),
+        false => format!("{kind} {};\n", names.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    let text =
+        format!("max_value 7;\n{}{}{threads}", declare("atomic", atomics), declare("na", plain));
+    lang::parse("aimed.fp", &text).unwrap_or_else(|why| panic!("{why:?}\n{text}")).program
+}
+
+/// Programs that each need one rule of `memory::rc11`, by name; `docs/proofs/weak-machine.md` says which mutant of the
+/// machine each of them kills.
+const AIMED: &[(&str, &str)] = &[
+    // Coherence and modification order.
+    ("reads in order", "Wx.rlx Wx.rlx | Rx.rlx Rx.rlx"),
+    ("own writes in order", "Wx.rlx Wx.rlx | Wx.rlx"),
+    ("own write, then read", "Wx.rlx Rx.rlx | Wx.rlx"),
+    ("read, then own write", "Rx.rlx Wx.rlx | Wx.rlx | Rx.rlx Rx.rlx"),
+    ("below a write that was acquired", "Wx.rlx Wy.rel | Ry.acq Wx.rlx | Rx.rlx Rx.rlx"),
+    ("below a write that was only read of", "Wx.rlx Wy.rel | Ry.rlx Wx.rlx Facq Rx.rlx"),
+    ("two plus two writes", "Wx.rlx Wy.rlx | Wy.rlx Wx.rlx"),
+    // Updates.
+    ("updates do not share", "Ux.rlx.rlx | Ux.rlx.rlx | Wx.rlx"),
+    ("nothing between", "Wx.rlx | Ux.rlx.rlx Rx.rlx | Wx.rlx Rx.rlx"),
+    ("release sequence", "Md Wx.rel | Kx.rlx.rlx | Rx.acq?2 Nd"),
+    ("a long release sequence", "Wy.rlx Wx.rel | Kx.rlx.rlx | Rx.acq Ry.rlx"),
+    ("release sequence behind a fence", "Md Frel Wx.rlx | Kx.rlx.rlx | Rx.rlx?2 Facq Nd"),
+    (
+        "an update adds to what it carries",
+        "Wy.rlx Wx.rel | Wz.rlx Kx.rlx.rel | Rx.acq Ry.rlx Rz.rlx",
+    ),
+    ("a failed update carries nothing", "Wy.rlx Wx.rel | Wx.rlx Kx.rlx.rlx | Rx.acq Ry.rlx"),
+    ("an own write ends it", "Md Wx.rel Wx.rlx | Rx.acq?2 Nd"),
+    ("an update that acquires", "Md Wx.rel | Ux.acq.rlx?1 Nd"),
+    ("an update that releases", "Md Ux.rlx.rel | Rx.acq?1 Nd"),
+    ("a failed update in its own mode", "Wx.rlx Md Wx.rel | Kx.acq.rlx.rlx?2 Nd"),
+    // Fences.
+    ("message passing", "Md Wx.rel | Rx.acq?1 Nd"),
+    ("release fence", "Md Frel Wx.rlx | Rx.acq?1 Nd"),
+    ("acquire fence", "Md Wx.rel | Rx.rlx?1 Facq Nd"),
+    ("an SC fence acquires", "Md Wx.rel | Rx.rlx?1 Fsc Nd"),
+    ("an SC fence releases", "Md Fsc Wx.rlx | Rx.acq?1 Nd"),
+    ("a fence that comes too early", "Md Wx.rel | Facq Rx.rlx?1 Nd"),
+    ("a fence that comes too late", "Md Wx.rlx Frel | Rx.acq?1 Nd"),
+    ("what came after a release fence", "Frel Md Wx.rlx | Rx.acq?1 Nd"),
+    ("stale behind fences", "Wx.rlx Frel Wy.rlx | Ry.rlx Facq Rx.rlx"),
+    ("what a relaxed read may still learn", "Wx.rlx Wy.rel | Ry.rlx Wz.rel | Rz.acq Facq Rx.rlx"),
+    ("two hops", "Wx.rlx Wy.rel | Ry.acq Wz.rel | Rz.acq Rx.rlx"),
+    ("the second hop relaxed", "Wx.rlx Wy.rel | Ry.acq Wz.rlx | Rz.acq Rx.rlx"),
+    // Races.
+    ("write against write", "Md Wx.rel | Rx.acq?1 Md"),
+    ("read, then write", "Nd Wx.rel | Rx.acq?1 Md"),
+    ("read, then write, in no order", "Nd Wx.rlx | Rx.rlx?1 Md"),
+    ("two readers, one waited for", "Nd Wx.rel | Nd | Rx.acq?1 Md"),
+    ("two readers, both waited for", "Nd Wx.rel | Nd Wy.rel | Rx.acq?1 Ry.acq?1 Md"),
+    ("a write makes readers old", "Nd Wx.rel | Rx.acq?1 Md Wy.rel | Ry.acq?1 Nd"),
+    ("an old write is no excuse", "Md Wx.rel Md | Rx.acq?1 Nd"),
+    // The order of `sc` events: the programs of the monitor.
+    ("SB", "Wx.rlx Fsc Ry.rlx | Wy.rlx Fsc Rx.rlx"),
+    ("rf", "Wx.rlx | Rx.rlx Fsc Ry.rlx | Wy.rlx Fsc Rx.rlx"),
+    ("WF", "Wx.rlx Fsc Ry.rlx | Wy.rlx | Ry.rlx Fsc Rx.rlx"),
+    ("WF, not MF", "Wx.rlx Fsc Ry.rlx | Ry.rlx Fsc Rx.rlx | Wy.rlx"),
+    ("f, not v", "Wx.rlx Wy.rlx | Ry.rlx Fsc Rx.rlx"),
+    ("f is k", "Wx.rlx Fsc Ry.rlx | Wy.rlx Fsc Rz.rlx | Wz.rlx Fsc Rx.rlx"),
+    ("k along hb", "Wx.rlx Fsc Wy.rlx | Ry.rlx Wz.rel | Rz.acq Fsc Rx.rlx"),
+    ("f along hb", "Wx.rlx Fsc Wu.rel | Ru.acq Ry.rlx | Wy.rlx Fsc Rx.rlx"),
+    ("psc-ar", "Ry.rlx Fsc Rz.rlx | Wz.rlx Fsc Wx.rlx | Rx.rlx Wy.rlx"),
+    ("p, not P", "Wx.rlx | Rx.rlx Fsc Wy.rlx | Wy.sc Rx.sc"),
+    ("P of accesses", "Wx.rlx | Rx.rlx Fsc Wy.rlx | Wy.sc Wz.sc | Wz.rlx Fsc Rx.rlx"),
+    ("WF of p", "Wx.rlx Fsc Ry.rlx | Ry.rlx Fsc Rz.rlx | Wy.rlx | Wz.sc Rx.sc"),
+    ("MF, not MA", "Wx.sc Ry.sc | Ry.rlx Fsc Rx.rlx | Wy.rlx"),
+    ("X without WF", "Wx.sc Fsc Ry.sc | Wy.rlx | Ry.sc Rx.sc"),
+    ("z", "Wx.sc Wy.rel | Ry.rlx Facq Ry.sc | Wy.sc Rx.sc"),
+    ("MA", "Wx.sc Wy.sc | Wy.sc Rx.sc"),
+    ("h", "Wx.sc Wy.sc | Wy.sc Wz.rel | Rz.acq Rx.sc"),
+    ("l", "Wx.rlx Fsc Wy.rlx | Wy.sc | Ry.sc Rx.sc"),
+    ("k", "Wx.sc Wy.sc | Wy.rlx Fsc Rx.rlx"),
+    ("f", "Wx.rlx Fsc Wz.rel | Rz.acq Ry.rlx | Wy.sc Rx.sc"),
+    ("hold", "Wy.sc Wx.rel | Rx.acq Rx.sc | Wx.sc Ry.sc"),
+    ("a read is not after fences", "Wz.rlx Fsc Wu.rel | Ru.acq Wx.rlx | Rx.sc Rz.sc"),
+    ("a fence is elsewhere", "Wx.sc Frel Wy.rlx | Ry.acq Rz.sc | Wz.sc Rx.sc"),
+    ("so is one that acquires", "Wx.sc Facq_rel Wy.rlx | Ry.acq Rz.sc | Wz.sc Rx.sc"),
+    (
+        "reads of one write are in no order",
+        "Wx.rlx Fsc Ry.rlx Wz.rlx | Rz.rlx?1 Wu.rlx | Ru.rlx?1 Ry.rlx Fsc Rx.rlx",
+    ),
+    ("MF, not MA, in order", "Wx.sc Ry.sc Wz.rlx | Rz.rlx?1 Ry.rlx Fsc Rx.rlx | Wy.rlx"),
+    (
+        "p, not P, in order",
+        "Wx.rlx | Rx.rlx?1 Fsc Wy.rlx Wz.rlx | Rz.rlx?1 Wu.rlx | Ru.rlx?1 Wy.sc Rx.sc",
+    ),
+    ("a fence to come", "Wx.rlx Wy.rel | Ry.acq Rv.rlx Fsc Rz.rlx | Wz.sc Rx.sc"),
+    // Without `sc` accesses two entries would be one.
+    (
+        "a fence to come, after fences",
+        "Wx.rlx | Rx.rlx Rv.rlx Fsc Rz.rlx | Wz.rlx Fsc Rx.rlx Wq.sc",
+    ),
+    (
+        "a fence to come, and a read",
+        "Wx.rlx | Rx.rlx?1 Ws.rlx Rq.rlx?1 Fsc Rz.rlx | Rs.rlx?1 Wz.sc Rx.sc Wq.rlx",
+    ),
+    // And what only weak memory does.
+    ("IRIW", "Wx.sc | Wy.sc | Rx.sc Ry.sc | Ry.sc Rx.sc"),
+    ("placed below what a fence saw", "Wx.rlx Fsc Ry.rlx | Wy.sc Wx.sc | Rx.rlx Rx.rlx"),
+    ("placed below an sc write", "Wx.sc Ry.sc | Wy.sc Wx.sc | Rx.rlx Rx.rlx"),
+    ("below what may still be acquired", "Wx.rlx Wy.rel | Ry.rlx Wx.rlx Fsc Rz.rlx | Wz.sc Rx.sc"),
+    ("updates in the order", "Ux.sc.sc Ry.sc | Uy.sc.sc Rx.sc"),
+    ("a fence waits for its writes", "Wx.rlx Fsc Wy.rlx | Wy.rlx Fsc Wx.rlx | Rx.rlx Rx.rlx"),
+];
+
+#[test]
+fn aimed_programs_do_what_all_graphs_do() {
+    let limits = Limits { unroll: 1, graphs: 100_000 };
+    let mut wrong = Vec::new();
+    for (name, short) in AIMED {
+        let program = in_few_letters(short);
+        let read = [("rc20", program.rc20()), ("ra", program.release_acquire())];
+        for (model, program) in [("rc11", program)].into_iter().chain(read) {
+            match compare(&program, &limits) {
+                Ok(true) => {}
+                Ok(false) => wrong.push(format!("{name}: too many graphs, {model}")),
+                Err(error) => wrong.push(format!("{name}: {model}, {error}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The sets of threads that wait for ever in some state, by definition and as the search finds them.
+type Waiting = BTreeSet<Vec<Tid>>;
+
+/// `None` if there are races, after which nothing is known, or too many graphs.
+fn waiting_by_definition(program: &Program, limits: &Limits) -> Option<Waiting> {
+    let (mut all, mut is_racy) = (Waiting::new(), false);
+    let seen = enumerate(program, limits, &mut |graph, state| {
+        is_racy |= !races(graph).is_empty();
+        let threads: Vec<ThreadState> = program
+            .threads
+            .iter()
+            .zip(&state.threads)
+            .map(|(thread, end)| {
+                let mut at = ThreadState::at(thread, end.pc, end.registers.clone());
+                at.status = end.status;
+                at
+            })
+            .collect();
+        let waiting = graph::waiting(program, &threads, &|loc| graph.latest_value(loc));
+        all.extend(waiting.filter(|waiting| !waiting.is_empty()));
+        if is_racy { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    (!is_racy && !seen.bounded).then_some(all)
+}
+
+fn waiting_found(program: &Program, reduce: bool) -> Option<Waiting> {
+    let system = System::new(&Arc::new(program.clone()), 6, reduce).expect("a small program");
+    let options = Options {
+        stop: Stop::AtEnd,
+        paths: Paths::None,
+        limits: search::Limits { states: Some(30_000), ..search::Limits::default() },
+        ..Options::default()
+    };
+    let report = search::explore(&system.seeking(Seeks::Waiting), &options, &|_| {});
+    let mut all = Waiting::new();
+    for found in report.findings {
+        match found.finding {
+            Finding::Waiting(waiting) => {
+                all.insert(waiting.into_iter().map(|(tid, _)| tid).collect());
+            }
+            Finding::Race(..) | Finding::Bound | Finding::TooMuch => return None,
+            _ => {}
+        }
+    }
+    report.exhausted.then_some(all)
+}
+
+/// The program with loops that spin in place of waiting steps.
+fn spinning(program: &Program) -> Program {
+    let mut spinning = program.clone();
+    for thread in &mut spinning.threads {
+        for pc in 0..thread.code.len() {
+            let Instr::Wait { dst, place, values, mode } = thread.code[pc].instr.clone() else {
+                continue;
+            };
+            let (next, origin) = (thread.code[pc].next, thread.code[pc].origin);
+            let seen = Reg::from(thread.registers.len());
+            thread.registers.push(format!("seen{pc}"));
+            let end = Pc::from(thread.code.len());
+            let load = Instr::Load { dst: seen, place, mode };
+            thread.code[pc] = Step { instr: load, next: end, origin };
+            // A jump for each value that lets the thread pass, and else back to the load.
+            let keep = Pc(end.0 + values.len() as u32 + 1);
+            for value in values {
+                let cond = Expr::binary(Binary::Eq, Expr::Reg(seen), value).expect("small");
+                let next = Pc::from(thread.code.len() + 1);
+                thread.code.push(Step {
+                    instr: Instr::Jump { cond, targets: vec![keep] },
+                    next,
+                    origin,
+                });
+            }
+            thread.code.push(Step { instr: Instr::Skip, next: Pc::from(pc), origin });
+            let keeps = match dst {
+                Some(dst) => Instr::Assign { dst, value: Expr::Reg(seen) },
+                None => Instr::Skip,
+            };
+            thread.code.push(Step { instr: keeps, next, origin });
+        }
+    }
+    spinning
+}
+
+/// Threads that wait for ever are those that do by definition, in all graphs of programs without loops; and a loop that
+/// spins waits for ever where a waiting step does. Catches a state that is taken for idle and is not, a reduction that
+/// loses the states in which nobody goes on, and loops that are not seen through.
+#[test]
+fn threads_that_wait_for_ever_are_found() {
+    let allow =
+        Allow { wait: true, bcas: true, cas: true, fadd: true, branches: true, ..Allow::NOTHING };
+    let config = Config { threads: 2..=3, instructions: 2..=4, allow, ..Config::default() };
+    let count = programs("FENCEPOST_ORACLE_PROGRAMS", 1000);
+    let limits = Limits { unroll: 1, graphs: 4_000 };
+    let (mut compared, mut some, mut spins) = (0, 0, 0);
+    for seed in 0..count {
+        let program = random::with_sc_events(random::program(seed, &config), seed);
+        let Some(expected) = waiting_by_definition(&program, &limits) else { continue };
+        let text = || format!("seed {seed}\n{}", ir::print::program(&program));
+        for reduce in [false, true] {
+            let Some(found) = waiting_found(&program, reduce) else { continue };
+            assert_eq!(found, expected, "reduced {reduce}, {}", text());
+        }
+        compared += 1;
+        some += u64::from(!expected.is_empty());
+        let in_loops = spinning(&program);
+        for reduce in [false, true] {
+            let Some(found) = waiting_found(&in_loops, reduce) else { continue };
+            assert_eq!(found, expected, "spinning, reduced {reduce}, {}", text());
+            spins += 1;
+        }
+    }
+    println!(
+        "{compared} of {count} programs were compared, {some} wait, {spins} comparisons with loops"
+    );
+    assert!(compared > count / 2 && some > count / 20 && spins > count / 2);
 }

@@ -92,6 +92,9 @@ pub(crate) struct Check {
     /// Report every place that can go wrong, not only the first
     #[arg(long)]
     pub all: bool,
+    /// Look for threads that wait or spin for ever, although all of them see the newest writes
+    #[arg(long)]
+    pub liveness: bool,
     /// What has to hold for exit code 0. A program that is not robust may be safe all the same: no races, failing
     /// assertions or run-time errors on the weak memory. `safe` accepts it, and explores the weak memory as far as the
     /// limits allow; `robust` has a brief look only
@@ -133,6 +136,9 @@ pub(crate) struct CheckTests {
     /// What has to hold for exit code 0, as for `check`
     #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
     pub require: RequireName,
+    /// Look for threads that can wait or spin for ever, as for `check`
+    #[arg(long)]
+    pub liveness: bool,
     /// Let loops go round at most N times, as for `check`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub unroll: Option<u32>,
@@ -164,6 +170,7 @@ impl CheckTests {
             no_races: false,
             all: false,
             require: self.require,
+            liveness: self.liveness,
             stale: None,
             unroll: self.unroll,
             strict_values: false,
@@ -686,8 +693,9 @@ impl Check {
                 RequireName::Robust => Require::Robust,
                 RequireName::Safe => Require::Safe,
             },
-            beyond: match (self.require, self.stale) {
-                (RequireName::Robust, None) => Beyond::Brief,
+            liveness: self.liveness,
+            beyond: match (self.require, self.stale, self.liveness) {
+                (RequireName::Robust, None, false) => Beyond::Brief,
                 _ => Beyond::Full,
             },
             stale: self.stale.map(usize::from),

@@ -8,7 +8,7 @@ use crate::inputs::{self, Unusable};
 use crate::progress::Board;
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
-use check::{Beyond, Extent, Question};
+use check::{Beyond, Extent, Property, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
@@ -204,8 +204,18 @@ impl Job<'_> {
                 Some(most) => answer.within_rounds(most),
                 None => answer,
             });
+            let report = |answer| {
+                let mut report = InputReport::of(source, &question, &answer);
+                // Threads that are read as going on at any time are never found waiting.
+                let unnoticed =
+                    |warning: &&Diagnostic| warning.message.ends_with(vm::WAITING_UNNOTICED);
+                if let Some(warning) = source.warnings.iter().find(unnoticed) {
+                    report.leave_open(Property::Liveness, &warning.message);
+                }
+                report
+            };
             answer
-                .map(|answer| InputReport::of(source, &question, &answer))
+                .map(report)
                 .map_err(|why| why.iter().map(|why| report::refused_at(source, why)).collect())
         });
         drop(watch);

@@ -77,6 +77,7 @@ const TABLES: &[Table] = &[
             option("input", MODELS),
             option("observational", STALE),
             option("no_races", STALE),
+            option("liveness", GRAPHS),
             option("require", STALE),
             option("stale", STALE),
             option("all", GRAPHS),

@@ -503,3 +503,104 @@ fn volatile_is_atomic_on_request_only() {
     let said = check_text("bare.c", &text.replace("FENCE", ";"), &["--volatile-atomic"]);
     assert!(said.verdicts.contains(&"races violated".to_string()), "{}", said.all);
 }
+
+/// Threads of C programs that wait or spin for ever, and those that do not: a flag that nobody raises, which the code of
+/// its thread never gets past; a lock that is kept; two threads of which each leaves it to the other, which only weak
+/// memory shows.
+#[test]
+fn threads_that_wait_for_ever_are_reported() {
+    if no_clang() {
+        return;
+    }
+    let head = "#include <pthread.h>\n#include <stdatomic.h>\n";
+    let flag = |raised: &str| {
+        format!(
+            "{head}static atomic_int flag, other;\n\
+             static void *waiter(void *p) {{\n\
+               while (!atomic_load_explicit(&flag, memory_order_acquire))\n    ;\n  return 0;\n}}\n\
+             int main(void) {{\n  pthread_t t;\n  pthread_create(&t, 0, waiter, 0);\n\
+               atomic_store_explicit(&{raised}, 1, memory_order_release);\n\
+               pthread_join(t, 0);\n}}\n"
+        )
+    };
+    let lock = |release: &str| {
+        format!(
+            "{head}static atomic_flag taken = ATOMIC_FLAG_INIT;\nstatic int n;\n\
+             static void *user(void *p) {{\n\
+               while (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))\n    ;\n\
+               n++;\n  {release}\n  return 0;\n}}\n\
+             int main(void) {{\n  pthread_t t, u;\n  pthread_create(&t, 0, user, 0);\n\
+               pthread_create(&u, 0, user, 0);\n  pthread_join(t, 0);\n  pthread_join(u, 0);\n}}\n"
+        )
+    };
+    let clear = "atomic_flag_clear_explicit(&taken, memory_order_release);";
+    let either = |order: &str| {
+        format!(
+            "{head}static atomic_int x, y, go;\n\
+             static void *first(void *p) {{\n  atomic_store_explicit(&x, 1, {order});\n\
+               if (atomic_load_explicit(&y, {order}))\n    atomic_store(&go, 1);\n  return 0;\n}}\n\
+             int main(void) {{\n  pthread_t t;\n  pthread_create(&t, 0, first, 0);\n\
+               atomic_store_explicit(&y, 1, {order});\n\
+               if (atomic_load_explicit(&x, {order}))\n    atomic_store(&go, 1);\n\
+               while (!atomic_load(&go))\n    ;\n  pthread_join(t, 0);\n}}\n"
+        )
+    };
+    let condition = format!(
+        "{head}static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+         static void *waiter(void *p) {{\n  pthread_mutex_lock(&m);\n  pthread_cond_wait(&c, &m);\n\
+           pthread_mutex_unlock(&m);\n  return 0;\n}}\n\
+         int main(void) {{\n  pthread_t t;\n  pthread_create(&t, 0, waiter, 0);\n\
+           pthread_cond_signal(&c);\n  pthread_join(t, 0);\n}}\n"
+    );
+    for (text, answer) in [
+        // A condition variable may wake up at any time: that nobody signals it is not noticed, and is not said to hold.
+        (condition, "liveness undecided"),
+        (flag("flag"), "liveness holds"),
+        (flag("other"), "liveness violated"),
+        (lock(clear), "liveness holds"),
+        (lock(&format!("if (n < 2) {clear}")), "liveness holds"),
+        (lock(&format!("if (n < 1) {clear}")), "liveness violated"),
+        (either("memory_order_seq_cst"), "liveness holds"),
+        (either("memory_order_relaxed"), "liveness violated"),
+    ] {
+        let said = check_text("t.c", &text, &["--liveness"]);
+        assert!(said.verdicts.iter().any(|v| v == answer), "{text}: no {answer} in\n{}", said.all);
+    }
+}
+
+/// The programs of corpus/seq-cst that are correct with `seq_cst` alone are so in C, too.
+#[test]
+fn programs_with_nothing_but_seq_cst_hold_in_c() {
+    if no_clang() {
+        return;
+    }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/seq-cst");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut held = 0;
+    for entry in std::fs::read_dir(corpus).expect("a corpus") {
+        let file = entry.expect("a program").path();
+        let text = std::fs::read_to_string(&file).expect("a readable program");
+        let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect();
+        let is_weaker = ["rlx", "acq", "rel"].iter().any(|mode| code.contains(mode));
+        if is_weaker || !text.contains("expect rc11 robustness: holds") {
+            continue;
+        }
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let exported = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+            .args(["export", "--to", "c"])
+            .arg(&file)
+            .output()
+            .expect("the binary runs");
+        assert!(exported.status.success(), "{name}");
+        let c = folder.path().join(format!("{name}.c"));
+        std::fs::write(&c, exported.stdout).expect("a file");
+        for checked in [file.display().to_string(), c.display().to_string()] {
+            let said = check(&[&checked]);
+            assert!(said.verdicts.iter().any(|v| v == "robustness holds"), "{}", said.all);
+            assert_eq!(said.code, Some(0), "{}", said.all);
+        }
+        held += 1;
+    }
+    assert!(held >= 13, "{held}");
+}

@@ -67,6 +67,30 @@ fn assertion() {
 }
 
 #[test]
+fn waiting_for_ever() {
+    golden!(corpus("check --liveness corpus/weak/missed-phase.fp"));
+}
+
+/// Only weak memory leads there.
+#[test]
+fn waiting_for_ever_on_weak_memory() {
+    golden!(corpus("check --liveness corpus/weak/both-leave-it-to-the-other.fp"));
+}
+
+/// A final condition that only weak memory refutes.
+#[test]
+fn final_condition_on_weak_memory() {
+    let desk = Desk::new().and(
+        "sb.fp",
+        "atomic x, y;\n\
+         thread a { local r; x.store(1, rlx); r = y.load(rlx); }\n\
+         thread b { local r; y.store(1, rlx); r = x.load(rlx); }\n\
+         ~exists (a.r == 0 && b.r == 0);\n",
+    );
+    golden!(desk.run("check sb.fp").all());
+}
+
+#[test]
 fn all_findings() {
     golden!(corpus("check --all corpus/litmus/lock-forgotten.fp"));
 }

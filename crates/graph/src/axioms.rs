@@ -9,7 +9,9 @@
 //! | [`rf_untainted`], [`hb_untainted`] | Def. 4.13 |
 //! | [`races`] | Def. 6.1 |
 //!
-//! Release sequences are those of C++20: only through read-modify-writes. Non-atomic accesses count as
+//! Release sequences are those of C++20: only through read-modify-writes. RC11 as published (PLDI 2017) has those
+//! of C11, which later writes of the same thread continue too; C++20 took that out (P0982). So here fewer
+//! accesses synchronise and more executions are allowed: what holds here holds with C11's. Non-atomic accesses count as
 //! relaxed, and initial writes happen before everything.
 //!
 //! There is one set of axioms, those of RC11. Other models read a program in other words: RC20 is RC11

@@ -55,17 +55,27 @@ impl Judgement {
 
 /// Judges a graph by RC11. For RC20, pass [`Program::rc20`]; for RA, [`Program::release_acquire`].
 pub fn judge(program: &Program, graph: &ExecutionGraph) -> Judgement {
-    judge_within(program, graph, Budget::UNLIMITED).expect("no budget was set")
+    weigh(program, graph, Budget::UNLIMITED).expect("no budget was set")
 }
 
-/// Judges a graph, unless the budget is spent before there is a judgement. The definitions are
-/// computed one by one, in time that grows with the cube of the number of events, and the budget is
-/// looked at in between.
+/// How many events a graph may have to be judged: its relations are matrices, here of 50 MB each.
+const MOST_EVENTS: usize = 20_000;
+
+/// Judges a graph, unless the budget is spent before there is a judgement, or the graph is so large that no
+/// memory would be enough. The definitions are computed one by one, in time that grows with the cube of the number
+/// of events, and the budget is looked at in between.
 pub fn judge_within(
     program: &Program,
     graph: &ExecutionGraph,
     budget: Budget,
 ) -> Result<Judgement, Spent> {
+    match graph.len() > MOST_EVENTS {
+        true => Err(Spent::Memory),
+        false => weigh(program, graph, budget),
+    }
+}
+
+fn weigh(program: &Program, graph: &ExecutionGraph, budget: Budget) -> Result<Judgement, Spent> {
     let in_time = || budget.spent().map_or(Ok(()), Err);
     let generated = is_generated(program, graph);
     in_time()?;

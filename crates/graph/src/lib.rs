@@ -10,6 +10,7 @@
 //! * [`run`]: how a program generates graphs.
 //! * [`enumerate`](mod@enumerate): all RC11-consistent graphs of a program without loops, or up to a bound.
 //! * [`outcome`], [`verdict`]: final states and properties, by enumeration.
+//! * [`waiting`](mod@waiting): which threads wait for ever, if all read the newest writes.
 //! * [`monitor`]: the same properties decided on SC runs, as the paper does, but with whole graphs;
 //!   [`split_non_atomics()`] is its program transformation for races.
 //! * [`rerun`](mod@rerun): the same execution with other modes and fences.
@@ -33,6 +34,7 @@ pub mod run;
 pub mod split_non_atomics;
 pub mod tso;
 pub mod verdict;
+pub mod waiting;
 
 pub use axioms::{Axiom, Cycle, EdgeKind};
 pub use enumerate::{Enumeration, Limits, enumerate, enumerate_consistent};
@@ -47,3 +49,4 @@ pub use verdict::{
     Answer, Verdict, is_observationally_robust, is_race_free, is_robust, is_robust_and_race_free,
     is_safe,
 };
+pub use waiting::waiting;

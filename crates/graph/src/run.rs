@@ -158,6 +158,14 @@ impl ThreadState {
         state
     }
 
+    /// The thread at an instruction, with these registers; where their values came from is not known.
+    pub fn at(thread: &Thread, pc: Pc, registers: Vec<Value>) -> Self {
+        let mut state = ThreadState { registers, ..ThreadState::start(thread) };
+        state.status = Status::Running;
+        state.arrive(thread, pc);
+        state
+    }
+
     /// What thread `tid` does next in this state. A run-time error in evaluating it is a silent step.
     pub fn next(&self, program: &Program, tid: Tid) -> Next {
         if self.status != Status::Running {

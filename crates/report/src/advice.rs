@@ -59,6 +59,9 @@ pub fn advice(
         )),
         (_, Some(certificate), Some(proof)) if certificate.cycle.is_some() => {
             all.extend(release_acquire(&words, program, certificate, proof));
+            if all.is_empty() {
+                all.extend(sequential(&words, program, certificate, proof));
+            }
             all.extend(fences(source, program, certificate, proof, !all.is_empty()));
             if all.is_empty() {
                 all.push(Advice::new(format!(
@@ -94,6 +97,24 @@ fn release_acquire(
         }
     }
     Some(Advice::new(format!("make {}: that rules this execution out", and(&changes))))
+}
+
+/// `seq_cst` for the accesses of the cycle that are weaker than its others, if that rules the execution out.
+fn sequential(
+    words: &Words,
+    program: &Program,
+    certificate: &Certificate,
+    proof: &Proof,
+) -> Option<Advice> {
+    let mut changes: Vec<String> = Vec::new();
+    for id in remedy::sequential(program, certificate)? {
+        let change = location_of(&proof.events[id.index()]);
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    }
+    let (list, sequential) = (and(&changes), words.sequential);
+    Some(Advice::new(format!("make {list} `{sequential}`, too: that rules this execution out")))
 }
 
 /// Where fences rule the cycle out.
@@ -143,28 +164,34 @@ fn fences(
 struct Words {
     release: &'static str,
     acquire: &'static str,
+    sequential: &'static str,
     fence: &'static str,
 }
 
 impl Words {
     fn of(language: Language) -> Self {
-        let (release, acquire, fence) = match language {
-            Language::Algorithms => ("rel", "acq", "fence(seq_cst);"),
+        let (release, acquire, sequential, fence) = match language {
+            Language::Algorithms => ("rel", "acq", "sc", "fence(seq_cst);"),
             Language::C => (
                 "memory_order_release",
                 "memory_order_acquire",
+                "memory_order_seq_cst",
                 "atomic_thread_fence(memory_order_seq_cst);",
             ),
             Language::Cpp => (
                 "std::memory_order_release",
                 "std::memory_order_acquire",
+                "std::memory_order_seq_cst",
                 "std::atomic_thread_fence(std::memory_order_seq_cst);",
             ),
-            Language::Rust => {
-                ("Ordering::Release", "Ordering::Acquire", "fence(Ordering::SeqCst);")
-            }
+            Language::Rust => (
+                "Ordering::Release",
+                "Ordering::Acquire",
+                "Ordering::SeqCst",
+                "fence(Ordering::SeqCst);",
+            ),
         };
-        Words { release, acquire, fence }
+        Words { release, acquire, sequential, fence }
     }
 
     /// The fence as it is inserted before a statement.

@@ -41,4 +41,6 @@ codes! {
     INTERNAL = "FP0015";
     /// A run ends in a state that the final condition excludes.
     FINAL_CONDITION = "FP0016";
+    /// Threads wait or spin for ever, though all see the newest writes.
+    LIVENESS = "FP0017";
 }

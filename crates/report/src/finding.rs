@@ -66,6 +66,8 @@ pub enum Kind {
     Fault,
     /// A thread waits forever.
     Stuck,
+    /// Threads wait or spin for ever, though all see the newest writes.
+    Waiting,
     /// A store waits in a buffer while a later access of its thread goes ahead.
     DelayedStore,
     /// A thread stores and then loads what another may write.
@@ -117,7 +119,8 @@ impl Finding {
         let thread = program.threads[witness.tid.index()].display_name();
         let observational = property == Some(Property::ObservationalRobustness);
         let prefix = match (kind, observational) {
-            (Kind::Race | Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck, _) => "",
+            (Kind::Race | Kind::Assertion | Kind::FinalState | Kind::Fault, _) => "",
+            (Kind::Stuck | Kind::Waiting, _) => "",
             (_, true) => "not observationally robust: ",
             (_, false) => "not robust: ",
         };
@@ -135,6 +138,7 @@ impl Finding {
             }
             (Kind::FinalState, _) => "a run ends as the final condition says none does".to_string(),
             (Kind::Stuck, _) => format!("`{thread}` can wait here forever"),
+            (Kind::Waiting, _) => format!("`{thread}` can wait here for ever, and nobody goes on"),
             (_, Some(proof)) => refuted(kind, &thread, proof),
             (_, None) => format!("`{thread}` goes wrong"),
         };
@@ -218,6 +222,8 @@ impl Finding {
             (Kind::Assertion, true) => "fails".to_string(),
             (Kind::Assertion, false) => format!("fails with {locals}"),
             (Kind::Stuck, _) => "nobody lets it go on".to_string(),
+            (Kind::Waiting, true) => "nobody changes what it waits for".to_string(),
+            (Kind::Waiting, false) => format!("nobody changes what it waits for, with {locals}"),
             (Kind::FinalState, _) => format!("a run ends with {locals}"),
             (Kind::TriangularRace, _) => "loads while a store may still wait".to_string(),
             (_, true) => "here".to_string(),
@@ -233,7 +239,7 @@ impl Finding {
                 labels.push((access, format!("{} here", verb(access))));
                 labels.push((other, format!("{} here, in no order with it", verb(other))));
             }
-            Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck => {
+            Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck | Kind::Waiting => {
                 let head = head.with_label(self.place.span, self.short_reason());
                 let stale = access.place.as_ref().filter(|_| proof.access != proof.other);
                 return stale
@@ -301,6 +307,7 @@ fn kind(problem: Problem, proof: Option<&Proof>) -> Kind {
         Problem::FinalState => Kind::FinalState,
         Problem::Fault(_) => Kind::Fault,
         Problem::Stuck => Kind::Stuck,
+        Problem::Waiting => Kind::Waiting,
         Problem::DelayedStore => Kind::DelayedStore,
         Problem::TriangularRace => Kind::TriangularRace,
         Problem::NotSerializable => Kind::NotSerializable,
@@ -315,6 +322,7 @@ fn code(kind: Kind, observational: bool) -> &'static str {
         Kind::FinalState => codes::FINAL_CONDITION,
         Kind::Fault => codes::FAULT,
         Kind::Stuck => codes::STUCK,
+        Kind::Waiting => codes::LIVENESS,
         _ if observational => codes::OBSERVATIONAL_ROBUSTNESS,
         _ => codes::ROBUSTNESS,
     }

@@ -338,6 +338,17 @@ impl InputReport {
         }
     }
 
+    /// Says that a property that nothing violates is open all the same, and why.
+    pub fn leave_open(&mut self, property: Property, why: &str) {
+        let holds =
+            |reply: &&mut Reply| reply.property == property.name() && reply.ruling == Ruling::Holds;
+        for reply in self.replies.iter_mut().filter(holds) {
+            reply.ruling = Ruling::Undecided;
+            reply.why = Some(why.to_string());
+            self.conclusion = None;
+        }
+    }
+
     /// Is the program not robust, or not known to be, and safe all the same?
     pub fn is_safe_only(&self) -> bool {
         let mut others = self.replies.iter().filter(|reply| reply.weak.is_some());
@@ -462,6 +473,9 @@ fn conclusion(model: Model, answer: &Answer) -> String {
         }
         (_, false) => format!("{robust} against {name}"),
     };
+    if has(Property::Liveness) {
+        sentence.push_str("; no thread waits for ever");
+    }
     if model.has_stale_reads() && !answer.unchecked.is_empty() {
         sentence.push_str(", if it is free of races, which was not checked");
     }

@@ -42,6 +42,11 @@ mod value;
 
 pub use discover::Undiscovered;
 pub use entry::Entry;
+
+/// How notes end that say why a thread that waits for ever would not be found: it is read as one that may go on at any
+/// time.
+pub const WAITING_UNNOTICED: &str = "so waiting for ever is not noticed";
+
 pub use lower::Lowered;
 pub use machine::Stub;
 

@@ -21,23 +21,24 @@
 mod pack;
 mod replay;
 pub mod system;
+mod waiting;
 
 use crate::Task;
 use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::Observe;
 use crate::question::{Beyond, Property, Question};
-use ir::Program;
-use memory::rc11::MOST_WRITES;
+use ir::{Instr, Program};
 use replay::Judged;
-use search::{Limits, Options, Stop};
+use search::{Limit, Limits, Options, Stop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use system::{Finding, System};
+use system::{Finding, Seeks, System};
 
 /// Bounds on stale writes that are tried, unless the question names one.
 const BOUNDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
-/// How many states a brief look may take.
-const BRIEF_STATES: u64 = 50_000;
+/// How many states a brief look may take: some hundredths of a second, enough for most algorithms of a page. That a
+/// program is not robust should be said as quickly as it was found.
+const BRIEF_STATES: u64 = 3_000;
 /// How long a brief look may take.
 pub const BRIEF_TIME: Duration = Duration::from_secs(2);
 /// After a first finding, a search goes on until it has seen this many states.
@@ -52,6 +53,8 @@ struct Explored {
     assertions: Vec<Witness>,
     faults: Vec<Witness>,
     stuck: Vec<Witness>,
+    /// What the search was for.
+    sought: Vec<Witness>,
     /// Was the bound on stale writes met?
     bounded: bool,
     /// Why not everything within the bound was seen.
@@ -62,7 +65,8 @@ struct Explored {
 
 impl Explored {
     fn has_findings(&self) -> bool {
-        !(self.races.is_empty() && self.assertions.is_empty() && self.faults.is_empty())
+        let found = [&self.races, &self.assertions, &self.faults, &self.sought];
+        found.iter().any(|witnesses| !witnesses.is_empty())
     }
 }
 
@@ -79,7 +83,8 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
     }
     let start = Instant::now();
     let program = Arc::new(answer.program.clone());
-    let (explored, bound) = match explore(&program, question, observe) {
+    let explored = explore(&program, On::WeakMemory, &Seeks::Nothing, question, observe);
+    let (explored, bound) = match explored {
         Ok(found) => found,
         Err(why) => {
             answer.weak = Some(Weak { ended: Some(why), stale: None, states: 0 });
@@ -113,10 +118,7 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
         };
         *decision = Decision { verdict, by, ..decision.clone() };
     }
-    for what in explored.rejected {
-        let bug = format!("the weak memory showed {what}, but the judge rejected its execution");
-        answer.internal.push(bug);
-    }
+    answer.internal.extend(explored.rejected.iter().map(|what| rejected(what)));
     let place = |witness: &Witness| (witness.tid, witness.pc);
     let add = |kept: &mut Vec<Witness>, more: Vec<Witness>, most: usize| {
         for witness in more {
@@ -147,29 +149,49 @@ pub struct Weak {
     pub states: u64,
 }
 
-/// Explores the weak memory, with bounds that grow until none is met; what it found, and the last bound that was
-/// explored to the end, or else the first.
+/// What is explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum On {
+    /// The weak memory, with bounds that grow until none is met.
+    WeakMemory,
+    /// Interleavings.
+    Interleavings,
+}
+
+/// Explores the weak memory, with bounds that grow until none is met, or interleavings; what it found, and the last bound
+/// that was explored to the end, or else the first.
 fn explore(
     program: &Arc<Program>,
+    on: On,
+    seeks: &Seeks,
     question: &Question,
     observe: Observe<'_>,
 ) -> Result<(Explored, usize), Why> {
     let mut limits = question.limits;
-    if question.beyond == Beyond::Brief {
+    let is_brief = question.beyond == Beyond::Brief && on == On::WeakMemory;
+    if is_brief {
         limits.states = Some(limits.states.map_or(BRIEF_STATES, |most| most.min(BRIEF_STATES)));
         limits.budget = limits.budget.at_most(BRIEF_TIME);
     }
-    let bounds = match question.stale {
-        Some(bound) => vec![bound.min(MOST_WRITES)],
-        None => BOUNDS.to_vec(),
+    let bounds = match (on, question.stale) {
+        (On::Interleavings, _) => vec![0],
+        (On::WeakMemory, Some(bound)) => vec![bound],
+        (On::WeakMemory, None) => BOUNDS.to_vec(),
     };
     let mut best: Option<(Explored, usize)> = None;
     let mut cost = Cost::default();
     for bound in bounds {
-        let system = System::new(program, bound, question.reductions.partial_order)
-            .ok_or(Why::NoWeakMemory)?;
+        let reduce = question.reductions.partial_order;
+        let system = match on {
+            On::WeakMemory => System::new(program, bound, reduce),
+            On::Interleavings => System::interleaving(program, reduce),
+        };
+        let system = system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone());
         let mut found = search_once(&system, question, limits, observe);
         cost.include(&found.cost);
+        if is_brief && ran_into(question, &cost, found.cut) {
+            found.cut = Some(Why::Brief);
+        }
         limits.states = limits.states.map(|most| most.saturating_sub(found.cost.states));
         found.cost = cost;
         let is_last = found.has_findings() || !found.rejected.is_empty() || !found.bounded;
@@ -179,7 +201,7 @@ fn explore(
                 best.cost = cost;
                 break;
             }
-            _ => best = Some((found, bound)),
+            _ => best = Some((found, system.stale())),
         }
         let spent = limits.budget.is_spent() || limits.states == Some(0);
         if is_last || spent || best.as_ref().is_some_and(|(found, _)| found.cut.is_some()) {
@@ -187,6 +209,62 @@ fn explore(
         }
     }
     best.ok_or(Why::NoWeakMemory)
+}
+
+/// Was it the end of a brief look that cut a search short, and no limit of the question?
+fn ran_into(question: &Question, cost: &Cost, cut: Option<Why>) -> bool {
+    let is_limit = matches!(cut, Some(Why::Limit(Limit::States | Limit::Time)));
+    let most = question.limits.states.unwrap_or(u64::MAX);
+    is_limit && cost.states < most && !question.limits.budget.is_spent()
+}
+
+/// Decides a question about the states that a program comes to, which one witness answers: what was found if there is
+/// one, and how. On the weak memory, unless the program is known to be robust.
+pub(crate) fn decide(
+    seeks: &Seeks,
+    is_robust: bool,
+    question: &Question,
+    answer: &mut Answer,
+    observe: Observe<'_>,
+) -> (Verdict, By) {
+    let on = if is_robust { On::Interleavings } else { On::WeakMemory };
+    let start = Instant::now();
+    let mut program = answer.program.clone();
+    for step in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
+        // Either way the thread goes no further, and that an assertion fails is another question.
+        if let Instr::Assert(claim) = &step.instr {
+            step.instr = Instr::Assume(claim.clone());
+        }
+    }
+    let program = Arc::new(program);
+    let (mut explored, bound) = match explore(&program, on, seeks, question, observe) {
+        Ok(found) => found,
+        Err(why) => return (Verdict::Undecided(why), By::Interleavings),
+    };
+    let by = match on {
+        On::WeakMemory => By::WeakMemory { stale: explored.bounded.then_some(bound) },
+        On::Interleavings => By::Interleavings,
+    };
+    let is_unbounded = explored.bounded && question.stale.is_none();
+    let verdict = match explored.sought.is_empty() {
+        false => Verdict::Violated(Box::new(explored.sought.swap_remove(0))),
+        true if !explored.rejected.is_empty() => Verdict::Undecided(Why::Rejected),
+        true if !explored.races.is_empty() => Verdict::Undecided(Why::Racy),
+        true if !explored.faults.is_empty() => Verdict::Undecided(Why::Faulty),
+        true => match (explored.cut, is_unbounded) {
+            (Some(why), _) => Verdict::Undecided(why),
+            (None, true) => Verdict::Undecided(Why::Stale(bound)),
+            (None, false) => Verdict::Holds,
+        },
+    };
+    answer.internal.extend(explored.rejected.iter().map(|what| rejected(what)));
+    answer.cost.include(&Cost { limit: None, ..explored.cost });
+    answer.cost.elapsed += start.elapsed();
+    (verdict, by)
+}
+
+fn rejected(what: &str) -> String {
+    format!("the weak memory showed {what}, but the judge rejected its execution")
 }
 
 fn search_once(
@@ -207,6 +285,10 @@ fn search_once(
                 explored.bounded = true;
                 continue;
             }
+            Finding::TooMuch => {
+                explored.cut.get_or_insert(Why::TooMuch);
+                continue;
+            }
             Finding::Unforeseen => {
                 explored.cut.get_or_insert(Why::Unforeseen);
                 continue;
@@ -215,6 +297,8 @@ fn search_once(
             Finding::Assertion(..) => (&mut explored.assertions, "a failed assertion"),
             Finding::Race(..) => (&mut explored.races, "a race"),
             Finding::Fault(..) => (&mut explored.faults, "a run-time error"),
+            Finding::Final => (&mut explored.sought, "a final state"),
+            Finding::Waiting(_) => (&mut explored.sought, "threads that wait for ever"),
             Finding::Stuck(_) if explored.stuck.len() == KEPT_STUCK => continue,
             Finding::Stuck(_) => (&mut explored.stuck, "threads that wait for ever"),
         };
@@ -232,7 +316,8 @@ fn search_once(
         let why = report.limit.map_or(Why::Stopped, Why::Limit);
         explored.cut.get_or_insert(why);
     }
-    for witnesses in [&mut explored.races, &mut explored.assertions, &mut explored.faults] {
+    let Explored { races, assertions, faults, sought, .. } = &mut explored;
+    for witnesses in [races, assertions, faults, sought] {
         witnesses.sort_by_key(|witness| witness.run().len());
     }
     debug_assert!(explored.assertions.iter().all(|w| w.problem == Problem::Assertion));

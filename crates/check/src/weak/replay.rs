@@ -11,7 +11,7 @@ use crate::certificate::Played;
 use crate::replay::{RunStep, add_values};
 use budget::{Budget, Spent};
 use graph::{EventId, Execution, Judgement, Next, Status, judge_within};
-use ir::{FenceMode, Instr, Pc, Program, Tid};
+use ir::{FenceMode, Instr, Observed, Pc, Program, Quantifier, Tid};
 
 /// How many steps a thread may take at the end of a run before it stops.
 const MOST_LOCAL_STEPS: usize = 1000;
@@ -30,8 +30,9 @@ pub(super) fn steps(system: &System, path: &[Box<[u8]>], finding: &Finding) -> O
         steps.extend(more);
         world = to;
     }
-    if matches!(finding, Finding::Stuck(waiting) if system.stuck(&world).as_ref() == Some(waiting))
-    {
+    let mut is_here = false;
+    system.look_at(&world, &mut |found| is_here |= found == *finding);
+    if is_here {
         return Some(steps);
     }
     steps.extend(to_finding(moves(system, &world), finding)?);
@@ -82,7 +83,19 @@ pub(super) fn judged(
             let (tid, pc) = waiting.first().copied().unwrap_or_default();
             (tid, pc, Problem::Stuck)
         }
-        Finding::Bound | Finding::Unforeseen | Finding::End(_) => return Judged::Rejected,
+        Finding::Waiting(waiting) => {
+            let (tid, pc) = waiting.first().copied().unwrap_or_default();
+            (tid, pc, Problem::Waiting)
+        }
+        Finding::Final => {
+            let tid = steps.last().map_or(Tid(0), |taken| taken.tid);
+            let code = &program.threads[tid.index()].code;
+            let end = code.iter().position(|step| step.instr == Instr::Halt);
+            (tid, end.map_or(Pc(0), Pc::from), Problem::FinalState)
+        }
+        Finding::Bound | Finding::TooMuch | Finding::Unforeseen | Finding::End(_) => {
+            return Judged::Rejected;
+        }
     };
     let Some(mut played) = play(program, steps, (tid, pc)) else { return Judged::Rejected };
     let judgement = match judge_within(program, &played.execution.graph, budget) {
@@ -196,22 +209,44 @@ fn shows(
             }
             (status(played, *tid) == Status::Faulted(*fault)).then_some(shown)
         }
+        Finding::Waiting(waiting) => {
+            let Execution { graph, threads } = &played.execution;
+            let judged = graph::waiting(program, threads, &|loc| graph.latest_value(loc))?;
+            judged.into_iter().eq(waiting.iter().map(|(tid, _)| *tid)).then_some(shown)
+        }
+        Finding::Final => {
+            let condition = program.condition.as_ref()?;
+            end_local_steps(program, played)?;
+            let state = graph::FinalState::of(&played.execution, program);
+            let is_done = state.threads.iter().all(|thread| thread.status == Status::Halted);
+            let satisfied = condition.is_satisfied(|what| match what {
+                Observed::Location(loc) => state.memory[loc.index()],
+                Observed::Register(tid, reg) => state.threads[tid.index()].registers[reg.index()],
+            });
+            let forall = condition.quantifier == Quantifier::Forall;
+            (is_done && satisfied != forall).then_some(shown)
+        }
         Finding::Stuck(waiting) => {
             // Threads that stop by themselves stop at a step that the run does not have.
-            for tid in program.tids() {
-                for _ in 0..MOST_LOCAL_STEPS {
-                    if !matches!(played.execution.next(program, tid), Next::Silent | Next::Local(_))
-                    {
-                        break;
-                    }
-                    played.execution.take_local_step(program, tid, None)?;
-                }
-            }
+            end_local_steps(program, played)?;
             let state = graph::FinalState::of(&played.execution, program);
             let blocked =
                 |&(tid, _): &(Tid, Pc)| state.threads[tid.index()].status == Status::Blocked;
             (state.is_final() && waiting.iter().all(blocked)).then_some(shown)
         }
-        Finding::Bound | Finding::Unforeseen | Finding::End(_) => None,
+        Finding::Bound | Finding::TooMuch | Finding::Unforeseen | Finding::End(_) => None,
     }
+}
+
+/// Lets all threads take the steps that concern nobody else.
+fn end_local_steps(program: &Program, played: &mut OnGraph) -> Option<()> {
+    for tid in program.tids() {
+        for _ in 0..MOST_LOCAL_STEPS {
+            if !matches!(played.execution.next(program, tid), Next::Silent | Next::Local(_)) {
+                break;
+            }
+            played.execution.take_local_step(program, tid, None)?;
+        }
+    }
+    Some(())
 }

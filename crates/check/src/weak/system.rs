@@ -19,12 +19,14 @@
 //!    read only teaches its thread something earlier, after which there is less to keep.
 
 use super::pack::{Shape, World};
+use super::waiting;
 use crate::replay::written;
 use analysis::access::{Future, futures};
 use analysis::liveness::live_registers;
 use ir::run_local::{Rest, Stop, run_local};
 use ir::thread::{Action, destination, next_action};
-use ir::{Fault, FenceMode, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
+use ir::{Condition, Fault, FenceMode, Instr, Loc, Notes, Observed, Pc, Program, Quantifier};
+use ir::{Reg, RegSet, Tid, Value};
 use memory::rc11::{Machine, Violation};
 use memory::{Effect, Memory};
 use search::{Model, Sink, Width};
@@ -41,12 +43,32 @@ pub enum Finding {
     Fault(Tid, Pc, Fault),
     /// No thread goes on, and these wait.
     Stuck(Vec<(Tid, Pc)>),
-    /// A step was left out because more would have had to be remembered.
+    /// A step was left out because a location would have had more stale writes than the bound allows.
     Bound,
+    /// A step was left out that no bound on stale writes would let in: more `sc` events would have mattered than can
+    /// be told apart, or a thread took too many local steps.
+    TooMuch,
     /// A write of a value that threads have no code for; see [`Program::foreseen`].
     Unforeseen,
     /// A final state: registers, then the last value of each location.
     End(Vec<Value>),
+    /// All threads are done, in a state that answers `exists` with yes, or refutes what else the condition claims.
+    Final,
+    /// Nobody goes on though all see the newest writes; these threads wait or spin. See [`mod@graph::waiting`].
+    Waiting(Vec<(Tid, Pc)>),
+}
+
+/// What a search looks for, besides races, failed assertions, run-time errors and threads that are stuck.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Seeks {
+    /// Nothing.
+    Nothing,
+    /// All final states.
+    Ends,
+    /// Final states that this condition asks for.
+    Final(Condition),
+    /// Threads that wait for ever.
+    Waiting,
 }
 
 /// What one step of a run did.
@@ -73,20 +95,19 @@ enum Pending<'c> {
 /// Where a thread came.
 enum Came {
     ToRest,
-    /// More would have to be remembered than there is room for.
+    /// Further than is looked at; see [`Finding::TooMuch`].
     TooFar,
 }
 
 /// A program on RC11.
 pub struct System {
     pub(crate) program: Arc<Program>,
-    machine: Machine,
+    pub(super) machine: Machine,
     shape: Shape,
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
     futures: Vec<Vec<Future>>,
-    /// Report final states, and keep all registers for them?
-    ends: bool,
+    seeks: Seeks,
     reduce: bool,
 }
 
@@ -94,6 +115,15 @@ impl System {
     /// The program with at most `stale` stale writes of a location; `None` if it is too large for the memory, or has
     /// steps that RC11 gives no meaning.
     pub fn new(program: &Arc<Program>, stale: usize, reduce: bool) -> Option<Self> {
+        System::on(Machine::new(program, stale)?, program, reduce)
+    }
+
+    /// The program's interleavings; `None` as above.
+    pub fn interleaving(program: &Arc<Program>, reduce: bool) -> Option<Self> {
+        System::on(Machine::interleaving(program)?, program, reduce)
+    }
+
+    fn on(machine: Machine, program: &Arc<Program>, reduce: bool) -> Option<Self> {
         let unknown = |instr: &Instr| {
             matches!(
                 instr,
@@ -111,7 +141,6 @@ impl System {
         {
             return None;
         }
-        let machine = Machine::new(program, stale)?;
         let mut first_reg = vec![0];
         for thread in &program.threads {
             first_reg.push(first_reg.last().unwrap_or(&0) + thread.registers.len());
@@ -129,18 +158,35 @@ impl System {
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
             machine,
             program: Arc::clone(program),
-            ends: false,
+            seeks: Seeks::Nothing,
             reduce,
         })
     }
 
-    /// The same system, with final states as findings.
-    pub fn with_ends(mut self) -> Self {
-        self.ends = true;
+    /// The same system, with more findings. Registers that these are about are kept to the end.
+    pub fn seeking(mut self, seeks: Seeks) -> Self {
+        for (tid, live) in self.live.iter_mut().enumerate() {
+            let all = (0..self.program.threads[tid].registers.len()).map(Reg::from);
+            let kept = all.filter(|&reg| match &seeks {
+                Seeks::Nothing | Seeks::Waiting => false,
+                Seeks::Ends => true,
+                Seeks::Final(condition) => {
+                    condition.observed.contains(&Observed::Register(Tid::from(tid), reg))
+                }
+            });
+            let kept = kept.fold(RegSet::default(), |set, reg| set.union(RegSet::one(reg)));
+            live.iter_mut().for_each(|live| *live = live.union(kept));
+        }
+        self.seeks = seeks;
         self
     }
 
-    fn regs<'w>(&self, world: &'w World, tid: Tid) -> &'w [Value] {
+    /// How many stale writes of a location are kept at most.
+    pub fn stale(&self) -> usize {
+        self.machine.stale()
+    }
+
+    pub(super) fn regs<'w>(&self, world: &'w World, tid: Tid) -> &'w [Value] {
         &world.regs[self.first_reg[tid.index()]..self.first_reg[tid.index() + 1]]
     }
 
@@ -152,7 +198,7 @@ impl System {
         for tid in self.program.tids() {
             let came = self.run(&mut world, tid, &mut steps, &mut |found| findings.push(found));
             if let Came::TooFar = came {
-                findings.push(Finding::Bound);
+                findings.push(Finding::TooMuch);
             }
         }
         findings.into_iter().for_each(|found| each(Err(found), steps.clone()));
@@ -160,7 +206,8 @@ impl System {
         each(Ok(world), steps);
     }
 
-    /// Lets a thread run to where it rests.
+    /// Lets a thread run to where it rests. One that goes round through fences and nothing else rests before one of
+    /// them, when it comes back to where it was.
     fn run(
         &self,
         world: &mut World,
@@ -170,8 +217,17 @@ impl System {
     ) -> Came {
         let thread = &self.program.threads[tid.index()];
         let range = self.first_reg[tid.index()]..self.first_reg[tid.index() + 1];
-        loop {
+        // Where it was after 16, 32, 64, … fences: it comes back to one of these if it comes back at all.
+        let mut milestone: Option<(Pc, Box<[Value]>)> = None;
+        for fences in 0usize.. {
             let pc = &mut world.pcs[tid.index()];
+            let here = (*pc, &world.regs[range.clone()]);
+            if milestone.as_ref().is_some_and(|(at, with)| (*at, &**with) == here) {
+                return Came::ToRest;
+            }
+            if fences >= 16 && fences.is_power_of_two() {
+                milestone = Some((here.0, here.1.into()));
+            }
             let mut log = Log { tid, steps };
             let regs = &mut world.regs[range.clone()];
             match run_local(thread, self.program.domain, pc, regs, &mut log) {
@@ -206,6 +262,7 @@ impl System {
                 }
             }
         }
+        Came::TooFar
     }
 
     /// What a thread that rests wants. An index out of range is a finding.
@@ -284,7 +341,7 @@ impl System {
             Ok(Effect::Wrong(Violation::Race, read, _)) => {
                 each(Err(Finding::Race(tid, pc)), vec![taken(read)]);
             }
-            Ok(Effect::Wrong(Violation::Full, ..)) => each(Err(Finding::Bound), Vec::new()),
+            Ok(Effect::Wrong(Violation::Full, ..)) => each(Err(Finding::TooMuch), Vec::new()),
             Err(fault) => each(Err(Finding::Fault(tid, pc, fault)), vec![taken(None)]),
             Ok(Effect::Done(read, _)) => {
                 if !self.is_foreseen(action, read) {
@@ -319,7 +376,7 @@ impl System {
         let came = self.run(&mut world, tid, &mut steps, &mut |found| findings.push(found));
         findings.into_iter().for_each(|found| each(Err(found), steps.clone()));
         if let Came::TooFar = came {
-            return each(Err(Finding::Bound), Vec::new());
+            return each(Err(Finding::TooMuch), Vec::new());
         }
         self.normalise(&mut world);
         match self.machine.exceeds(&world.views) {
@@ -334,14 +391,12 @@ impl System {
             let pc = world.pcs[tid.index()];
             let goes_on = !matches!(self.pending(world, tid, &mut |_| {}), Pending::Nothing);
             pcs.push(goes_on.then_some(pc));
-            if !self.ends {
-                let live = self.live[tid.index()][pc.index()];
-                let first = self.first_reg[tid.index()];
-                let count = self.first_reg[tid.index() + 1] - first;
-                for (reg, value) in world.regs[first..first + count].iter_mut().enumerate() {
-                    if !live.contains(Reg::from(reg)) {
-                        *value = 0;
-                    }
+            let live = self.live[tid.index()][pc.index()];
+            let first = self.first_reg[tid.index()];
+            let count = self.first_reg[tid.index() + 1] - first;
+            for (reg, value) in world.regs[first..first + count].iter_mut().enumerate() {
+                if !live.contains(Reg::from(reg)) {
+                    *value = 0;
                 }
             }
         }
@@ -395,7 +450,7 @@ impl System {
     }
 
     /// The threads that wait for ever in a state, if no thread goes on.
-    pub(crate) fn stuck(&self, world: &World) -> Option<Vec<(Tid, Pc)>> {
+    fn stuck(&self, world: &World) -> Option<Vec<(Tid, Pc)>> {
         let mut waiting = Vec::new();
         for tid in self.program.tids() {
             let pending = self.pending(world, tid, &mut |_| {});
@@ -410,16 +465,42 @@ impl System {
         Some(waiting)
     }
 
-    fn look_at<K: Sink<Finding>>(&self, world: &World, sink: &mut K) {
+    /// Hands to `found` what there is to find in a state itself.
+    pub(super) fn look_at(&self, world: &World, found: &mut impl FnMut(Finding)) {
+        if self.seeks == Seeks::Waiting {
+            match self.waiting(world) {
+                Ok(Some(waiting)) if !waiting.is_empty() => found(Finding::Waiting(waiting)),
+                Ok(_) => {}
+                Err(waiting::TooMuch) => found(Finding::TooMuch),
+            }
+        }
         let Some(waiting) = self.stuck(world) else { return };
-        if self.ends {
-            let last = (0..self.program.locations.len()).map(Loc::from);
-            let last = last.map(|loc| self.machine.last_value(&world.views, loc));
-            sink.finding(Finding::End(world.regs.iter().copied().chain(last).collect()));
+        let last_value = |loc| self.machine.last_value(&world.views, loc);
+        match &self.seeks {
+            Seeks::Ends => {
+                let last = (0..self.program.locations.len()).map(Loc::from).map(last_value);
+                found(Finding::End(world.regs.iter().copied().chain(last).collect()));
+            }
+            Seeks::Final(condition) if self.is_done(world) => {
+                let satisfied = condition.is_satisfied(|what| match what {
+                    Observed::Location(loc) => last_value(loc),
+                    Observed::Register(tid, reg) => self.regs(world, tid)[reg.index()],
+                });
+                if satisfied != (condition.quantifier == Quantifier::Forall) {
+                    found(Finding::Final);
+                }
+            }
+            _ => {}
         }
         if !waiting.is_empty() {
-            sink.finding(Finding::Stuck(waiting));
+            found(Finding::Stuck(waiting));
         }
+    }
+
+    /// Has every thread come to its end?
+    fn is_done(&self, world: &World) -> bool {
+        let mut at = self.program.tids().zip(&world.pcs);
+        at.all(|(tid, &pc)| self.program.step(tid, pc).instr == Instr::Halt)
     }
 
     pub(crate) fn packed(&self, world: &World) -> Vec<u8> {
@@ -467,7 +548,7 @@ impl Model for System {
 
     fn expand_reduced<K: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut K) {
         let world = self.shape.read(state);
-        self.look_at(&world, sink);
+        self.look_at(&world, &mut |found| sink.finding(found));
         if !self.reduce {
             return;
         }
@@ -487,7 +568,7 @@ impl Model for System {
         for tid in self.program.tids().filter(|tid| first >> tid.0 & 1 == 1) {
             self.fire(&world, tid, &mut |came, _| match came {
                 Ok(next) => successors.push(next),
-                Err(Finding::Bound) => exceeds = true,
+                Err(Finding::Bound | Finding::TooMuch) => exceeds = true,
                 Err(found) => sink.finding(found),
             });
         }
@@ -515,6 +596,11 @@ impl Model for System {
 
     /// Threads that wait are worth a warning; a bound that was met is to be known in the end.
     fn stops(&self, finding: &Finding) -> bool {
-        matches!(finding, Finding::Assertion(..) | Finding::Race(..) | Finding::Fault(..))
+        match finding {
+            Finding::Assertion(..) | Finding::Race(..) | Finding::Fault(..) => true,
+            Finding::Final | Finding::Waiting(_) => true,
+            Finding::Stuck(_) | Finding::Bound | Finding::TooMuch => false,
+            Finding::Unforeseen | Finding::End(_) => false,
+        }
     }
 }

@@ -52,8 +52,10 @@ impl Machine {
                 let thread = &mut views.threads[tid.index()];
                 self.learn(thread, slot, position as u8 + 1);
                 if !layout.written.is_empty() {
-                    thread.current[layout.written.start + slot] = position as u8 + 1;
-                    thread.acquired[layout.written.start + slot] = position as u8 + 1;
+                    // What would be acquired may be above: a fence to come makes it count, not this write.
+                    let entry = layout.written.start + slot;
+                    thread.current[entry] = position as u8 + 1;
+                    thread.acquired[entry] = thread.acquired[entry].max(position as u8 + 1);
                 }
                 let mut publishes =
                     if mode.releases() { thread.current.clone() } else { thread.released.clone() };

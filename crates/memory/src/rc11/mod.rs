@@ -33,7 +33,8 @@
 //! first race, and the rules allow an event iff the graph with it is consistent. `view` of a carrier at a location x
 //! is the last write w to x with w; rf?; hb? there. Coherence forbids to read or to place a write below it, and nothing
 //! else; atomicity is rule 2; `po ∪ rf` is acyclic because events are added at the end; and `sc_order` says what the last
-//! axiom asks. `tests` of the crate `check` compare final states, races and assertions with all graphs.
+//! axiom asks. `tests` of the crate `check` compare final states, races and assertions with all graphs. Which rule
+//! is needed for what, and which could be left out, is in `docs/proofs/weak-machine.md`.
 //!
 //! # What is forgotten
 //!
@@ -164,6 +165,21 @@ pub struct Machine {
     needs: Vec<Vec<Needs>>,
     /// How many stale writes of a location are kept at most.
     stale: usize,
+    /// Does nobody read, or write behind, anything but the newest write?
+    newest_only: bool,
+}
+
+/// What an access does if it meets the newest write to its location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnNewest {
+    /// It waits for another value.
+    Waits,
+    /// It ends in a run-time error.
+    Fails,
+    /// It reads, and does not change what the location holds.
+    Reads(Option<Value>),
+    /// It changes what the location holds.
+    Changes,
 }
 
 impl Machine {
@@ -179,7 +195,14 @@ impl Machine {
                 .collect(),
             program: Arc::clone(program),
             stale: stale.min(MOST_WRITES - 2),
+            newest_only: false,
         })
+    }
+
+    /// The machine on which everybody reads the newest write, and writes behind it: its runs are the interleavings of
+    /// the program. That is all there is to a robust program.
+    pub fn interleaving(program: &Arc<Program>) -> Option<Self> {
+        Some(Machine { newest_only: true, ..Machine::new(program, 0)? })
     }
 
     /// The bound on stale writes; see [`Machine::exceeds`].
@@ -270,10 +293,23 @@ impl Machine {
         slot.map_or(0, |slot| (views.slots[slot].writes.len() - 1 - position) as u8)
     }
 
-    /// Would the last write to the location let the action go on?
+    /// Would the newest write to the location let the action go on?
     pub fn passes_last(&self, views: &Views, action: &Action) -> bool {
-        let Some(loc) = self.location(action) else { return true };
-        self.access(action, self.last_value(views, loc), &mut Notes::default()).is_some()
+        self.on_newest(views, action) != OnNewest::Waits
+    }
+
+    /// What the action does if it meets the newest write to its location.
+    pub fn on_newest(&self, views: &Views, action: &Action) -> OnNewest {
+        let Some(loc) = self.location(action) else { return OnNewest::Reads(None) };
+        let value = self.last_value(views, loc);
+        match self.access(action, value, &mut Notes::default()) {
+            None => OnNewest::Waits,
+            Some((_, Some(_))) => OnNewest::Fails,
+            Some((Access { write: Some((written, _)), .. }, _)) if written != value => {
+                OnNewest::Changes
+            }
+            Some((access, _)) => OnNewest::Reads(access.read.map(|_| value)),
+        }
     }
 }
 
@@ -328,10 +364,17 @@ impl Memory for Machine {
             }
             return;
         };
-        let known = views.threads[tid.index()].current[self.layout.view.start + slot];
+        let known = match self.newest_only {
+            true => views.slots[slot].writes.len() as u8 - 1,
+            false => views.threads[tid.index()].current[self.layout.view.start + slot],
+        };
         for (position, write) in views.slots[slot].writes.iter().enumerate().skip(known as usize) {
             let access = self.access(action, write.value, &mut notes);
-            if access.is_some_and(|(access, _)| access.write.is_none() || !write.taken) {
+            // A read-modify-write whose result is an error writes nothing, but must have been able to.
+            let is_free = |(access, fault): (Access, Option<Fault>)| {
+                !write.taken || access.write.is_none() && fault.is_none()
+            };
+            if access.is_some_and(is_free) {
                 each(position);
             }
         }

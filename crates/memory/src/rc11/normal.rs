@@ -150,7 +150,10 @@ impl Machine {
             .map(|(thread, _)| thread.current[entry]);
         let last = views.slots[slot].writes.len() as u8 - 1;
         let accessible = accessible.min();
-        let least = accessible.unwrap_or(last);
+        let least = match self.newest_only {
+            true => last,
+            false => accessible.unwrap_or(last),
+        };
         let Slot { writes, dropped } = &mut views.slots[slot];
         for write in writes.drain(..least as usize) {
             for left in [&write.left, &write.readers] {

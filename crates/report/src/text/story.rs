@@ -146,6 +146,7 @@ pub(crate) fn last_effect(finding: &Finding) -> String {
         (Kind::FinalState, _) => "is done".to_string(),
         (Kind::Fault, _) => "cannot be done".to_string(),
         (Kind::Stuck, _) => "waits forever".to_string(),
+        (Kind::Waiting, _) => "waits for ever".to_string(),
         (Kind::Race, Some(proof)) => races(proof.access()),
         (Kind::Dependency, _) => "uses the stale value".to_string(),
         (Kind::StaleWrite, Some(proof)) => match proof.newest {
@@ -218,8 +219,10 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
     }
     let at = finding.place.line_text();
     let thread = &finding.thread;
-    let shows_more =
-        !matches!(finding.problem, Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck);
+    let shows_more = !matches!(
+        finding.problem,
+        Kind::Assertion | Kind::FinalState | Kind::Fault | Kind::Stuck | Kind::Waiting
+    );
     let Some(proof) = finding.certificate.as_ref().filter(|_| shows_more) else {
         return match finding.problem {
             Kind::Assertion if !finding.locals.is_empty() => Some(format!(
@@ -229,6 +232,10 @@ fn what_goes_wrong(finding: &Finding) -> Option<String> {
             Kind::FinalState => {
                 Some(format!("Then all threads are done, with {}.", finding.locals_text()))
             }
+            Kind::Waiting => Some(format!(
+                "Then `{thread}` is at line {at}. All other threads are done, or wait as well, and each of them \
+                 sees the newest writes: nothing changes any more."
+            )),
             Kind::Stuck => Some(format!(
                 "Then `{thread}` waits at line {at}, and no other thread will ever let it go on."
             )),

@@ -2,6 +2,7 @@
 //!
 //! Names are those of the Itanium ABI with libstdc++'s layouts, which Linux distributions use.
 
+use crate::WAITING_UNNOTICED;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
@@ -73,9 +74,7 @@ impl Machine {
 
     fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
-        self.note(
-            "condition variables may wake up at any time, so waiting for ever is not noticed",
-        );
+        self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
         let cell = self.sync_cell(local, &mutex, 0)?;
         self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
         self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;

@@ -6,6 +6,7 @@
 //! what somebody else holds and using what is gone are errors. A condition variable may wake up at any time (POSIX and C11 allow it), so waiting is unlocking and
 //! locking again. A barrier counts arrivals and waits for as many as its round needs.
 
+use crate::WAITING_UNNOTICED;
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Starting, Then};
@@ -101,7 +102,9 @@ impl Machine {
             "pthread_rwlock_rdlock" => zero(self.lock(local, &argument(0), MOST_THREADS as u32, 1)),
             "pthread_rwlock_unlock" => zero(self.unlock_shared(local, &argument(0))),
             "pthread_cond_wait" | "cnd_wait" => {
-                self.note("condition variables may wake up at any time, so waiting for ever is not noticed");
+                self.note(format!(
+                    "condition variables may wake up at any time, {WAITING_UNNOTICED}"
+                ));
                 let unlocked = self.unlock(local, &argument(1));
                 zero(unlocked.and_then(|()| self.lock(local, &argument(1), 1, 1)))
             }

@@ -8,6 +8,7 @@
 //! notices by himself. A condition variable may wake up at any time, as its documentation says.
 
 use super::names::{Class, Known};
+use crate::WAITING_UNNOTICED;
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
@@ -59,9 +60,7 @@ impl Machine {
 
     /// Unlocks a mutex and locks it again.
     pub(super) fn wait_condition(&mut self, local: &mut Local, mutex: &Val) -> Result<(), Stop> {
-        self.note(
-            "condition variables may wake up at any time, so waiting for ever is not noticed",
-        );
+        self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
         let cell = self.word_of(local, mutex)?;
         let (value, order) = (Word::ZERO, Order::Release);
         self.on_word(local, Action::Write { cell, value, order })?;

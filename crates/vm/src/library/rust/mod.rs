@@ -12,6 +12,7 @@ mod threads;
 
 pub(crate) use locks::TAKEN;
 
+use crate::WAITING_UNNOTICED;
 use crate::action::{Action, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
@@ -121,7 +122,7 @@ impl Machine {
                 if self.class(caller) == Class::Scope {
                     return done(self.leave_scope(local, &argument(0)));
                 }
-                self.note("`park` may return at any time, so waiting for ever is not noticed");
+                self.note(format!("`park` may return at any time, {WAITING_UNNOTICED}"));
                 Ok(Val::Undef)
             }
             Known::StackSize => Ok(Val::Bits(STACK)),
