@@ -253,8 +253,9 @@ pub fn show(collection: &Collection, index: usize, output: &Output, progress: &P
     let finding = &collection.findings[index];
     progress.hide();
     if output.json {
-        let line = serde_json::to_string(finding).unwrap_or_default();
-        let _ = writeln!(std::io::stdout(), "{line}");
+        // The program prints, too. What is written at once stays together.
+        let line = serde_json::to_string(finding).unwrap_or_default() + "\n";
+        let _ = std::io::stdout().lock().write_all(line.as_bytes());
     } else {
         let _ = write!(std::io::stderr(), "{}", text::finding(finding));
     }
