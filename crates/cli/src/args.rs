@@ -1,9 +1,12 @@
 //! The command line: what can be asked, and the help that teaches it.
 
+mod repair;
+
+pub(crate) use repair::{Fix, OnlyName, OrderModelName, Orders};
+
 use crate::compiled::CodeArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
-use check::fix::orders::Costs;
 use check::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Reductions, Require};
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 use memory::rc20::row_layout::Track;
@@ -360,88 +363,6 @@ pub(crate) struct Outcomes {
     pub code: CodeArgs,
 }
 
-/// Arguments of `fix`.
-#[derive(Arguments, Debug)]
-pub(crate) struct Fix {
-    /// The program, in .fp, C, C++ or Rust; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub input: PathBuf,
-    /// The language of the program; without it, its content tells
-    #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
-    pub language: Option<InputName>,
-    /// The models to be correct on, separated by commas: machines with store buffers, for which fences are placed, or
-    /// models with memory orders, for which orders and fences are chosen [default: rc11 for C, C++ and Rust, else tso]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODELS")]
-    pub model: Vec<ModelName>,
-    /// Let every order become weaker and every fence go, too: the cheapest program that is correct
-    #[arg(long)]
-    pub weaken: bool,
-    /// What may be changed [default: all; with --weaken, orders]
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub only: Option<OnlyName>,
-    /// Leave what is written on this line as it is; may be given several times
-    #[arg(long, value_name = "[FILE:]LINE", value_parser = quantity::line)]
-    pub keep: Vec<quantity::Line>,
-    /// What memory orders cost: generic, x86, arm, power, or a file with a line `NAME = NUMBER` for each cost that differs
-    /// from generic: acquire, release, update, sc_load, sc_store, sc_update, fence, sc_fence, in_loop
-    #[arg(long, default_value = "generic", value_name = "MACHINE|FILE", value_parser = quantity::costs)]
-    pub cost: Costs,
-    /// Let stale values be read as long as nothing depends on them
-    #[arg(long)]
-    pub observational: bool,
-    /// What the program has to be: robust and free of races, or only safe, that is without races, failing assertions
-    /// and run-time errors on the weak memory
-    #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
-    pub require: RequireName,
-    /// Make the program free of triangular races instead, which makes it robust, but may take more
-    /// fences
-    #[arg(long)]
-    pub trf: bool,
-    /// What a fence in a loop costs more than one outside
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub loop_weight: u64,
-    /// Write the patched program to this file
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-    /// Print the patch as a diff
-    #[arg(long, conflicts_with = "json")]
-    pub diff: bool,
-    /// Print a JSON object
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    #[command(flatten)]
-    pub code: CodeArgs,
-}
-
-/// Arguments of `orders`.
-#[derive(Arguments, Debug)]
-pub(crate) struct Orders {
-    /// Programs in .fp, C, C++ or Rust; - reads standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub inputs: Vec<PathBuf>,
-    /// The memory model [default: rc11; rc20 for .tpl files]
-    #[arg(long, value_enum, value_name = "MODEL")]
-    pub model: Option<OrderModelName>,
-    /// Let stale values be read as long as nothing depends on them
-    #[arg(long)]
-    pub observational: bool,
-    /// What the program has to be: robust and free of races, or only safe
-    #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
-    pub require: RequireName,
-    /// Tell in full what goes wrong with a weaker order on this line
-    #[arg(long, value_name = "LINE", conflicts_with = "json")]
-    pub explain: Option<usize>,
-    /// Print a JSON object
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    #[command(flatten)]
-    pub code: CodeArgs,
-}
-
 /// Arguments of `serial`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Serial {
@@ -565,26 +486,6 @@ impl ModelName {
             ModelName::Pgas => Model::Pgas,
         }
     }
-}
-
-/// Models with memory orders, by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OrderModelName {
-    /// C, C++ and Rust
-    Rc11,
-    /// RC11 without seq_cst accesses; SC fences are read-modify-writes of one hidden location
-    Rc20,
-}
-
-/// What `fix` may change, by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OnlyName {
-    /// Orders of accesses and of fences that are there
-    Orders,
-    /// Fences that are there, and new ones
-    Fences,
-    /// Both
-    All,
 }
 
 /// What has to hold, by name.
