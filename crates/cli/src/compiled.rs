@@ -6,7 +6,7 @@
 
 use crate::inputs::{self, Unusable};
 use crate::quantity;
-use check::{Model, Question};
+use check::{Model, Property, Question};
 use clap::Args;
 use fencepost::code;
 use fencepost::reorder::Changed;
@@ -219,6 +219,7 @@ impl Program {
             volatile_atomic: args.volatile_atomic,
             rounds: self.rounds,
             observed: reads == Reads::Observed,
+            every_state: question.property == Property::ObservationalRobustness,
             every_interleaving: !question.reductions.partial_order,
         };
         let name = inputs::name(&self.file);

@@ -22,7 +22,8 @@ use std::io::{self, Write};
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
-    let models: Vec<Model> = match (&args.model[..], compiled::is_code(&args.input)) {
+    let about_orders = args.weaken || args.only.is_some() || compiled::is_code(&args.input);
+    let models: Vec<Model> = match (&args.model[..], about_orders) {
         ([], true) => vec![Model::Rc11],
         ([], false) => vec![Model::Tso],
         (named, _) => named.iter().map(|name| name.model()).collect(),

@@ -145,7 +145,8 @@ const TABLES: &[Table] = &[
             None => {
                 let file = matches.get_one::<PathBuf>("input");
                 let code = file.is_some_and(|file| crate::compiled::is_code(file));
-                vec![if code { "rc11" } else { "tso" }.to_string()]
+                let orders = matches.get_flag("weaken") || matches.contains_id("only");
+                vec![if code || orders { "rc11" } else { "tso" }.to_string()]
             }
         },
         prefix: "--model ",

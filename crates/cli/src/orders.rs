@@ -45,7 +45,7 @@ fn list(args: &args::Orders, input: &Path) -> io::Result<Exit> {
     let sites = reorder::changeable(&source, Only::Orders, |_, _| false);
     let (needs, cost) = match reorder::needs(&source, &sites, &goal) {
         Ok(known) => known,
-        Err(why) => return fail(&source, &NotReordered::NoAssignment(why), args.json),
+        Err(why) => return fail(&source, &why, args.json),
     };
     if let Some(line) = args.explain {
         return explain(&source, &question, &sites, &needs, line);
@@ -242,7 +242,7 @@ fn show(
     let against = names.join(" and ");
     let (after, before) = done.cost;
     let least = match assignment.minimum {
-        true => "no cheaper ones will do",
+        true => "no cheaper ones of what can be changed will do",
         false => "whether cheaper ones would do was too much to find out",
     };
     match changes.len() {

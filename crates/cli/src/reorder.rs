@@ -44,6 +44,10 @@ pub fn place(source: &Source, offset: usize) -> (&str, usize, usize) {
 /// stand in front of them all the same.
 pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> bool) -> Vec<Site> {
     let written = |origin| {
+        // What the thread library does where a thread begins or waits is not written there.
+        if source.effects.contains_key(&origin) {
+            return None;
+        }
         let operation = operation(source, origin)?;
         let (file, line, _) = place(source, operation.span.start);
         (!keep(file, line)).then_some(operation.span.start)
@@ -175,11 +179,13 @@ pub fn reorder(
         .collect();
     let edits = edits(source, &changes).ok_or(NotReordered::Unwritable)?;
     let files = files(source, &edits);
-    if !files.is_empty() {
-        let again = reread(&files).map_err(NotReordered::Unreadable)?;
-        for &model in goal.models {
-            confirm(&again, &Question { model, ..*goal.question })?;
-        }
+    // What is not changed is checked as it is: that sites stand for what is written is not taken on trust.
+    let again = match files.is_empty() {
+        true => source,
+        false => &reread(&files).map_err(NotReordered::Unreadable)?,
+    };
+    for &model in goal.models {
+        confirm(again, &Question { model, ..*goal.question })?;
     }
     let price = |strengths: &[Strength]| {
         let costs = goal.costs;
@@ -213,6 +219,11 @@ pub fn needs(
     source: &Source,
     sites: &[Site],
     goal: &Goal<'_>,
-) -> Result<(Vec<Need>, Cost), NoAssignment> {
-    each(&source.program, sites, goal, &|_, _| {})
+) -> Result<(Vec<Need>, Cost), NotReordered> {
+    let known =
+        each(&source.program, sites, goal, &|_, _| {}).map_err(NotReordered::NoAssignment)?;
+    for &model in goal.models {
+        confirm(source, &Question { model, ..*goal.question })?;
+    }
+    Ok(known)
 }

@@ -238,6 +238,59 @@ fn operators_on_atomic_objects() {
     );
 }
 
+/// A site is what is written: not what the thread library does where a thread begins, not an order that is a parameter, and
+/// not a CAS that is stronger where it fails. Catches a program that is called correct because it was read as stronger
+/// than it is.
+#[test]
+fn sites_are_what_is_written() {
+    let cas = "atomic x; na d;\nthread a { d.nastore(1); x.store(1, rel); }\n\
+        thread b { local r, s; r = CAS(x, 1, 0, rlx, rlx, acq); if (r == 1) { s = d.naload(); } }\n";
+    let desk = Desk::with(cas);
+    assert_eq!(desk.run("check t.fp").code, Some(1));
+    assert_eq!(desk.run("orders t.fp").code, Some(1));
+    let fixed = desk.run("fix --model rc11 --write fixed.fp t.fp");
+    assert!(fixed.code == Some(2) || desk.run("check fixed.fp").code == Some(0), "{}", fixed.all());
+    if !has_clang() {
+        return;
+    }
+    let main = "int main(void) {\n  pthread_t t, u;\n  pthread_create(&t, 0, a, 0);\n  pthread_create(&u, 0, b, 0);\n\
+        \x20 pthread_join(t, 0);\n  pthread_join(u, 0);\n  return 0;\n}\n";
+    let head = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int x, y;\nint d;\n";
+    let first = "void *a(void *p) {\n  d = 1;\n  atomic_store_explicit(&x, 1, memory_order_release);\n  return p;\n}\n\
+        void *b(void *p) {\n  if (atomic_load_explicit(&x, memory_order_relaxed) == 1)\n    d = 2;\n  return p;\n}\n";
+    let parameter = "void put(int v, memory_order o) {\n  atomic_store_explicit(&x, v, o);\n}\n\
+        void *a(void *p) {\n  put(2, memory_order_release);\n  d = 1;\n  put(1, memory_order_relaxed);\n  return p;\n}\n\
+        void *b(void *p) {\n  if (atomic_load_explicit(&x, memory_order_acquire) == 1)\n    d = 2;\n  return p;\n}\n";
+    for body in [first, parameter] {
+        let desk = Desk::new().and("t.c", format!("{head}{body}{main}"));
+        let said = desk.run("orders t.c");
+        assert_eq!(said.code, Some(1), "{}", said.all());
+    }
+}
+
+/// A fence that is all that a branch has leaves an empty statement behind. Catches a branch that swallows the next one.
+#[test]
+fn fences_that_go_leave_the_rest_as_it_is() {
+    let desk = Desk::with("atomic x;\nthread t {\n  fence(sc);\n  x.store(1, rlx);\n}\n");
+    let said = object(&desk.run("fix --weaken --json t.fp"));
+    assert_eq!(
+        said["files"][0]["text"], "atomic x;\nthread t {\n  x.store(1, rlx);\n}\n",
+        "{said}"
+    );
+    if !has_clang() {
+        return;
+    }
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int x, y;\n\
+        void *a(void *p) {\n  if (atomic_load_explicit(&y, memory_order_relaxed))\n    atomic_thread_fence(memory_order_seq_cst);\n\
+        \x20 atomic_store_explicit(&x, 1, memory_order_relaxed);\n  return p;\n}\n\
+        int main(void) {\n  pthread_t t;\n  pthread_create(&t, 0, a, 0);\n\
+        \x20 atomic_store_explicit(&y, 1, memory_order_relaxed);\n  pthread_join(t, 0);\n  return 0;\n}\n";
+    let desk = Desk::new().and("t.c", text);
+    let said = object(&desk.run("fix --weaken --json t.c"));
+    let after = said["files"][0]["text"].as_str().unwrap_or_else(|| panic!("a text: {said}"));
+    assert_eq!(after, text.replace("atomic_thread_fence(memory_order_seq_cst);", ";"));
+}
+
 /// The lock in C of the manual: of five `seq_cst`, two acquires and a release stay.
 #[test]
 fn a_lock_in_c() {

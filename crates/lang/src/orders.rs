@@ -324,7 +324,9 @@ pub fn edits(source: &Source, changes: &[(Origin, Orders)]) -> Option<Vec<(Span,
     }
     edits.sort_by_key(|(span, _)| *span);
     edits.dedup();
-    Some(edits)
+    // One operation inside another, such as `y = x` of two atomic objects, is not written anew.
+    let apart = edits.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
+    apart.then_some(edits)
 }
 
 /// A part of a text, which begins at `start`, after those edits that are inside it.
@@ -344,6 +346,11 @@ fn removed(text: &str, operation: Span) -> Span {
     // `std::atomic::fence(…)` begins with its path.
     let path = words.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
     let start = operation.start - words[path.map_or(0, |at| at + 1)..].len();
+    // All that a branch or a loop has, or what a label names, leaves an empty statement.
+    let before = text[..start].trim_end();
+    if !(before.is_empty() || before.ends_with([';', '{', '}'])) {
+        return Span::new(start, operation.end);
+    }
     let rest = &text[operation.end..];
     let mut end = operation.end + rest.find(';').map_or(0, |at| at + 1);
     let alone = text[line..start].trim().is_empty();
@@ -389,13 +396,22 @@ impl Operation {
             _ => self.operands,
         };
         let compares = name.contains("compare_exchange");
-        // A CAS that is known to be tried again until it succeeds keeps the order that it fails with.
-        let last = match orders {
-            Orders::Update(..) if compares => self.arguments.len().min(operands + 1),
-            _ => self.arguments.len(),
+        // A CAS that is known to be tried again until it succeeds keeps the order that it fails with, unless that would be
+        // stronger than the one that it succeeds with.
+        let fails = self.arguments.get(operands + 1).map(word).unwrap_or_default().to_lowercase();
+        let stronger = |read: ReadMode| {
+            let strong = fails.contains("seq") && read != ReadMode::Sc;
+            strong || fails.contains("acq") && !read.acquires()
         };
+        let keeps = match orders {
+            Orders::Update(read, _) => {
+                compares && self.arguments.len() > operands && !stronger(read)
+            }
+            _ => false,
+        };
+        let last = if keeps { operands + 1 } else { self.arguments.len() };
         let orders = match orders {
-            Orders::Update(read, write) if compares && last == operands => {
+            Orders::Update(read, write) if compares && !keeps => {
                 Orders::CompareExchange(read, write, ReadMode::Rlx)
             }
             orders => orders,

@@ -366,7 +366,13 @@ impl InputReport {
     /// The worst of the answers that are required: violated, else undecided, else holds.
     pub fn ruling(&self) -> Ruling {
         let required = || self.replies.iter().filter(|reply| reply.required);
-        let any = |ruling| required().any(|reply| reply.ruling == ruling);
+        // What holds up to a bound is not known to hold.
+        let bounded = |reply: &Reply| reply.weak.is_some_and(|weak| weak.stale.is_some());
+        let of = |reply: &Reply| match reply.ruling {
+            Ruling::Holds if bounded(reply) => Ruling::Undecided,
+            ruling => ruling,
+        };
+        let any = |ruling| required().any(|reply| of(reply) == ruling);
         let worst = [Ruling::Violated, Ruling::Undecided].into_iter().find(|ruling| any(*ruling));
         worst.unwrap_or(Ruling::Holds)
     }

@@ -26,6 +26,9 @@ pub struct Entry {
     pub volatile_atomic: bool,
     /// Let loops go round at most so many times, those that only wait aside; threads go no further then.
     pub rounds: Option<u32>,
+    /// Keep apart local states that no interleaving tells apart but a stale value might. It matters to questions about what
+    /// depends on values that are read; others ask only what interleavings read.
+    pub every_state: bool,
     /// Explore every interleaving, also those that differ from others only in the order of steps that commute.
     pub every_interleaving: bool,
 }

@@ -11,7 +11,8 @@
 //! state, the node has an edge for. A merged node has the edges of all its members, and members that share an input agree on
 //! where it leads. So in a state that interleavings reach, the merged node does what the member does that it stands for,
 //! and nothing else. Inputs that no interleaving gives prove nothing: whether a member *waits* is asked of each of them
-//! (`lower::target`).
+//! (`lower::target`). What *depends* on a value that is read is not asked, so questions about that do without merging
+//! (`Entry::every_state`): of two nodes that agree on what interleavings read there, one may fail on a stale value.
 
 use crate::automaton::{Automata, NodeId};
 use crate::machine::Pause;

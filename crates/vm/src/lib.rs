@@ -66,5 +66,5 @@ pub fn program(
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Lowered, Undiscovered> {
     let mut world = discover::discover(module, entry, limits, observe)?;
-    lower::lower(&mut world, limits)
+    lower::lower(&mut world, limits, entry.every_state)
 }

@@ -64,7 +64,13 @@ impl Machine {
             true => {
                 self.visible(local, Action::Write { cell, value: gone, order: Order::Plain })?;
             }
-            false if is_block => local.private.write(object, cell.offset, cell.size, gone),
+            // What is gone before there are threads is known to be gone to those that come.
+            false if is_block || self.alone => {
+                if !is_block {
+                    local.private.forget(object);
+                }
+                local.private.write(object, cell.offset, cell.size, gone);
+            }
             false => local.private.forget(object),
         }
         Ok(())

@@ -17,7 +17,7 @@ pub(crate) struct Fix {
     #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
     pub language: Option<InputName>,
     /// The models to be correct on, separated by commas: machines with store buffers, for which fences are placed, or
-    /// models with memory orders, for which orders and fences are chosen [default: rc11 for C, C++ and Rust, else tso]
+    /// models with memory orders, for which orders and fences are chosen [default: rc11 for C, C++ and Rust and with --weaken or --only, else tso]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MODELS")]
     pub model: Vec<ModelName>,
     /// Let every order become weaker and every fence go, too: the cheapest program that is correct

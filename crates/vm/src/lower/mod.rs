@@ -81,14 +81,21 @@ struct Lowering<'w> {
 }
 
 /// The program that the automata are.
-pub(crate) fn lower(world: &mut World, limits: Limits) -> Result<Lowered, Undiscovered> {
+pub(crate) fn lower(
+    world: &mut World,
+    limits: Limits,
+    every_state: bool,
+) -> Result<Lowered, Undiscovered> {
     // Threads that are never started are none: they are left from what was assumed about teams at first.
     let live: Vec<u32> = (0..world.first.len() as u32)
         .filter(|thread| *thread == 0 || world.is_started(*thread))
         .collect();
     let numbers = Numbers::of(world);
     let cells = Cells::of(world, &numbers, &live);
-    let merged = fold(&mut world.automata);
+    let merged = match every_state {
+        true => Merged::default(),
+        false => fold(&mut world.automata),
+    };
     for first in &mut world.first {
         *first = merged.of(*first);
     }

@@ -252,13 +252,40 @@ pub fn sites<K: Eq + Hash + Clone>(
         let same = statements.iter().filter(|(key, _)| *key == own);
         site.inside = same.map(|(_, place)| *place).collect();
     }
-    for site in &mut sites {
-        // What a strength requires is written, too: `sc` is acquire.
-        let parts = site.kind.parts().iter().filter(|part| site.written.has(**part));
-        let required = parts.fold(site.written, |all, part| all.with(site.kind.required(*part)));
-        site.written = required;
-    }
+    sites.retain(|site| site.new || is_written_as_it_is(program, site));
     sites
+}
+
+/// Is the strength of a site that of each of its steps? Otherwise it is left alone: its order is a variable, or one that
+/// is not chosen from, such as that of a CAS which is stronger where it fails.
+fn is_written_as_it_is(program: &Program, site: &Site) -> bool {
+    let closed = site
+        .kind
+        .parts()
+        .iter()
+        .all(|part| !site.written.has(*part) || site.written.has(site.kind.required(*part)));
+    closed
+        && site.places.iter().all(|&(tid, pc)| {
+            strength(&program.step(tid, pc).instr).is_some_and(|(kind, own)| {
+                match (site.kind, kind) {
+                    (Kind::CompareExchange, Kind::Read) => {
+                        failing(own) == failing_part(site.written)
+                    }
+                    (Kind::CompareExchange, Kind::Update) => own == succeeding_part(site.written),
+                    _ => own == site.written,
+                }
+            })
+        })
+}
+
+/// What a strength says of a CAS that fails.
+fn failing_part(strength: Strength) -> Strength {
+    strength.without(succeeding_part(strength))
+}
+
+/// What a strength says of a CAS that succeeds.
+fn succeeding_part(strength: Strength) -> Strength {
+    strength.without(Strength::FAIL_ACQUIRE.with(Strength::FAIL_SC))
 }
 
 /// What is changed at a site.
