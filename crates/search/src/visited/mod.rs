@@ -279,9 +279,10 @@ pub(crate) struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Should it leave, so that the table can [`Visited::grow`]?
+    /// Should it leave, so that the table can [`Visited::grow`]? It should if there was no room when it came: one that comes
+    /// for a single state, again and again, would fill the table otherwise.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) > self.until
+        self.set.arenas[self.worker as usize].used.load(Ordering::Relaxed) >= self.until
     }
 
     /// Inserts `state`, unless it is in the set or covered by a state in the set.
@@ -490,6 +491,24 @@ mod tests {
 
     /// More than the first table has room for; fewer where every step is interpreted.
     const STATES: u64 = if cfg!(miri) { 200 } else { 50_000 };
+
+    /// Catches a table that never grows because every worker comes for one state only, as in a search whose levels have one
+    /// state each.
+    #[test]
+    fn grows_under_workers_that_insert_one_state_each() {
+        let set = Visited::new(Width::Fixed(8), 2);
+        for number in 0..STATES {
+            let mut worker = set.enter(0);
+            if worker.is_crowded() {
+                drop(worker);
+                set.grow();
+                worker = set.enter(0);
+            }
+            assert!(set.used() < worker.table.slots().len() as u64, "no slot is left");
+            assert!(worker.insert(&number.to_le_bytes()).if_new().is_some());
+        }
+        assert_eq!(set.len(), STATES);
+    }
 
     /// Catches lost states across growth and confusion of equal hash bits.
     #[test]
