@@ -9,8 +9,8 @@ use fencepost_check as check;
 use check::fix::orders::{Costs, Goal, NoAssignment, Site, Strength, apply, assign, each, sites};
 use check::{Model, Question};
 use graph::{Limits, is_robust_and_race_free};
-use ir::Program;
 use ir::random::{Allow, Config};
+use ir::{Origin, Program};
 
 /// How many programs to try.
 fn programs() -> u64 {
@@ -77,7 +77,13 @@ fn program(seed: u64) -> Program {
         _ => (Allow::NOTHING, 2..=2),
     };
     let config = Config { threads, instructions: 2..=3, allow, ..Config::default() };
-    ir::random::with_sc_events(ir::random::program(seed, &config), seed)
+    let mut program = ir::random::with_sc_events(ir::random::program(seed, &config), seed);
+    // Every step stands at a place of its own.
+    let steps = program.threads.iter_mut().flat_map(|thread| &mut thread.code);
+    for (number, step) in steps.enumerate() {
+        step.origin = Origin(number as u32);
+    }
+    program
 }
 
 /// Catches a set of points that is not necessary (a cheaper assignment is then missed), strengths that are not

@@ -2,7 +2,7 @@
 //!
 //! Equal sets have the same name, so that a million cells that the same threads read need one set. A set
 //! lives as long as a word of some cell names it: words are counted, and who takes a name out of a word
-//! [gives it up](Sets::give_up). Two threads that take turns to read a word, each time after having
+//! gives it up (`Sets::give_up`). Two threads that take turns to read a word, each time after having
 //! synchronised, make a new set with every access and leave an old one behind.
 //!
 //! A name has the place of the set and how many sets were at this place before. So a name that somebody

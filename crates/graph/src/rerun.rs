@@ -9,7 +9,7 @@
 //! The two programs have the same steps at the same program counters, except that
 //!
 //! 1. accesses differ in their modes;
-//! 2. a fence may have another mode, or be [`Instr::Skip`] instead;
+//! 2. a fence may have another mode, or be [`ir::Instr::Skip`] instead;
 //! 3. steps that only one of them has are fences, and lead to steps that both have.
 //!
 //! A choice leaves no trace in a graph, and different choices may come past different fences. One of the

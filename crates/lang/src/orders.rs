@@ -6,7 +6,7 @@
 //! place of a step it looks for the first name of an operation ([`operation`]), takes its arguments apart, and
 //! exchanges the orders behind them ([`edits`]). What is not written like that (a macro, a
 //! library's lock) has no order to change, and is left alone, except for operators of C on `_Atomic` objects, which become
-//! functions with an order ([`implicit`]).
+//! functions with an order (`implicit`).
 //!
 //! A text that was changed is only text: it has to be compiled or read, and checked, again.
 
