@@ -288,7 +288,7 @@ impl Question {
         };
         let mut question = self;
         question.reductions.symmetry &= self.extent == Extent::First
-            || !symmetry::find(program, budget, |_, _| true).elements.iter().any(hides);
+            || !symmetry::find(program, budget, |_, _| true).generators().any(hides);
         question
     }
 

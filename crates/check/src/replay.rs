@@ -234,21 +234,21 @@ fn is_image<M: Monitor>(
     finding: &Finding<M::Violation>,
     wanted: &Finding<M::Violation>,
 ) -> bool {
-    product.symmetries.elements.iter().any(|alpha| {
-        let place =
-            |tid: &Tid, pc: &Pc| (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()]);
-        match (finding, wanted) {
-            (
-                Finding::Violation { tid, pc, violation },
-                Finding::Violation { tid: t, pc: p, violation: v },
-            ) => violation == v && place(tid, pc) == (*t, *p),
-            (Finding::Assertion { tid, pc }, Finding::Assertion { tid: t, pc: p }) => {
-                place(tid, pc) == (*t, *p)
-            }
-            (Finding::Fault { tid, pc, fault }, Finding::Fault { tid: t, pc: p, fault: f }) => {
-                fault == f && place(tid, pc) == (*t, *p)
-            }
-            _ => false,
+    let is_image = |tid: &Tid, pc: &Pc, t: &Tid, p: &Pc| {
+        let first = |tid: &Tid, pc: &Pc| product.symmetries.first_place(*tid, *pc);
+        (tid, pc) == (t, p) || first(tid, pc) == first(t, p)
+    };
+    match (finding, wanted) {
+        (
+            Finding::Violation { tid, pc, violation },
+            Finding::Violation { tid: t, pc: p, violation: v },
+        ) => violation == v && is_image(tid, pc, t, p),
+        (Finding::Assertion { tid, pc }, Finding::Assertion { tid: t, pc: p }) => {
+            is_image(tid, pc, t, p)
         }
-    })
+        (Finding::Fault { tid, pc, fault }, Finding::Fault { tid: t, pc: p, fault: f }) => {
+            fault == f && is_image(tid, pc, t, p)
+        }
+        _ => false,
+    }
 }

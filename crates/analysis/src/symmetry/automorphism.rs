@@ -61,7 +61,7 @@ impl Automorphism {
     }
 
     /// First `self`, then `other`.
-    pub(super) fn then(&self, other: &Automorphism) -> Automorphism {
+    pub fn then(&self, other: &Automorphism) -> Automorphism {
         let through = |t: usize| self.threads[t].index();
         let mut renamed: HashMap<Class, HashMap<Value, Value>> = HashMap::new();
         for class in self.renamed.keys().copied().chain(other.renamed.keys().map(|&image| {

@@ -29,7 +29,7 @@ use crate::question::{Model, Question};
 use crate::replay::{beginnings, moves};
 use crate::{Extent, Reductions};
 use analysis::counters::{Counters, Lowering, is_upper_guard};
-use analysis::symmetry::Symmetries;
+use analysis::symmetry::{Automorphism, Symmetries};
 use ir::random::{Strengthen, with_sc_orders};
 use ir::{Instr, Loc, Pc, Program, Tid, Value};
 use memory::rc20::row_layout::Track;
@@ -62,11 +62,7 @@ type Place = (String, Tid, Pc);
 
 fn place<M: Monitor>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
     let (kind, tid, pc) = exact::<M>(finding)?;
-    let images = symmetries
-        .elements
-        .iter()
-        .map(|alpha| (alpha.threads[tid.index()], alpha.pcs[tid.index()][pc.index()]));
-    let (tid, pc) = images.min().expect("there is the identity");
+    let (tid, pc) = symmetries.first_place(tid, pc);
     Some((kind, tid, pc))
 }
 
@@ -122,12 +118,34 @@ fn key<M: Monitor>(product: &Product<M>, packed: Vec<u8>) -> Key {
         format!("{world:?}")
     };
     let mut image = world.clone();
-    let images = product.symmetries.elements[1..].iter().zip(&product.renamings);
-    let images = images.map(|(alpha, renaming)| {
-        product.rename(alpha, renaming, &world, &mut image);
+    let images = elements(&product.symmetries).into_iter().map(|alpha| {
+        let renaming = product.memory.renaming(&alpha, &product.symmetries.types);
+        product.rename(&alpha, &renaming, &world, &mut image);
         shown(&image)
     });
     Key::Shown(images.chain([shown(&world)]).min().expect("there is the identity"))
+}
+
+/// All elements of a group but the identity, one for each way to exchange threads.
+fn elements(symmetries: &Symmetries) -> Vec<Automorphism> {
+    let mut elements: Vec<Automorphism> = Vec::new();
+    let mut next = 0;
+    let generators: Vec<_> = symmetries.generators().collect();
+    let add = |alpha: Automorphism, elements: &mut Vec<Automorphism>| {
+        let is_identity = alpha.threads.iter().enumerate().all(|(t, to)| t == to.index());
+        if !is_identity && elements.iter().all(|known| known.threads != alpha.threads) {
+            elements.push(alpha);
+        }
+    };
+    generators.iter().for_each(|alpha| add((*alpha).clone(), &mut elements));
+    while next < elements.len() {
+        for alpha in &generators {
+            let product = elements[next].then(alpha);
+            add(product, &mut elements);
+        }
+        next += 1;
+    }
+    elements
 }
 
 /// See [`key`].
@@ -204,7 +222,7 @@ fn check_normal_form<M: Monitor>(
         let Some(packed) = normal_form(reduced, &mut scratch, &world) else { continue };
         let mut representative = world.clone();
         reduced.unpack(&packed, &mut Vec::new(), &mut representative);
-        active.note("symmetry", !reduced.renamings.is_empty() && representative.pcs != world.pcs);
+        active.note("symmetry", !reduced.rotations.is_empty() && representative.pcs != world.pcs);
         active.note("counters", !scratch.lowerings.is_empty());
         let (from_world, found) = moves(plain, &mut plain_scratch, &world);
         let (from_representative, found_there) = moves(reduced, &mut scratch, &representative);

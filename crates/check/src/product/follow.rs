@@ -248,7 +248,7 @@ impl<M: Monitor> Product<M> {
     /// Renaming knows nothing of dead registers' values, so symmetry needs them gone, too.
     #[inline(always)]
     pub(super) fn forget_if_dead(&self, scratch: &mut Scratch<M::State>, tid: Tid, pc: Pc) {
-        if self.reductions.dead_registers || !self.renamings.is_empty() {
+        if self.reductions.dead_registers || !self.rotations.is_empty() {
             self.forget_dead(&mut scratch.next, tid, pc);
         }
     }

@@ -48,7 +48,7 @@ use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use memory::{Effect, Monitor, is_private_fence};
-use orbit::Orbit;
+use orbit::{Look, Rotations};
 use pack::{Layout, ThreadLayout};
 use retire::End;
 use std::sync::Arc;
@@ -154,10 +154,13 @@ pub struct Scratch<S> {
     mover: Option<Tid>,
     /// What the reduced part of the expansion of `world` left to do.
     begun: Option<system::Begun>,
-    /// For symmetry: an image of a world, the smallest image so far, and the threads' keys.
+    /// For symmetry: images of a world, the smallest packed image so far, the threads' keys, and neighbours
+    /// whose keys are equal.
     image: World<S>,
+    spare: World<S>,
     smallest: Vec<u64>,
     keys: Vec<u64>,
+    ties: Vec<(usize, usize)>,
     /// What makes counters small, and a world in which they are.
     lowerings: Vec<Lowering>,
     lowered: World<S>,
@@ -171,7 +174,8 @@ pub struct Product<M: Monitor> {
     pub memory: M,
     reductions: Reductions,
     pub(crate) symmetries: Symmetries,
-    renamings: Vec<M::Renaming>,
+    /// For each orbit of threads that can be exchanged.
+    rotations: Vec<Rotations<M::Renaming>>,
     layout: Layout,
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
@@ -182,7 +186,7 @@ pub struct Product<M: Monitor> {
     choice_points: Vec<Vec<bool>>,
     /// Per thread and program counter: can only the thread itself notice the step?
     private: Vec<Vec<bool>>,
-    orbits: Vec<Orbit>,
+    looks: Vec<Look>,
     counters: Vec<Counters>,
     /// May a search come to states that do not fit their bits?
     may_not_fit: bool,
@@ -239,9 +243,12 @@ impl<M: Monitor> Product<M> {
         Product {
             program: Arc::clone(program),
             reductions,
-            renamings: symmetries.elements[1..]
+            rotations: symmetries
+                .orbits
                 .iter()
-                .map(|alpha| memory.renaming(alpha, &symmetries.types))
+                .map(|orbit| {
+                    Rotations::new(orbit, |alpha| memory.renaming(alpha, &symmetries.types))
+                })
                 .collect(),
             layout,
             first_reg,
@@ -275,7 +282,7 @@ impl<M: Monitor> Product<M> {
                 .collect(),
             may_not_fit: !counters.is_empty(),
             counters,
-            orbits: program.tids().map(|tid| Orbit::new(program, &symmetries, tid)).collect(),
+            looks: program.tids().map(|tid| Look::new(program, &symmetries, tid)).collect(),
             uses_bus,
             wrapped: program
                 .threads

@@ -2,19 +2,31 @@
 //!
 //! Statement, premises and proof are in [`analysis::symmetry`]: of states that are images of each
 //! other under automorphisms of the program, a search may keep any one. Which one is chosen here matters
-//! for how much is saved, not for what is found: threads that can be exchanged are put in ascending
-//! order of a key that does not change when they are; of the images that this leaves, the smallest
-//! stands for all.
+//! for how much is saved, not for what is found. So the choice may be made by rules of thumb:
+//!
+//! 1. Threads that can be exchanged are *sorted* by a key that does not change when they are
+//!    exchanged: the program counter and the registers whose values are not renamed. A successor of a
+//!    sorted state has one thread out of place, and moving that thread to its place is one
+//!    automorphism, a *rotation*; all rotations of an orbit of k threads, k·(k-1) of them, are composed in
+//!    advance. The group's k! elements never are.
+//! 2. Threads with equal keys may still differ, in what the memory knows of them or in renamed values.
+//!    Neighbours with equal keys change places as long as that makes the packed state smaller.
+//! 3. Where the last pass found threads that are not the same and there are few orders of threads
+//!    with equal keys ([`MOST_ORDERS`]), all are tried, and the smallest packed state stands for all. Then the
+//!    representative is the only one of its orbit. Otherwise an orbit may have several, and a search
+//!    keeps each: more states, never fewer findings.
 
 use super::{Product, Scratch, World};
-use analysis::symmetry::{Automorphism, Symmetries};
+use analysis::symmetry::{self, Automorphism, Symmetries};
 use ir::{Pc, Program, Reg, Tid};
 use memory::Monitor;
 
+/// How many orders of threads with equal keys are tried.
+const MOST_ORDERS: usize = 24;
+
 /// How a thread looks to the first thread it can be exchanged with.
 #[derive(Clone, Debug)]
-pub(super) struct Orbit {
-    first: u32,
+pub(super) struct Look {
     /// The image of each program counter.
     pcs: Vec<u32>,
     /// Per program counter and register a weight that is the same for its image; none for
@@ -22,27 +34,29 @@ pub(super) struct Orbit {
     registers: Vec<Vec<Option<u64>>>,
 }
 
-impl Orbit {
+impl Look {
     pub(super) fn new(program: &Program, symmetries: &Symmetries, tid: Tid) -> Self {
         let t = tid.index();
-        let home = symmetries
-            .elements
-            .iter()
-            .min_by_key(|alpha| alpha.threads[t])
-            .expect("there is the identity");
+        let orbit = symmetries.orbits.iter().find(|orbit| orbit.threads.contains(&tid));
+        let first = orbit.map_or(tid, |orbit| orbit.threads[0]);
+        let home = orbit.filter(|_| first != tid).map(|orbit| {
+            let position = orbit.threads.iter().position(|other| *other == tid);
+            orbit.exchange(0, position.expect("it is one of them"))
+        });
         let opaque = |pc: usize, r: usize| {
             let class = symmetries.types.register(tid, Pc::from(pc), Reg::from(r));
-            symmetries.elements.iter().any(|alpha| alpha.renames(class))
+            symmetries.generators().any(|alpha| alpha.renames(class))
         };
         let thread = &program.threads[t];
-        Orbit {
-            first: home.threads[t].0,
-            pcs: home.pcs[t].iter().map(|pc| pc.0).collect(),
+        let pcs = (0..thread.code.len()).map(Pc::from);
+        Look {
+            pcs: pcs.map(|pc| home.as_ref().map_or(pc, |home| home.pcs[t][pc.index()]).0).collect(),
             registers: (0..thread.code.len())
                 .map(|pc| {
                     (0..thread.registers.len())
                         .map(|r| {
-                            let image = u64::from(home.registers[t][r].0) + 1;
+                            let image = home.as_ref().map_or(Reg::from(r), |h| h.registers[t][r]);
+                            let image = u64::from(image.0) + 1;
                             (!opaque(pc, r)).then(|| image.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
                         })
                         .collect()
@@ -52,10 +66,138 @@ impl Orbit {
     }
 }
 
+/// The rotations of an orbit.
+pub(super) struct Rotations<R> {
+    threads: Vec<Tid>,
+    /// For positions `from` and `to`, at `from * threads + to`: what moves the thread at `from` to `to` and
+    /// those in between by one; none if they are the same.
+    all: Vec<Option<(Automorphism, R)>>,
+}
+
+impl<R> Rotations<R> {
+    pub(super) fn new(orbit: &symmetry::Orbit, renaming: impl Fn(&Automorphism) -> R) -> Self {
+        let count = orbit.threads.len();
+        let neighbours: Vec<_> = (1..count).map(|k| orbit.exchange(k - 1, k)).collect();
+        let mut all: Vec<_> = std::iter::repeat_with(|| None).take(count * count).collect();
+        for from in 0..count {
+            let mut set = |alpha: &Automorphism, to: usize| {
+                all[from * count + to] = Some((alpha.clone(), renaming(alpha)));
+            };
+            let mut down: Option<Automorphism> = None;
+            for to in (0..from).rev() {
+                let step = &neighbours[to];
+                let alpha = down.as_ref().map_or_else(|| step.clone(), |alpha| alpha.then(step));
+                set(&alpha, to);
+                down = Some(alpha);
+            }
+            let mut up: Option<Automorphism> = None;
+            for to in from + 1..count {
+                let step = &neighbours[to - 1];
+                let alpha = up.as_ref().map_or_else(|| step.clone(), |alpha| alpha.then(step));
+                set(&alpha, to);
+                up = Some(alpha);
+            }
+        }
+        Rotations { threads: orbit.threads.clone(), all }
+    }
+
+    fn rotation(&self, from: usize, to: usize) -> &(Automorphism, R) {
+        self.all[from * self.threads.len() + to].as_ref().expect("two different positions")
+    }
+}
+
+/// The first move that brings `keys` closer to ascending order: from which position to which. Keys of a
+/// list with one thread out of place take one move.
+fn next_move(keys: &[u64]) -> Option<(usize, usize)> {
+    let descent = keys.windows(2).position(|pair| pair[0] > pair[1])?;
+    let (high, low) = (keys[descent], keys[descent + 1]);
+    let smaller = keys[descent + 1..].iter().take_while(|key| **key < high).count();
+    let larger = keys[..=descent].iter().rev().take_while(|key| **key > low).count();
+    Some(if smaller > larger {
+        (descent, descent + smaller)
+    } else {
+        (descent + 1, descent + 1 - larger)
+    })
+}
+
+/// A state that is being turned into the representative of its orbit.
+struct Images<'p, M: Monitor> {
+    product: &'p Product<M>,
+    world: &'p mut World<M::State>,
+    spare: &'p mut World<M::State>,
+    words: &'p mut Vec<u64>,
+    smallest: &'p mut Vec<u64>,
+}
+
+impl<M: Monitor> Images<'_, M> {
+    fn rotate(&mut self, orbit: usize, from: usize, to: usize) {
+        let (alpha, renaming) = self.product.rotations[orbit].rotation(from, to);
+        self.product.rename(alpha, renaming, self.world, self.spare);
+        std::mem::swap(self.world, self.spare);
+    }
+
+    /// Exchanges neighbours with equal keys, of which `ties` has the first and the orbit, as long as that
+    /// makes the packed state smaller. Says whether all those that are left look the same.
+    fn exchange_neighbours(&mut self, ties: &[(usize, usize)]) -> bool {
+        self.product.pack(self.world, self.smallest);
+        let mut all_equal = true;
+        let mut unchanged = 0;
+        // Every exchange makes the packed state smaller, so this ends.
+        for &(orbit, k) in ties.iter().cycle() {
+            let (alpha, renaming) = self.product.rotations[orbit].rotation(k, k + 1);
+            self.product.rename(alpha, renaming, self.world, self.spare);
+            self.product.pack(self.spare, self.words);
+            if *self.words < *self.smallest {
+                std::mem::swap(self.world, self.spare);
+                std::mem::swap(self.words, self.smallest);
+                unchanged = 0;
+                all_equal = true;
+            } else {
+                all_equal &= *self.words == *self.smallest;
+                unchanged += 1;
+                if unchanged == ties.len() {
+                    break;
+                }
+            }
+        }
+        all_equal
+    }
+
+    /// Goes through all orders of the threads in each of `runs`, neighbours by neighbours, and keeps the
+    /// smallest packed state.
+    fn try_orders(&mut self, runs: &[(usize, std::ops::Range<usize>)]) {
+        let Some(((orbit, run), others)) = runs.split_first() else {
+            self.product.pack(self.world, self.words);
+            if *self.words < *self.smallest {
+                std::mem::swap(self.words, self.smallest);
+            }
+            return;
+        };
+        // Heap's order would exchange threads far apart; plain changes exchange neighbours only.
+        let count = run.len();
+        let mut order: Vec<usize> = (0..count).collect();
+        let mut down = vec![true; count];
+        self.try_orders(others);
+        loop {
+            let movable = |k: &usize| {
+                let neighbour = if down[order[*k]] { k.checked_sub(1) } else { Some(k + 1) };
+                neighbour.and_then(|n| order.get(n)).is_some_and(|other| *other < order[*k])
+            };
+            let Some(k) = (0..count).filter(movable).max_by_key(|k| order[*k]) else { return };
+            let moved = order[k];
+            let first = if down[moved] { k - 1 } else { k };
+            order.swap(first, first + 1);
+            self.rotate(*orbit, run.start + first, run.start + first + 1);
+            down.iter_mut().skip(moved + 1).for_each(|down| *down = !*down);
+            self.try_orders(others);
+        }
+    }
+}
+
 impl<M: Monitor> Product<M> {
     /// Packs the representative of `scratch.next`, whose counters are as small as they get.
     pub(super) fn pack_representative(&self, scratch: &mut Scratch<M::State>) {
-        if self.renamings.is_empty() {
+        if self.rotations.is_empty() {
             let Scratch { next, words, parent, mover, .. } = scratch;
             match mover {
                 Some(tid) => self.pack_successor(next, parent, *tid, words),
@@ -66,34 +208,42 @@ impl<M: Monitor> Product<M> {
         }
     }
 
-    /// Packs the representative of the orbit of `scratch.next`: of the images in which threads
-    /// that can be exchanged are in ascending order of their keys, the smallest.
+    /// Packs the representative of the orbit of `scratch.next`.
     fn pack_smallest_image(&self, scratch: &mut Scratch<M::State>) {
-        let Scratch { next, image, words, smallest, keys, .. } = scratch;
-        keys.clear();
-        keys.extend(self.program.tids().map(|tid| self.key(next, tid)));
-        smallest.clear();
-        for (k, alpha) in self.symmetries.elements.iter().enumerate() {
-            if !self.sorts(alpha, keys) {
-                continue;
-            }
-            match k.checked_sub(1) {
-                None => self.pack(next, words),
-                Some(k) => {
-                    self.rename(alpha, &self.renamings[k], next, image);
-                    self.pack(image, words);
+        let Scratch { next, image, spare, words, smallest, keys, ties, .. } = scratch;
+        image.clone_from(next);
+        ties.clear();
+        let mut images = Images { product: self, world: image, spare, words, smallest };
+        let mut orders = 1;
+        let mut runs = Vec::new();
+        for (k, orbit) in self.rotations.iter().enumerate() {
+            keys.clear();
+            keys.extend(orbit.threads.iter().map(|tid| self.key(images.world, *tid)));
+            while let Some((from, to)) = next_move(keys) {
+                images.rotate(k, from, to);
+                match from < to {
+                    true => keys[from..=to].rotate_left(1),
+                    false => keys[to..=from].rotate_right(1),
                 }
             }
-            if smallest.is_empty() || *words < *smallest {
-                std::mem::swap(words, smallest);
+            let mut start = 0;
+            for run in keys.chunk_by(|a, b| a == b) {
+                ties.extend((start..start + run.len() - 1).map(|first| (k, first)));
+                orders = (2..=run.len()).fold(orders, usize::saturating_mul);
+                if run.len() > 1 {
+                    runs.push((k, start..start + run.len()));
+                }
+                start += run.len();
             }
         }
-        if smallest.is_empty() {
-            // The group was cut short, and what is left of it does not sort these keys.
-            self.pack(next, words);
-        } else {
-            std::mem::swap(words, smallest);
+        if ties.is_empty() {
+            self.pack(images.world, images.words);
+            return;
         }
+        if !images.exchange_neighbours(ties) && ties.len() > 1 && orders <= MOST_ORDERS {
+            images.try_orders(&runs);
+        }
+        std::mem::swap(images.words, images.smallest);
     }
 
     /// A number that is the same for a thread and its image.
@@ -101,31 +251,14 @@ impl<M: Monitor> Product<M> {
     fn key(&self, world: &World<M::State>, tid: Tid) -> u64 {
         let t = tid.index();
         let pc = world.pcs[t];
-        let orbit = &self.orbits[t];
-        let mut key = u64::from(orbit.pcs[pc.index()]);
-        for (value, rank) in self.regs(world, tid).iter().zip(&orbit.registers[pc.index()]) {
+        let look = &self.looks[t];
+        let mut key = u64::from(look.pcs[pc.index()]);
+        for (value, rank) in self.regs(world, tid).iter().zip(&look.registers[pc.index()]) {
             if let Some(rank) = rank {
                 key = key.wrapping_add((*value as u64).wrapping_add(1).wrapping_mul(*rank));
             }
         }
         key
-    }
-
-    /// Does `alpha` put the threads of each orbit in ascending order of their keys?
-    #[inline]
-    fn sorts(&self, alpha: &Automorphism, keys: &[u64]) -> bool {
-        let mut last = [(u32::MAX, 0); 32];
-        for (t, to) in alpha.threads.iter().enumerate() {
-            last[to.index()] = (self.orbits[t].first, keys[t]);
-        }
-        let images = &last[..keys.len()];
-        images.iter().enumerate().all(|(k, (orbit, key))| {
-            images[..k]
-                .iter()
-                .rev()
-                .find(|(o, _)| o == orbit)
-                .is_none_or(|(_, before)| before <= key)
-        })
     }
 
     /// Writes the image of `world` under `alpha` to `image`.

@@ -58,8 +58,10 @@ impl<M: Monitor> search::Model for Product<M> {
             mover: None,
             begun: None,
             image: self.initial_world(),
+            spare: self.initial_world(),
             smallest: Vec::new(),
             keys: Vec::new(),
+            ties: Vec::new(),
             lowerings: Vec::new(),
             lowered: self.initial_world(),
         }
