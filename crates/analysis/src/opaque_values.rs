@@ -3,8 +3,11 @@
 //! A location or register is *opaque* if the program only copies its values and compares them for
 //! equality with other opaque values, like the thread numbers in `owner.store(i)` …
 //! `assert(t == i)`. Renaming the values of such a class consistently changes nothing, which lets
-//! threads that differ only in their number count as equal ([`super::symmetry`]). Where a value is
-//! computed with, branched on, or used as an index, its class is *rigid*.
+//! threads that differ only in their number count as equal ([`super::symmetry`]). A value may also say
+//! which element of an array is meant, like the nodes of a queue lock: `next[p]`, or `next[p - 1]` if 0 is no
+//! node. Such values are names as long as the elements are renamed with them, as Murphi's scalarsets
+//! (Ip and Dill, 1996); [`Types::index`] says which values name which elements. Where a value is computed
+//! with otherwise, or branched on, its class is *rigid*.
 //!
 //! Registers are typed per definition, not per name: a use belongs to the class of the definitions
 //! that reach it, so a register reused for something else does not tie the two uses together.
@@ -97,6 +100,13 @@ impl Types {
     /// The classes of the constants of the instruction at `pc`, in the order of [`operands`].
     pub fn constants(&self, tid: Tid, pc: Pc) -> impl Iterator<Item = Class> + '_ {
         self.constants[tid.index()][pc.index()].iter().copied()
+    }
+
+    /// The class of the register in the index of `place` in the instruction at `pc`, and the offset that is
+    /// added to it, if that is how the index is computed.
+    pub fn index(&self, tid: Tid, pc: Pc, place: &Place) -> Option<(Class, i128)> {
+        let (reg, offset) = place.index.as_ref()?.register_and_offset()?;
+        Some((self.register(tid, pc, reg), offset))
     }
 
     /// May the class's values not be renamed?
@@ -198,11 +208,19 @@ impl Types {
         pop(&mut stack)
     }
 
-    /// The class of a place; a computed index is rigid and ties the array's elements together.
+    /// The class of a place; a computed index ties the array's elements together. It is rigid unless it
+    /// is a register and an offset.
     fn place(&mut self, t: usize, pc: usize, place: &Place) -> Class {
         if let Some(index) = place.index.as_ref().filter(|e| e.as_const().is_none()) {
-            let index = self.operand(t, pc, index);
-            self.make_rigid(index);
+            if index.register_and_offset().is_some() {
+                if matches!(index, Expr::Code(_)) {
+                    let offset = self.constant(t, pc);
+                    self.make_rigid(offset);
+                }
+            } else {
+                let index = self.operand(t, pc, index);
+                self.make_rigid(index);
+            }
         }
         let mut locations = place.locations();
         let first = locations.next().unwrap_or(place.base);
@@ -278,6 +296,9 @@ impl Types {
             Instr::LightFence(places) => {
                 for place in places {
                     self.place(t, pc, place);
+                    for reg in place.registers().iter() {
+                        self.make_rigid(self.registers[t][pc][reg.index()]);
+                    }
                 }
             }
             Instr::Skip

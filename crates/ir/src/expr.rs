@@ -298,6 +298,20 @@ impl Expr {
     /// [`Expr::from_postfix`].
     pub const MAX_STACK: usize = 32;
 
+    /// The register and the number of `r`, `r + c`, `c + r` or `r - c`.
+    pub fn register_and_offset(&self) -> Option<(Reg, i128)> {
+        match self {
+            Expr::Const(_) => None,
+            Expr::Reg(reg) => Some((*reg, 0)),
+            Expr::Code(code) => match **code {
+                [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Add)]
+                | [Op::Const(c), Op::Reg(reg), Op::Binary(Binary::Add)] => Some((reg, c.into())),
+                [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Sub)] => Some((reg, -i128::from(c))),
+                _ => None,
+            },
+        }
+    }
+
     /// An operator applied to an operand.
     pub fn unary(op: Unary, a: Expr) -> Option<Expr> {
         let mut code = a.into_postfix();

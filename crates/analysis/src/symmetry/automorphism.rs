@@ -192,8 +192,14 @@ impl Automorphism {
         let (step, image) = (program.step(tid, pc), program.step(image_tid, image_pc));
         let register = |reg: Reg| self.registers[t][reg.index()];
         let place = |a: &Place, b: &Place| {
-            let renamed = a.locations().map(|x| self.locations[x.index()]);
-            same_kind_of_place(a, b) && renamed.eq(b.locations())
+            same_kind_of_place(a, b)
+                && match types.index(tid, pc, a) {
+                    Some(index) => self.maps_elements(a, b, index),
+                    None => {
+                        let renamed = a.locations().map(|x| self.locations[x.index()]);
+                        renamed.eq(b.locations())
+                    }
+                }
         };
         let places = match (&step.instr, &image.instr) {
             (Instr::LightFence(a), Instr::LightFence(b)) => {
@@ -223,6 +229,20 @@ impl Automorphism {
             );
         }
         let expected = operands(&image.instr).into_iter().map(|e| e.clone().into_postfix());
+        let mut expected: Vec<_> = expected.collect();
+        if let Instr::Wait { values, .. } = &step.instr
+            && waits_for_constants(&step.instr)
+            && waits_for_constants(&image.instr)
+        {
+            // It waits for a set of values, in whatever order they are listed.
+            for operands in [&mut renamed, &mut expected] {
+                let index = operands.len().saturating_sub(values.len());
+                operands[index..].sort_by_key(|code| match code[..] {
+                    [Op::Const(value)] => Some(value),
+                    _ => None,
+                });
+            }
+        }
         let mut targets = [Vec::new(), Vec::new()];
         if let Instr::Jump { targets: from, .. } = &step.instr {
             targets[0].extend(from.iter().map(|pc| self.pcs[t][pc.index()]));
@@ -234,9 +254,26 @@ impl Automorphism {
         same_shape(&step.instr, &image.instr)
             && step.instr.output().map(register) == image.instr.output()
             && places
-            && renamed.into_iter().eq(expected)
+            && renamed == expected
             && targets[0] == targets[1]
             && (step.instr == Instr::Halt || self.pcs[t][step.next.index()] == image.next)
+    }
+
+    /// Premise 2 for a place whose index is a value of a class, and an offset: the element that a value names
+    /// goes to the one that its image names. Values that are renamed name an element, so the others name
+    /// one, or are out of range, as before.
+    fn maps_elements(&self, a: &Place, b: &Place, (class, offset): (Class, i128)) -> bool {
+        let in_range = |value: Value| (0..i128::from(a.len)).contains(&(i128::from(value) + offset));
+        let moved = self.renamed.get(&class).into_iter().flat_map(|map| map.keys());
+        moved.copied().all(in_range)
+            && a.locations().enumerate().all(|(k, x)| {
+                let image = match Value::try_from(k as i128 - offset) {
+                    Ok(value) => i128::from(self.value(class, value)) + offset,
+                    Err(_) => k as i128,
+                };
+                let image = Value::try_from(image).ok().and_then(|k| b.element(k));
+                image == Some(self.locations[x.index()])
+            })
     }
 
     /// Premise 3 for registers.
@@ -257,6 +294,11 @@ impl Automorphism {
             self.classes[types.location(Loc::from(x)) as usize] == types.location(*image)
         })
     }
+}
+
+/// Does the instruction wait for one of several constants?
+pub(super) fn waits_for_constants(instr: &Instr) -> bool {
+    matches!(instr, Instr::Wait { values, .. } if values.iter().all(|e| e.as_const().is_some()))
 }
 
 /// Does each number below the number of items come once?

@@ -2,12 +2,12 @@
 //!
 //! What is found here is a candidate: [`Automorphism::is_of`] decides.
 
-use super::automorphism::{Automorphism, same_kind_of_place, same_shape};
+use super::automorphism::{Automorphism, same_kind_of_place, same_shape, waits_for_constants};
 use crate::opaque_values::{Class, Types, operands};
 use ir::expr::Op;
 use ir::ids::{Loc, Pc, Reg, Tid, Value};
 use ir::program::{Instr, Place, Program};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Steps of backtracking before a match is given up.
 const MAX_STEPS: u32 = 20_000;
@@ -39,7 +39,7 @@ pub(super) fn exchange(
     let entry = |tid: Tid| program.threads[tid.index()].entry;
     let mut goals: Vec<_> = others.map(|tid| (tid, entry(tid), entry(tid))).collect();
     goals.push((i, a.entry, b.entry)); // looked at first, where most that differ do so at once
-    matcher.solve(goals).then(|| matcher.finish(i, j))
+    (matcher.solve(goals) && matcher.tie_elements_to_values()).then(|| matcher.finish(i, j))
 }
 
 /// What has been matched so far. Everything is an involution, so each pair stands for two.
@@ -53,6 +53,20 @@ struct Partial {
     locations: HashMap<Loc, Loc>,
     classes: HashMap<Class, Class>,
     values: HashMap<(Class, Value), Value>,
+    /// Arrays whose elements are named by values.
+    named: HashSet<Named>,
+}
+
+/// An array of which each element has a name among the values of a class, and the array and class that
+/// they are matched with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Named {
+    from: Loc,
+    to: Loc,
+    len: u32,
+    classes: (Class, Class),
+    /// What is added to a value to get the number of the element.
+    offset: i128,
 }
 
 struct Matcher<'p> {
@@ -131,10 +145,10 @@ impl Matcher<'_> {
         };
         let places = match (a, b) {
             (Instr::LightFence(x), Instr::LightFence(y)) => {
-                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.place(x, y))
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.place((s, p, x), (t, q, y)))
             }
             _ => match (a.place(), b.place()) {
-                (Some(x), Some(y)) => self.place(x, y),
+                (Some(x), Some(y)) => self.place((s, p, x), (t, q, y)),
                 (x, y) => x == y,
             },
         };
@@ -145,13 +159,17 @@ impl Matcher<'_> {
         let left_classes: Vec<Class> = self.types.constants(s, p).collect();
         let right_classes: Vec<Class> = self.types.constants(t, q).collect();
         let mut constants = left_classes.into_iter().zip(right_classes);
+        let in_any_order = waits_for_constants(a) && waits_for_constants(b);
         left.into_iter().zip(right).all(|(x, y)| {
             let (x, y) = (x.clone().into_postfix(), y.clone().into_postfix());
             x.len() == y.len()
                 && x.iter().zip(&y).all(|ops| match ops {
                     (Op::Const(v), Op::Const(w)) => {
                         let classes = constants.next();
-                        classes.is_some_and(|(c, d)| self.class(c, d) && self.value(c, *v, d, *w))
+                        classes.is_some_and(|(c, d)| {
+                            let any = in_any_order && !self.types.is_rigid(c);
+                            self.class(c, d) && (any || self.value(c, *v, d, *w))
+                        })
                     }
                     (Op::Reg(v), Op::Reg(w)) => {
                         let classes =
@@ -169,9 +187,57 @@ impl Matcher<'_> {
             && *state.registers_back.entry((tid, b)).or_insert(a) == a
     }
 
-    fn place(&mut self, a: &Place, b: &Place) -> bool {
-        same_kind_of_place(a, b)
-            && a.locations().zip(b.locations()).all(|(x, y)| self.location(x, y))
+    fn place(&mut self, (s, p, a): (Tid, Pc, &Place), (t, q, b): (Tid, Pc, &Place)) -> bool {
+        if !same_kind_of_place(a, b) {
+            return false;
+        }
+        match (self.types.index(s, p, a), self.types.index(t, q, b)) {
+            (Some((c, offset)), Some((d, _))) if !self.types.is_rigid(c) => {
+                let (from, to, len) = (a.base, b.base, a.len);
+                self.state.named.insert(Named { from, to, len, classes: (c, d), offset });
+                true
+            }
+            _ => a.locations().zip(b.locations()).all(|(x, y)| self.location(x, y)),
+        }
+    }
+
+    /// Matches the elements that matched values name, and the values that name matched elements.
+    fn tie_elements_to_values(&mut self) -> bool {
+        loop {
+            let before = (self.state.locations.len(), self.state.values.len());
+            for named in self.state.named.clone() {
+                let Named { from, to, len, classes: (c, d), offset } = named;
+                let element = |base: Loc, value: Value| {
+                    let k = u32::try_from(i128::from(value) + offset).ok();
+                    k.filter(|k| *k < len).map(|k| Loc(base.0 + k))
+                };
+                let name = |base: Loc, loc: Loc| {
+                    let k = loc.0.checked_sub(base.0).filter(|k| *k < len)?;
+                    Value::try_from(i128::from(k) - offset).ok()
+                };
+                let values: Vec<_> = self.state.values.iter().map(|(v, w)| (*v, *w)).collect();
+                for ((class, v), w) in values {
+                    if class == c
+                        && let (Some(x), Some(y)) = (element(from, v), element(to, w))
+                        && !self.location(x, y)
+                    {
+                        return false;
+                    }
+                }
+                let locations: Vec<_> =
+                    self.state.locations.iter().map(|(x, y)| (*x, *y)).collect();
+                for (x, y) in locations {
+                    if let (Some(v), Some(w)) = (name(from, x), name(to, y))
+                        && !self.value(c, v, d, w)
+                    {
+                        return false;
+                    }
+                }
+            }
+            if before == (self.state.locations.len(), self.state.values.len()) {
+                return true;
+            }
+        }
     }
 
     fn location(&mut self, x: Loc, y: Loc) -> bool {

@@ -24,8 +24,10 @@
 //!    and values of rigid classes stay;
 //! 2. each reachable step of a thread, renamed, is the step of the image thread at the image of its
 //!    program counter: same kind and modes, same operators, constants renamed as their class says,
-//!    successors renamed, branches of a choice in any order. A place with a computed index goes to
-//!    one of the same length, element by element; an index that is out of range goes to one that is.
+//!    successors renamed, branches of a choice and constants that are waited for in any order. A place with
+//!    a computed index goes to one of the same length, element by element; if the index is a value of a
+//!    renamed class and an offset, each renamed value is in range, and the element that a value names goes to
+//!    the one that its image names. An index that is out of range goes to one that is.
 //!    Entries go to entries, and locations to locations of the same kind;
 //! 3. the classes of live registers and of locations are mapped as composing automorphisms assumes;
 //! 4. what a search treats specially (its counters, [`super::counters::Counters::fixed_by`]) is
@@ -36,7 +38,7 @@
 //! **Proof.** (a) By 2, a thread at a program counter and its image do the same up to renaming: an
 //! expression over renamed registers has the renamed value, because the operators that are applied
 //! to values of a renamed class are equality tests within the class ([`super::opaque_values`]), which a
-//! permutation keeps, and all other values stay by 1. So a step from s to s' becomes a step from
+//! permutation keeps, or name elements of arrays, which 2 renames with them, and all other values stay by 1. So a step from s to s' becomes a step from
 //! α(s) to α(s'), and the same finding is made. This is statement A. (b) By 5, α(init) = init, so the
 //! image of a run from the initial state is one. This is statement B. (c) Premises 1 to 5 hold for
 //! compositions if they hold for the parts, so they hold for the group if they hold for exchanges.

@@ -3,7 +3,8 @@
 //! A reduction goes wrong where one of its premises almost holds. So these programs are nearly
 //! symmetric (unequal initial values, exchanged locations, arrays that are too short, one thread
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
-//! compare with what was loaded, wait, choose, and do several of these at once.
+//! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
+//! several of these at once.
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
 
@@ -35,6 +36,11 @@ struct Shape {
     guard: usize,
     /// The length of the array `a`.
     length: usize,
+    /// Are there arrays whose elements threads' names stand for, as in a queue lock? And what is to be
+    /// taken from a name to get the element?
+    names: Option<usize>,
+    /// The length of these arrays.
+    named: usize,
 }
 
 /// The program with this seed.
@@ -51,6 +57,8 @@ pub(crate) fn program(seed: u64) -> String {
         na: random.one_in(8),
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
+        names: random.one_in(3).then(|| random.below(2)),
+        named: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
     };
     let largest = match (shape.counts, shape.loop_counters) {
         (true, true) => 31, // room for all that loop_counters let through
@@ -73,6 +81,10 @@ pub(crate) fn program(seed: u64) -> String {
     }
     if shape.na {
         text += "na p;\n";
+    }
+    if shape.names.is_some() {
+        let (named, last) = (shape.named, small(random));
+        text += &format!("atomic last = {last}, link[{named}] = {}, go[{named}];\n", small(random));
     }
     if random.one_in(2) {
         let scope = Scope {
@@ -104,7 +116,7 @@ pub(crate) fn program(seed: u64) -> String {
 }
 
 fn thread(name: &str, body: &str) -> String {
-    format!("thread {name} {{\n  local r, s, u, v, n;\n{body}}}\n")
+    format!("thread {name} {{\n  local r, s, u, v, n, a1, a2;\n{body}}}\n")
 }
 
 fn block(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize) -> String {
@@ -182,6 +194,11 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
             _ => format!("turn.store({other}, {wm});"),
         };
         return format!("{indent}{line}\n");
+    }
+    if let Some(offset) = shape.names
+        && random.one_in(2)
+    {
+        return format!("{indent}{}\n", naming(random, shape, scope, offset));
     }
     let line = match random.below(if depth == 0 { 15 } else { 22 }) {
         0..=2 => format!("{}.store({}, {wm});", place(random, shape, scope), value(random, scope)),
@@ -266,6 +283,45 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
         }
     };
     format!("{indent}{line}\n")
+}
+
+/// Something that is done with names of threads. Its registers are used for nothing else, or names would be
+/// numbers.
+fn naming(random: &mut Generator, shape: &Shape, scope: &Scope, offset: usize) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let (x, y) = if random.one_in(2) { ("a1", "a2") } else { ("a2", "a1") };
+    let me = match (offset, scope.own.parse::<usize>()) {
+        (_, Ok(own)) => (own + offset).to_string(),
+        (0, _) => scope.own.clone(),
+        _ => format!("{} + {offset}", scope.own),
+    };
+    // A constant index that is out of range is an error of its own, and no program.
+    let own = match scope.own.parse::<usize>() {
+        Ok(own) if own >= shape.named => "0".into(),
+        _ => scope.own.clone(),
+    };
+    let of = |name: &str| if offset == 0 { name.into() } else { format!("{name} - {offset}") };
+    let mut everybody: Vec<String> =
+        (0..shape.threads).map(|t| (t + offset).to_string()).collect();
+    if random.one_in(3) {
+        everybody.rotate_left(1);
+    }
+    if random.one_in(6) {
+        everybody.pop();
+    }
+    let array = random.pick(&["link", "go"]);
+    match random.below(11) {
+        0 | 1 => format!("{x} = exchange(last, {me}, {rm}, {wm});"),
+        2 => format!("{x} = last.load({rm});"),
+        3 => format!("{x} = CAS(last, {me}, 0, {rm}, {wm});"),
+        4 => format!("if ({x} != 0) {{ link[{}].store({me}, {wm}); }}", of(x)),
+        5 => format!("if ({x} != 0) {{ go[{}].store(1, {wm}); }}", of(x)),
+        6 => format!("{x} = link[{own}].load({rm});"),
+        7 => format!("{x} = wait(link[{own}], {}, {rm});", everybody.join(", ")),
+        8 => format!("{array}[{own}].store(0, {wm});"),
+        9 => format!("{x} = link[{}].load({rm}); assume({x} != {y});", of(y)),
+        _ => format!("wait(go[{own}], 1, {rm}); assert({x} != {me});"),
+    }
 }
 
 /// Something that is done with counters, epochs and clocks.
