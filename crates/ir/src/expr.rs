@@ -306,7 +306,9 @@ impl Expr {
             Expr::Code(code) => match **code {
                 [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Add)]
                 | [Op::Const(c), Op::Reg(reg), Op::Binary(Binary::Add)] => Some((reg, c.into())),
-                [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Sub)] => Some((reg, -i128::from(c))),
+                [Op::Reg(reg), Op::Const(c), Op::Binary(Binary::Sub)] => {
+                    Some((reg, -i128::from(c)))
+                }
                 _ => None,
             },
         }

@@ -121,6 +121,15 @@ impl Automorphism {
         }
     }
 
+    /// The values that are renamed, with their classes.
+    pub fn moved_values(&self) -> impl Iterator<Item = (Class, Value)> + '_ {
+        let moved = |(class, map): (&Class, &HashMap<Value, Value>)| {
+            let class = *class;
+            map.iter().filter(|(v, w)| v != w).map(move |(v, _)| (class, *v)).collect::<Vec<_>>()
+        };
+        self.renamed.iter().flat_map(moved)
+    }
+
     /// Are values of this class renamed?
     pub fn renames(&self, class: Class) -> bool {
         self.renamed.contains_key(&class)
@@ -263,7 +272,8 @@ impl Automorphism {
     /// goes to the one that its image names. Values that are renamed name an element, so the others name
     /// one, or are out of range, as before.
     fn maps_elements(&self, a: &Place, b: &Place, (class, offset): (Class, i128)) -> bool {
-        let in_range = |value: Value| (0..i128::from(a.len)).contains(&(i128::from(value) + offset));
+        let in_range =
+            |value: Value| (0..i128::from(a.len)).contains(&(i128::from(value) + offset));
         let moved = self.renamed.get(&class).into_iter().flat_map(|map| map.keys());
         moved.copied().all(in_range)
             && a.locations().enumerate().all(|(k, x)| {

@@ -84,6 +84,11 @@ pub struct Orbit {
 }
 
 impl Orbit {
+    /// The exchange of the first thread and the one at position `k`, which is not 0.
+    pub fn with_first(&self, k: usize) -> &Automorphism {
+        &self.with_first[k - 1]
+    }
+
     /// The exchange of the threads at two different positions.
     pub fn exchange(&self, k: usize, l: usize) -> Automorphism {
         match (k.min(l), k.max(l)) {

@@ -33,6 +33,7 @@ mod pack;
 mod persistent;
 mod retire;
 mod system;
+mod thread_key;
 
 pub(crate) use follow::Follow;
 
@@ -48,11 +49,12 @@ use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use memory::{Effect, Monitor, is_private_fence};
-use orbit::{Look, Rotations};
+use orbit::Rotations;
 use pack::{Layout, ThreadLayout};
 use retire::End;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use thread_key::{Looks, ThreadKeys};
 
 /// Something a search reports about a program on a memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -159,6 +161,7 @@ pub struct Scratch<S> {
     image: World<S>,
     spare: World<S>,
     smallest: Vec<u64>,
+    thread_keys: ThreadKeys,
     keys: Vec<u64>,
     ties: Vec<(usize, usize)>,
     /// What makes counters small, and a world in which they are.
@@ -186,7 +189,7 @@ pub struct Product<M: Monitor> {
     choice_points: Vec<Vec<bool>>,
     /// Per thread and program counter: can only the thread itself notice the step?
     private: Vec<Vec<bool>>,
-    looks: Vec<Look>,
+    looks: Looks,
     counters: Vec<Counters>,
     /// May a search come to states that do not fit their bits?
     may_not_fit: bool,
@@ -282,7 +285,7 @@ impl<M: Monitor> Product<M> {
                 .collect(),
             may_not_fit: !counters.is_empty(),
             counters,
-            looks: program.tids().map(|tid| Look::new(program, &symmetries, tid)).collect(),
+            looks: Looks::new(program, &symmetries),
             uses_bus,
             wrapped: program
                 .threads

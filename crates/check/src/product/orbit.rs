@@ -5,8 +5,7 @@
 //! for how much is saved, not for what is found. So the choice may be made by rules of thumb:
 //!
 //! 1. Threads that can be exchanged are *sorted* by a key that does not change when they are
-//!    exchanged: the program counter and the registers whose values are not renamed. A successor of a
-//!    sorted state has one thread out of place, and moving that thread to its place is one
+//!    exchanged ([`thread_key`](super::thread_key)). A successor of a sorted state has one thread out of place, and moving that thread to its place is one
 //!    automorphism, a *rotation*; all rotations of an orbit of k threads, k·(k-1) of them, are composed in
 //!    advance. The group's k! elements never are.
 //! 2. Threads with equal keys may still differ, in what the memory knows of them or in renamed values.
@@ -17,54 +16,12 @@
 //!    keeps each: more states, never fewer findings.
 
 use super::{Product, Scratch, World};
-use analysis::symmetry::{self, Automorphism, Symmetries};
-use ir::{Pc, Program, Reg, Tid};
+use analysis::symmetry::{self, Automorphism};
+use ir::{Reg, Tid};
 use memory::Monitor;
 
 /// How many orders of threads with equal keys are tried.
 const MOST_ORDERS: usize = 24;
-
-/// How a thread looks to the first thread it can be exchanged with.
-#[derive(Clone, Debug)]
-pub(super) struct Look {
-    /// The image of each program counter.
-    pcs: Vec<u32>,
-    /// Per program counter and register a weight that is the same for its image; none for
-    /// registers whose values are renamed.
-    registers: Vec<Vec<Option<u64>>>,
-}
-
-impl Look {
-    pub(super) fn new(program: &Program, symmetries: &Symmetries, tid: Tid) -> Self {
-        let t = tid.index();
-        let orbit = symmetries.orbits.iter().find(|orbit| orbit.threads.contains(&tid));
-        let first = orbit.map_or(tid, |orbit| orbit.threads[0]);
-        let home = orbit.filter(|_| first != tid).map(|orbit| {
-            let position = orbit.threads.iter().position(|other| *other == tid);
-            orbit.exchange(0, position.expect("it is one of them"))
-        });
-        let opaque = |pc: usize, r: usize| {
-            let class = symmetries.types.register(tid, Pc::from(pc), Reg::from(r));
-            symmetries.generators().any(|alpha| alpha.renames(class))
-        };
-        let thread = &program.threads[t];
-        let pcs = (0..thread.code.len()).map(Pc::from);
-        Look {
-            pcs: pcs.map(|pc| home.as_ref().map_or(pc, |home| home.pcs[t][pc.index()]).0).collect(),
-            registers: (0..thread.code.len())
-                .map(|pc| {
-                    (0..thread.registers.len())
-                        .map(|r| {
-                            let image = home.as_ref().map_or(Reg::from(r), |h| h.registers[t][r]);
-                            let image = u64::from(image.0) + 1;
-                            (!opaque(pc, r)).then(|| image.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-                        })
-                        .collect()
-                })
-                .collect(),
-        }
-    }
-}
 
 /// The rotations of an orbit.
 pub(super) struct Rotations<R> {
@@ -210,15 +167,16 @@ impl<M: Monitor> Product<M> {
 
     /// Packs the representative of the orbit of `scratch.next`.
     fn pack_smallest_image(&self, scratch: &mut Scratch<M::State>) {
-        let Scratch { next, image, spare, words, smallest, keys, ties, .. } = scratch;
+        let Scratch { next, image, spare, words, smallest, thread_keys, keys, ties, .. } = scratch;
         image.clone_from(next);
         ties.clear();
         let mut images = Images { product: self, world: image, spare, words, smallest };
         let mut orders = 1;
         let mut runs = Vec::new();
+        self.thread_keys(images.world, thread_keys);
         for (k, orbit) in self.rotations.iter().enumerate() {
             keys.clear();
-            keys.extend(orbit.threads.iter().map(|tid| self.key(images.world, *tid)));
+            keys.extend(orbit.threads.iter().map(|tid| thread_keys.of(*tid)));
             while let Some((from, to)) = next_move(keys) {
                 images.rotate(k, from, to);
                 match from < to {
@@ -244,21 +202,6 @@ impl<M: Monitor> Product<M> {
             images.try_orders(&runs);
         }
         std::mem::swap(images.words, images.smallest);
-    }
-
-    /// A number that is the same for a thread and its image.
-    #[inline]
-    fn key(&self, world: &World<M::State>, tid: Tid) -> u64 {
-        let t = tid.index();
-        let pc = world.pcs[t];
-        let look = &self.looks[t];
-        let mut key = u64::from(look.pcs[pc.index()]);
-        for (value, rank) in self.regs(world, tid).iter().zip(&look.registers[pc.index()]) {
-            if let Some(rank) = rank {
-                key = key.wrapping_add((*value as u64).wrapping_add(1).wrapping_mul(*rank));
-            }
-        }
-        key
     }
 
     /// Writes the image of `world` under `alpha` to `image`.

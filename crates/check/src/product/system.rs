@@ -60,6 +60,7 @@ impl<M: Monitor> search::Model for Product<M> {
             image: self.initial_world(),
             spare: self.initial_world(),
             smallest: Vec::new(),
+            thread_keys: Default::default(),
             keys: Vec::new(),
             ties: Vec::new(),
             lowerings: Vec::new(),

@@ -301,8 +301,7 @@ fn naming(random: &mut Generator, shape: &Shape, scope: &Scope, offset: usize) -
         _ => scope.own.clone(),
     };
     let of = |name: &str| if offset == 0 { name.into() } else { format!("{name} - {offset}") };
-    let mut everybody: Vec<String> =
-        (0..shape.threads).map(|t| (t + offset).to_string()).collect();
+    let mut everybody: Vec<String> = (0..shape.threads).map(|t| (t + offset).to_string()).collect();
     if random.one_in(3) {
         everybody.rotate_left(1);
     }
