@@ -7,7 +7,7 @@
 use crate::certificate::{self, Played};
 use crate::condition::Reach;
 use crate::question::{Method, Property};
-use crate::refinement::{History, Side};
+use crate::refinement::{Compared, Difference, History, Side};
 use crate::replay::RunStep;
 use crate::robustness::store_atomic::Computation;
 use crate::robustness::store_atomic::triangular_race::Race;
@@ -399,6 +399,8 @@ pub enum By {
     Buffers,
     /// Theorem 2 of Enea and Farzan: the program is robust and SC-serializable.
     Theorem2,
+    /// A comparison of the histories of two programs.
+    Histories,
 }
 
 /// What is known of one property.
@@ -463,6 +465,8 @@ pub struct Answer {
     pub double_checked: bool,
     /// How far the weak memory itself was explored, if it was.
     pub weak: Option<Weak>,
+    /// How two programs were compared, if they were.
+    pub compared: Option<Compared>,
 }
 
 impl Answer {
@@ -481,6 +485,28 @@ impl Answer {
             cost,
             double_checked: false,
             weak: None,
+            compared: None,
+        }
+    }
+
+    /// If two programs were compared: what shows that the first does not refine the second.
+    pub fn history(&self) -> Option<&History> {
+        self.verdicts().find_map(|verdict| match &verdict.witness()?.evidence {
+            Evidence::History(history) => Some(&**history),
+            _ => None,
+        })
+    }
+
+    /// If two programs were compared: was the second held to the letter of histories?
+    pub fn literal(&self) -> bool {
+        self.compared.as_ref().is_some_and(|compared| compared.literal)
+    }
+
+    /// If two programs were compared: the history that the second lacks, if that is what is wrong.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self.history()? {
+            History::Differs(difference) => Some(difference),
+            _ => None,
         }
     }
 

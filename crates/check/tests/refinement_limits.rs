@@ -3,21 +3,20 @@
 
 extern crate fencepost_check as check;
 
-use check::refinement::{Compared, History, Settings, Side, refines};
-use check::{Verdict, Why};
+use check::refinement::{History, Scope, Side, refines};
+use check::{Answer, Question, Verdict, Why};
 use lang::library::{Pair, parse};
-use search::Limits;
 use std::path::Path;
 
-fn ask(pair: &Pair, settings: Settings) -> Compared {
-    let settings = Settings { own_space: pair.own_space, ..settings };
+fn ask(pair: &Pair, scope: Scope) -> Answer {
+    let scope = Scope { own_space: pair.own_space, ..scope };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &Limits::default(), &mut |_| {})
+    refines(first, second, &Question { scope, jobs: 2, ..Question::default() }, &mut |_| {})
 }
 
 /// A verdict in a word.
-fn verdict(compared: &Compared) -> &'static str {
-    match (&compared.verdict, compared.history()) {
+fn verdict(answer: &Answer) -> &'static str {
+    match (&answer.decisions[0].verdict, answer.history()) {
         (Verdict::Holds, _) => "refines",
         (_, Some(History::Differs(_))) => "differs",
         (_, Some(History::Wrong { .. })) => "wrong",
@@ -74,10 +73,14 @@ fn libraries_refine_themselves() {
         let project = parse(&[(name.clone(), text)], None)
             .unwrap_or_else(|error| panic!("{}", error.render(false)));
         for pair in &project.pairs {
-            let answer = ask(pair, Settings { pending: 1, ..Settings::default() });
+            let answer = ask(pair, Scope { pending: 1, ..Scope::default() });
             let found = verdict(&answer);
             // One of them has a race.
-            assert!(found == "refines" || found == "wrong", "{name}: {:?}", answer.verdict);
+            assert!(
+                found == "refines" || found == "wrong",
+                "{name}: {:?}",
+                answer.decisions[0].verdict
+            );
         }
     }
 }
@@ -121,7 +124,7 @@ fn total() {
         let text = format!("max_value 2;\n{library}{spec}client {{ {client} }}\n");
         let project = parse(&[("total.fp".to_string(), text)], None)
             .unwrap_or_else(|error| panic!("{}", error.render(false)));
-        let settings = Settings { total: true, ..Settings::default() };
+        let settings = Scope { total: true, ..Scope::default() };
         verdict(&ask(&project.pairs[0], settings))
     };
     let (one, two) = ("thread p { f(); } thread q { g(); }", "thread p { f(); } thread q { f(); }");
@@ -170,8 +173,8 @@ fn limits_are_no_answers() {
             None,
         )
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
-        ask(&project.pairs[0], Settings { pending: 1, writes: Some(6), ..Settings::default() })
-            .verdict
+        let scope = Scope { pending: 1, writes: Some(6), ..Scope::default() };
+        ask(&project.pairs[0], scope).decisions.remove(0).verdict
     };
     // All that is seen of the library is followed, but not all is seen.
     assert!(matches!(ask(noise, look), Verdict::Undecided(Why::NotCovered(Side::First, _))));

@@ -159,3 +159,13 @@ fn programs_in_c() {
     let table: Value = serde_json::from_str(&run.stdout).expect("an object");
     assert_eq!(table["outcomes"].as_array().map(Vec::len), Some(4));
 }
+
+/// Catches states that are lost or counted twice when several cores search.
+#[test]
+fn cores_change_nothing() {
+    for arguments in ["--model tso corpus/litmus/sb-rlx.fp", "--model sc corpus/litmus/mp-ra.fp"] {
+        let one = run_at_root(&format!("outcomes --jobs 1 {arguments}")).stdout;
+        assert!(one.contains("final state"), "{one}");
+        assert_eq!(run_at_root(&format!("outcomes --jobs 3 {arguments}")).stdout, one);
+    }
+}
