@@ -10,7 +10,7 @@ use crate::text::{Ink, amount};
 use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};
 use graph::run::Status;
-use ir::{Program, Tid, Value};
+use ir::{Program, Reg, Tid, Value};
 use lang::source::Language;
 use lang::{Diagnostic, Source};
 use serde::Serialize;
@@ -347,7 +347,9 @@ fn end_of(source: &Source, program: &Program, tid: Tid, end: &ThreadEnd) -> End 
     };
     // What compiled code keeps in registers has no name of the user's.
     let named = source.language == Language::Algorithms;
-    let locals = thread.registers.iter().zip(&end.registers).filter(|_| named);
+    let is_users = |k: usize| named && !source.hidden.contains(&(tid, Reg::from(k)));
+    let locals = thread.registers.iter().zip(&end.registers).enumerate();
+    let locals = locals.filter(|(k, _)| is_users(*k)).map(|(_, local)| local);
     let span = source.span(program.step(tid, end.pc).origin);
     End {
         thread: thread.display_name(),
