@@ -103,6 +103,9 @@ pub enum Why {
     /// More happens in one of the two programs that are compared than is looked at. If it is the
     /// second, it could not follow the first as far as it was looked at.
     NotCovered(Side, rc11_views::Finding),
+    /// One of the two programs that are compared goes wrong if its `sc` accesses are taken for acquires and releases, which is
+    /// all that the memory of libraries knows of them. RC11 may forbid the run.
+    TakenWeaker(Side),
     /// The monitors objected, and there is no execution that shows it among those that were tried.
     /// More exist than are tried.
     GaveUp,
@@ -165,6 +168,10 @@ impl fmt::Display for Why {
             Why::Stopped => "the search stopped at a finding; --all goes on",
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",
             Why::NotCovered(..) => "more happens in a program than was looked at",
+            Why::TakenWeaker(_) => {
+                "a run goes wrong in which seq_cst accesses do no more than acquire and release, which is all \
+                 that the model of libraries knows of them; RC11 may forbid it"
+            }
             Why::GaveUp => {
                 "something may be wrong, but of the executions that could show it too many had to be \
                  tried"

@@ -186,3 +186,46 @@ fn limits_are_no_answers() {
     let found = ask("y.store(1, rel); assume(0);", "wait(y, 1, acq); return(3);");
     assert!(matches!(found, Verdict::Undecided(Why::NotCovered(Side::Second, _))), "{found:?}");
 }
+
+/// The memory of libraries takes `sc` for acquire and release. Store buffering with `sc` accesses is atomic in RC11, and
+/// is not there: that is no difference. What refines all the same does. Catches an answer "does not refine" that shows a
+/// history which RC11 forbids.
+#[test]
+fn what_goes_wrong_with_weaker_accesses_only_is_no_answer() {
+    let compare = |modes: [&str; 2]| {
+        let method = |name: &str, own: &str, other: &str| {
+            let [write, read] = modes;
+            format!(
+                "method {name}() {{ local r; {own}.store(1, {write}); r = {other}.load({read}); return(r); }} "
+            )
+        };
+        let locked = |name: &str, own: &str, other: &str| {
+            format!(
+                "method {name}() {{ local r; BCAS(k, 0, 1, acq, rlx); {own}.store(1, rlx); \
+                 r = {other}.load(rlx); k.store(0, rel); return(r); }} "
+            )
+        };
+        let text = format!(
+            "library m {{ atomic x, y; {}{}}}\nspec m {{ atomic k, x, y; {}{}}}\n\
+             client {{ thread p {{ f(); }} thread q {{ g(); }} }}\n",
+            method("f", "x", "y"),
+            method("g", "y", "x"),
+            locked("f", "x", "y"),
+            locked("g", "y", "x"),
+        );
+        let project = parse(&[("sc.fp".to_string(), text)], None)
+            .unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let scope = Scope { history_only: true, ..Scope::default() };
+        ask(&project.pairs[0], scope).decisions.remove(0).verdict
+    };
+    assert!(compare(["rel", "acq"]).witness().is_some());
+    let found = compare(["sc", "sc"]);
+    assert!(matches!(found, Verdict::Undecided(Why::TakenWeaker(Side::First))), "{found:?}");
+    // A library that refines with weaker accesses refines.
+    let text = "library m { atomic x; method f() { local r; r = FADD(x, 1, sc, sc); return(r); } }\n\
+                spec m { atomic x; method f() { local r; r = FADD(x, 1, acq, rel); return(r); } }\n\
+                client { thread p { f(); } thread q { f(); } }\n";
+    let project = parse(&[("sc.fp".to_string(), text.to_string())], None)
+        .unwrap_or_else(|error| panic!("{}", error.render(false)));
+    assert_eq!(verdict(&ask(&project.pairs[0], Scope::default())), "refines");
+}
