@@ -93,11 +93,6 @@ impl Symmetries {
         keeping.all(|alpha| alpha.locations[loc.index()] >= loc)
     }
 
-    /// Is there only the identity?
-    pub fn is_trivial(&self) -> bool {
-        self.elements.len() == 1
-    }
-
     /// Adds to `possible` what its images hold, and their images, since a search will come to states
     /// that are images of reachable ones.
     pub fn close(&self, program: &Program, possible: &mut PossibleValues) {
