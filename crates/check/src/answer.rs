@@ -7,7 +7,7 @@
 use crate::certificate::{self, Played};
 use crate::condition::Reach;
 use crate::question::{Method, Property};
-use crate::refinement::{History, Side};
+use crate::refinement::{Compared, Difference, History, Side};
 use crate::replay::RunStep;
 use crate::robustness::store_atomic::Computation;
 use crate::robustness::store_atomic::triangular_race::Race;
@@ -103,6 +103,9 @@ pub enum Why {
     /// More happens in one of the two programs that are compared than is looked at. If it is the
     /// second, it could not follow the first as far as it was looked at.
     NotCovered(Side, rc11_views::Finding),
+    /// One of the two programs that are compared goes wrong if its `sc` accesses are taken for acquires and releases, which is
+    /// all that the memory of libraries knows of them. RC11 may forbid the run.
+    TakenWeaker(Side),
     /// The monitors objected, and there is no execution that shows it among those that were tried.
     /// More exist than are tried.
     GaveUp,
@@ -165,6 +168,10 @@ impl fmt::Display for Why {
             Why::Stopped => "the search stopped at a finding; --all goes on",
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",
             Why::NotCovered(..) => "more happens in a program than was looked at",
+            Why::TakenWeaker(_) => {
+                "a run goes wrong in which seq_cst accesses do no more than acquire and release, which is all \
+                 that the model of libraries knows of them; RC11 may forbid it"
+            }
             Why::GaveUp => {
                 "something may be wrong, but of the executions that could show it too many had to be \
                  tried"
@@ -399,6 +406,8 @@ pub enum By {
     Buffers,
     /// Theorem 2 of Enea and Farzan: the program is robust and SC-serializable.
     Theorem2,
+    /// A comparison of the histories of two programs.
+    Histories,
 }
 
 /// What is known of one property.
@@ -463,6 +472,8 @@ pub struct Answer {
     pub double_checked: bool,
     /// How far the weak memory itself was explored, if it was.
     pub weak: Option<Weak>,
+    /// How two programs were compared, if they were.
+    pub compared: Option<Compared>,
 }
 
 impl Answer {
@@ -481,6 +492,28 @@ impl Answer {
             cost,
             double_checked: false,
             weak: None,
+            compared: None,
+        }
+    }
+
+    /// If two programs were compared: what shows that the first does not refine the second.
+    pub fn history(&self) -> Option<&History> {
+        self.verdicts().find_map(|verdict| match &verdict.witness()?.evidence {
+            Evidence::History(history) => Some(&**history),
+            _ => None,
+        })
+    }
+
+    /// If two programs were compared: was the second held to the letter of histories?
+    pub fn literal(&self) -> bool {
+        self.compared.as_ref().is_some_and(|compared| compared.literal)
+    }
+
+    /// If two programs were compared: the history that the second lacks, if that is what is wrong.
+    pub fn difference(&self) -> Option<&Difference> {
+        match self.history()? {
+            History::Differs(difference) => Some(difference),
+            _ => None,
         }
     }
 

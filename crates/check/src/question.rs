@@ -6,6 +6,7 @@
 //! [`crate::legality`].
 
 use crate::reduce::Reductions;
+use crate::refinement::Scope;
 use analysis::symmetry::{self, Automorphism};
 use ir::{Origin, Program};
 use memory::rc20::row_layout::Track;
@@ -240,6 +241,8 @@ pub struct Question {
     pub beyond: Beyond,
     /// How many stale writes a location may have then; if none, the bound grows until it is never met.
     pub stale: Option<usize>,
+    /// Where two programs are compared, which of their histories.
+    pub scope: Scope,
 }
 
 impl Default for Question {
@@ -261,6 +264,7 @@ impl Default for Question {
             require: Require::Robust,
             beyond: Beyond::Nothing,
             stale: None,
+            scope: Scope::default(),
         }
     }
 }

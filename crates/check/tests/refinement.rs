@@ -2,8 +2,8 @@
 
 extern crate fencepost_check as check;
 
-use check::refinement::{Compared, History, Settings, Side, refines};
-use check::{Verdict, Why};
+use check::refinement::{History, Scope, Side, refines};
+use check::{Answer, Property, Question, Verdict, Why};
 use ir::random::Generator;
 use lang::library::{Pair, Project, parse};
 use memory::rc11_views::Finding;
@@ -21,15 +21,15 @@ fn project(files: &[impl AsRef<str>], client: Option<&str>) -> Project {
     parse(&files, client.as_ref()).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }
 
-fn ask(pair: &Pair, settings: Settings) -> Compared {
-    let settings = Settings { own_space: pair.own_space, ..settings };
+fn ask(pair: &Pair, scope: Scope) -> Answer {
+    let scope = Scope { own_space: pair.own_space, ..scope };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &Limits::default(), &mut |_| {})
+    refines(first, second, &Question { scope, jobs: 2, ..Question::default() }, &mut |_| {})
 }
 
 /// A verdict in a word.
-fn verdict(compared: &Compared) -> &'static str {
-    match (&compared.verdict, compared.history()) {
+fn verdict(answer: &Answer) -> &'static str {
+    match (&answer.decisions[0].verdict, answer.history()) {
         (Verdict::Holds, _) => "refines",
         (_, Some(History::Differs(_))) => "differs",
         (_, Some(History::Wrong { finding: Finding::Race { .. }, .. })) => "race",
@@ -85,10 +85,10 @@ fn verdicts_of_the_corpus() {
         let (Expected { files, pending, verdict: expected, calls_only }, large) =
             (&line, line.is_large());
         for pair in &project(files, None).pairs {
-            let settings = Settings { pending: *pending, ..Settings::default() };
+            let settings = Scope { pending: *pending, ..Scope::default() };
             let found = ask(pair, settings);
             assert_eq!(verdict(&found), expected, "{files:?}, library {}", pair.name);
-            let settings = Settings { history_only: true, ..settings };
+            let settings = Scope { history_only: true, ..settings };
             if !large {
                 let found = ask(pair, settings);
                 assert_eq!(verdict(&found), calls_only, "{files:?}, calls and returns");
@@ -102,7 +102,7 @@ fn verdicts_of_the_corpus() {
 fn to_the_letter() {
     let literal = |files: &[&str], pending| {
         let project = project(files, None);
-        verdict(&ask(&project.pairs[0], Settings { pending, literal: true, ..Settings::default() }))
+        verdict(&ask(&project.pairs[0], Scope { pending, literal: true, ..Scope::default() }))
     };
     assert_eq!(literal(&["queue.fp"], 2), "differs");
     assert_eq!(literal(&RCU, 3), "refines");
@@ -118,10 +118,10 @@ fn reductions_change_nothing() {
         corpus().into_iter().filter(|line| !line.is_large())
     {
         for pair in &project(&files, None).pairs {
-            let settings = Settings { pending: 2, ..Settings::default() };
+            let settings = Scope { pending: 2, ..Scope::default() };
             let with = ask(pair, settings);
-            let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
-            if let Verdict::Undecided(limit) = &without.verdict {
+            let without = ask(pair, Scope { reduce: false, on_demand: false, ..settings });
+            if let Verdict::Undecided(limit) = &without.decisions[0].verdict {
                 // A specification that writes over and over has infinitely many states then.
                 assert!(matches!(limit, Why::NotCovered(Side::Second, _)), "{files:?}: {limit:?}");
                 assert_eq!(expected, "differs", "{files:?} without reductions");
@@ -194,10 +194,10 @@ fn reductions_change_nothing_at_random() {
         let project = parse(&[("random.fp".to_string(), text.clone())], None)
             .unwrap_or_else(|error| panic!("{}", error.render(false)));
         for literal in [false, true] {
-            let settings = Settings { pending: 2, literal, ..Settings::default() };
+            let settings = Scope { pending: 2, literal, ..Scope::default() };
             let pair = &project.pairs[0];
             let with = ask(pair, settings);
-            let without = ask(pair, Settings { reduce: false, on_demand: false, ..settings });
+            let without = ask(pair, Scope { reduce: false, on_demand: false, ..settings });
             assert_eq!(verdict(&with), verdict(&without), "seed {seed}:\n{text}");
             match (with.difference(), without.difference()) {
                 (Some(a), Some(b)) => {
@@ -231,7 +231,7 @@ fn not_on_demand() {
         );
         let project = parse(&[("kinds.fp".to_string(), text.clone())], None)
             .unwrap_or_else(|error| panic!("{}", error.render(false)));
-        let answer = ask(&project.pairs[0], Settings::default());
+        let answer = ask(&project.pairs[0], Scope::default());
         assert_eq!(verdict(&answer), "differs", "{text}");
     }
 }
@@ -327,18 +327,24 @@ fn compare_on_demand(seed: u64) -> [u64; 2] {
     let (mut cheaper, mut differing) = (0, 0);
     for (literal, pending) in [(false, 1), (true, 2)] {
         let own_space = pair.own_space;
-        let settings = Settings { pending, literal, own_space, ..Settings::default() };
-        let plain = Settings { on_demand: false, ..settings };
-        let without = refines(first, second, &plain, &limits(4_000), &mut |_| {});
+        let settings = Scope { pending, literal, own_space, ..Scope::default() };
+        let plain = Scope { on_demand: false, ..settings };
+        let plain = Question { scope: plain, limits: limits(4_000), ..Question::default() };
+        let without = refines(first, second, &plain, &mut |_| {});
         let expected = verdict(&without);
         if expected == "undecided" {
             continue;
         }
         let with = ask(pair, settings);
         let context = || format!("seed {seed}, {pending} pending:\n{text}");
-        assert_eq!((verdict(&with), with.literal), (expected, without.literal), "{}", context());
+        assert_eq!(
+            (verdict(&with), with.literal()),
+            (expected, without.literal()),
+            "{}",
+            context()
+        );
         match expected {
-            "refines" => cheaper += u64::from(with.statistics.pairs < without.statistics.pairs),
+            "refines" => cheaper += u64::from(with.cost.transitions < without.cost.transitions),
             _ => differing += 1,
         }
     }
@@ -354,15 +360,9 @@ fn clients() {
         let project = project(&files, Some(client));
         let pair = &project.pairs[0];
         let client = pair.client.as_ref().expect("a client was given");
-        let settings = Settings { literal: true, ..Settings::default() };
-        let answer = refines(
-            &client.system,
-            &pair.specification.system,
-            &settings,
-            &Limits::default(),
-            &mut |_| {},
-        );
-        verdict(&answer)
+        let scope = Scope { literal: true, ..Scope::default() };
+        let question = Question { property: Property::Policy, scope, ..Question::default() };
+        verdict(&refines(&client.system, &pair.specification.system, &question, &mut |_| {}))
     };
     assert_eq!(ask("rcu1-spec.fp", "rcu1-user.fp"), "refines");
     assert_eq!(ask("rcu1-flags-spec.fp", "rcu1-user.fp"), "assertion");

@@ -7,8 +7,8 @@
 
 extern crate fencepost_check as check;
 
-use check::Verdict;
-use check::refinement::{Settings, refines};
+use check::refinement::{Scope, refines};
+use check::{Question, Verdict};
 use ir::Value;
 use ir::random::Generator;
 use lang::library::{Linked, Project, parse};
@@ -132,12 +132,13 @@ fn clients_cannot_tell() {
             .collect();
         let checked = project(&format!("{files}client {{ {} }}\n", general.join(" ")));
         let pair = &checked.pairs[0];
-        let settings = Settings { pending: 4, own_space: pair.own_space, ..Settings::default() };
+        let scope = Scope { pending: 4, own_space: pair.own_space, ..Scope::default() };
         let (first, second) = (&pair.implementation.system, &pair.specification.system);
         let limits = Limits { states: Some(20_000), ..Limits::default() };
-        let answer = refines(first, second, &settings, &limits, &mut |_| {});
-        let refines = match (&answer.verdict, answer.difference()) {
-            (Verdict::Holds, _) if !answer.literal => true,
+        let question = Question { scope, limits, ..Question::default() };
+        let answer = refines(first, second, &question, &mut |_| {});
+        let refines = match (&answer.decisions[0].verdict, answer.difference()) {
+            (Verdict::Holds, _) if !answer.literal() => true,
             (_, Some(_)) => false,
             _ => continue,
         };

@@ -7,8 +7,8 @@
 
 extern crate fencepost_check as check;
 
-use check::Verdict;
-use check::refinement::{Compared, Difference, History, Settings, refines};
+use check::refinement::{Difference, History, Scope, refines};
+use check::{Answer, Question, Verdict};
 use ir::random::Generator;
 use lang::library::{Pair, parse};
 use search::{Budget, Limits};
@@ -130,9 +130,9 @@ fn random_pair(seed: u64) -> String {
     format!("max_value 2;\n{library}{specification}{client}\n")
 }
 
-fn word(compared: &Compared) -> String {
-    match (&compared.verdict, compared.history()) {
-        (Verdict::Holds, _) => format!("refines, to the letter: {}", compared.literal),
+fn word(answer: &Answer) -> String {
+    match (&answer.decisions[0].verdict, answer.history()) {
+        (Verdict::Holds, _) => format!("refines, to the letter: {}", answer.literal()),
         (_, Some(History::Differs(difference))) => {
             let labels = difference.run.iter().filter(|event| event.label.is_some());
             format!("differs after {}", labels.count())
@@ -146,11 +146,11 @@ fn word(compared: &Compared) -> String {
     }
 }
 
-fn ask(pair: &Pair, settings: Settings, patience: Duration) -> Compared {
+fn ask(pair: &Pair, scope: Scope, patience: Duration) -> Answer {
     let limits = Limits { budget: Budget::new(Some(patience), None), ..Limits::default() };
-    let settings = Settings { own_space: pair.own_space, ..settings };
+    let scope = Scope { own_space: pair.own_space, ..scope };
     let (first, second) = (&pair.implementation.system, &pair.specification.system);
-    refines(first, second, &settings, &limits, &mut |_| {})
+    refines(first, second, &Question { scope, limits, ..Question::default() }, &mut |_| {})
 }
 
 /// Catches any shortcut that changes a verdict or the length of a history.
@@ -164,10 +164,9 @@ fn shortcuts_change_nothing() {
         let project = parse(&[("random.fp".to_string(), text.clone())], None)
             .unwrap_or_else(|error| panic!("seed {seed}: {}", error.render(false)));
         for literal in [false, true] {
-            let settings =
-                Settings { pending: 1, literal, writes: Some(24), ..Settings::default() };
+            let settings = Scope { pending: 1, literal, writes: Some(24), ..Scope::default() };
             let pair = &project.pairs[0];
-            let plain = Settings { reduce: false, on_demand: false, ..settings };
+            let plain = Scope { reduce: false, on_demand: false, ..settings };
             let without = ask(pair, plain, Duration::from_millis(300));
             let expected = word(&without);
             if expected == "undecided" {
@@ -175,15 +174,15 @@ fn shortcuts_change_nothing() {
                 continue;
             }
             for on_demand in [false, true] {
-                let with = ask(pair, Settings { on_demand, ..settings }, Duration::from_secs(20));
+                let with = ask(pair, Scope { on_demand, ..settings }, Duration::from_secs(20));
                 match without.difference().is_none_or(|Difference { shortest, .. }| *shortest) {
                     true => assert_eq!(word(&with), expected, "seed {seed}, {on_demand}:\n{text}"),
                     // The plain search could not see all of the specification.
                     false => assert!(word(&with).starts_with("differs"), "seed {seed}:\n{text}"),
                 }
             }
-            match &without.verdict {
-                Verdict::Holds if without.literal => refining += 1,
+            match &without.decisions[0].verdict {
+                Verdict::Holds if without.literal() => refining += 1,
                 Verdict::Holds => early += 1,
                 _ => differing += 1,
             }

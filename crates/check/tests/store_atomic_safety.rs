@@ -50,7 +50,7 @@ struct LoopCounter {
 
 fn agree(machine: Machine) {
     let configs = configs();
-    let limits = Limits { states: 30_000, buffer: 16, budget: budget::Budget::UNLIMITED };
+    let limits = Limits { states: 30_000, buffer: 16, ..Limits::default() };
     let (mut judged, mut skipped, mut seed, mut aimed) = (0, 0, 0, 0);
     let mut loop_counter = LoopCounter::default();
     while judged < count() {

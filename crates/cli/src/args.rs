@@ -157,7 +157,7 @@ pub(crate) struct Refine {
         long,
         conflicts_with_all = [
             "client", "pending", "history_only", "literal", "total", "no_reduction", "limit_memory",
-            "limit_time", "json", "quiet"
+            "limit_time", "jobs", "json", "quiet"
         ]
     )]
     pub show_client: bool,
@@ -170,6 +170,9 @@ pub(crate) struct Refine {
     /// Give up after this time, such as 30s, 5m or 2h
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub limit_time: Option<Duration>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: Option<u16>,
     /// Print a JSON object per line for each library
     #[arg(long)]
     pub json: bool,
@@ -179,6 +182,12 @@ pub(crate) struct Refine {
     /// Reports.
     #[command(flatten)]
     pub faces: ReportFileArgs,
+}
+
+/// How many cores to use; all, if nothing is said.
+pub(crate) fn cores(jobs: Option<u16>) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    jobs.map_or_else(all, usize::from)
 }
 
 /// When to give up, and what to use until then.
@@ -203,8 +212,7 @@ pub(crate) struct LimitArgs {
 impl LimitArgs {
     /// How many cores to use.
     pub(crate) fn jobs(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.jobs.map_or_else(all, usize::from)
+        cores(self.jobs)
     }
 
     /// The limits that the arguments stand for, for work that begins now.
@@ -295,6 +303,10 @@ pub(crate) struct Outcomes {
     /// Give up after this time, such as 30s or 5m
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = quantity::duration)]
     pub limit_time: Duration,
+    /// Cores on which to search states. On one, the search goes deep first and comes to ends early;
+    /// on several it goes level by level. Execution graphs are listed on one core
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub jobs: u16,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,

@@ -125,6 +125,7 @@ const TABLES: &[Table] = &[
             option("limit_states", MODELS),
             option("limit_graphs", STALE),
             option("limit_time", MODELS),
+            option("jobs", MODELS),
             option("json", MODELS),
             option("entry", MODELS),
             option("stub", MODELS),

@@ -15,6 +15,7 @@ use graph::{self, ExecutionGraph, FinalState, enumerate};
 use ir::{Loc, Program};
 use lang::{Diagnostic, Source};
 use report::outcomes::{Enumerated, Seen};
+use report::text::render;
 use report::{By, OutcomeTable};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -52,7 +53,7 @@ fn discover(args: &args::Outcomes, model: Model) -> Result<Source, Unusable> {
         budget: limits(args).budget,
         ..search::Limits::default()
     };
-    let question = Question { limits, ..Question::of(model) };
+    let question = Question { limits, jobs: args.jobs.into(), ..Question::of(model) };
     let mut programs = compiled::programs(std::slice::from_ref(&args.input), &args.code);
     let program = programs.remove(0);
     let found = guard::work(|| program.discover(&args.code, &question, Reads::Observed, &|_| {}));
@@ -72,7 +73,8 @@ fn refuse(args: &args::Outcomes, model: Model, unusable: &Unusable) -> io::Resul
 /// How far to go.
 fn limits(args: &args::Outcomes) -> Limits {
     let budget = interrupt::budget(Some(args.limit_time), None);
-    Limits { states: args.limit_states, buffer: args.limit_buffer.into(), budget }
+    let (buffer, jobs) = (args.limit_buffer.into(), args.jobs.into());
+    Limits { states: args.limit_states, buffer, jobs, budget }
 }
 
 /// The final states on a machine with store buffers.
@@ -150,11 +152,11 @@ fn print(
     match args.json {
         true => writeln!(out, "{}", serde_json::to_string(&table)?)?,
         false if source.litmus.is_some() => {
-            let incomplete = table.incomplete(&terminal::errors());
+            let incomplete = render(&table.incomplete(), &terminal::errors());
             incomplete.lines().for_each(terminal::complain);
             out.write_all(herd.as_bytes())?;
         }
-        false => out.write_all(table.text(&terminal::output()).as_bytes())?,
+        false => out.write_all(render(&table.document(), &terminal::output()).as_bytes())?,
     }
     out.flush()?;
     Ok(if table.limit.is_some() { Exit::Undecided } else { Exit::Holds })

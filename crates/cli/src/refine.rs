@@ -6,11 +6,11 @@ use crate::inputs;
 use crate::interrupt;
 use crate::report_files::ReportFiles;
 use crate::terminal;
-use ::check::Problem;
-use ::check::refinement::{Settings, Statistics, refines};
-use budget::Budget;
+use ::check::refinement::{Scope, Statistics, refines};
+use ::check::{Problem, Property, Question};
 use lang::library::{GENERATED, Pair, Project};
-use report::refinement::{Question, Refinement};
+use report::refinement::Refinement;
+use report::text::render;
 use report::timeline;
 use search::Limits;
 use std::io::{self, IsTerminal, Write};
@@ -59,11 +59,26 @@ pub(crate) fn run(args: &args::Refine) -> io::Result<Exit> {
         io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(Exit::Holds);
     }
+    let property = if client.is_some() { Property::Policy } else { Property::Refinement };
     let budget = interrupt::budget(args.limit_time, args.limit_memory);
+    let question = Question {
+        property,
+        limits: Limits { budget, ..Limits::default() },
+        jobs: args::cores(args.jobs),
+        scope: Scope {
+            pending: args.pending,
+            history_only: args.history_only,
+            reduce: !args.no_reduction,
+            on_demand: !args.no_reduction,
+            literal: args.literal || property == Property::Policy,
+            total: args.total,
+            ..Scope::default()
+        },
+        ..Question::default()
+    };
     let mut exit = Exit::Holds;
     for pair in &project.pairs {
-        let question = if client.is_some() { Question::Client } else { Question::Library };
-        exit = exit.and(answer(args, &project, pair, question, budget, &mut faces)?);
+        exit = exit.and(answer(args, &project, pair, question, &mut faces)?);
     }
     Ok(exit.and(faces.finish()))
 }
@@ -72,30 +87,16 @@ fn answer(
     args: &args::Refine,
     project: &Project,
     pair: &Pair,
-    question: Question,
-    budget: Budget,
+    mut question: Question,
     faces: &mut ReportFiles,
 ) -> io::Result<Exit> {
-    let settings = Settings {
-        pending: args.pending,
-        history_only: args.history_only,
-        reduce: !args.no_reduction,
-        on_demand: !args.no_reduction,
-        own_space: pair.own_space,
-        literal: args.literal || question == Question::Client,
-        total: args.total,
-        ..Settings::default()
-    };
-    let first = match (question, &pair.client) {
-        (Question::Client, Some(client)) => client,
-        _ => &pair.implementation,
-    };
-    let start = Instant::now();
+    question.scope.own_space = pair.own_space;
+    let question = &question;
+    let client = pair.client.as_ref().filter(|_| question.property == Property::Policy);
+    let first = &client.unwrap_or(&pair.implementation).system;
     let mut said = Instant::now();
     let shows = io::stderr().is_terminal() && !args.quiet && !args.json;
-    let limits = Limits { budget, ..Limits::default() };
-    let second = &pair.specification.system;
-    let answer = refines(&first.system, second, &settings, &limits, &mut |so_far| {
+    let answer = &refines(first, &pair.specification.system, question, &mut |so_far| {
         if shows && said.elapsed() > Duration::from_millis(500) {
             said = Instant::now();
             let Statistics { pairs, bytes, .. } = so_far;
@@ -105,9 +106,9 @@ fn answer(
     if shows {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
-    let (settings, answer) = (&settings, &answer);
-    let shown = Refinement { project, pair, question, settings, answer };
-    let sheet = shown.sheet(start.elapsed());
+    let shown = Refinement { project, pair, question, answer };
+    let sheet = shown.sheet();
+    let verdict = &answer.decisions[0].verdict;
     if let Some(warning) = shown.wrapped() {
         terminal::complain(project.render(&[warning], terminal::errors().color).trim_end());
     }
@@ -115,17 +116,17 @@ fn answer(
     if args.json {
         writeln!(out, "{}", shown.json(&sheet))?;
     } else if args.quiet {
-        writeln!(out, "{}: {}", pair.name, answer.verdict.name())?;
+        writeln!(out, "{}: {}", pair.name, verdict.name())?;
     } else {
-        write!(out, "{}", shown.text())?;
+        write!(out, "{}", render(&shown.document(), &terminal::output()))?;
     }
     out.flush()?;
     faces.add(sheet);
-    Ok(match answer.verdict.witness().map(|witness| witness.problem) {
+    Ok(match verdict.witness().map(|witness| witness.problem) {
         // A program that divides by zero or leaves its arrays is no program to reason about.
         Some(Problem::Fault(_)) => Exit::BadInput,
         Some(_) => Exit::Violated,
-        None if answer.verdict.holds() => Exit::Holds,
+        None if verdict.holds() => Exit::Holds,
         None => Exit::Undecided,
     })
 }

@@ -6,6 +6,7 @@ use crate::inputs::{self, Unusable};
 use crate::report_files::ReportFiles;
 use crate::terminal;
 use ::report::recording;
+use ::report::text::render;
 use ::serial::execution::Question;
 use ::serial::judge::{self, Reading};
 use ::serial::random::{Shape, Style};
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
     if args.json {
         writeln!(out, "{}", report::to_json(&judged))?;
     } else {
-        out.write_all(report::text(&judged).as_bytes())?;
+        out.write_all(render(&recording::document(&judged), &terminal::output()).as_bytes())?;
     }
     out.flush()?;
     if faces.wanted() {
@@ -122,7 +123,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
             }
         }
-        false => out.write_all(reply.text().as_bytes())?,
+        false => out.write_all(render(&reply.document(), &terminal::output()).as_bytes())?,
     }
     out.flush()?;
     if faces.wanted() {

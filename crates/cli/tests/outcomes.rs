@@ -159,3 +159,32 @@ fn programs_in_c() {
     let table: Value = serde_json::from_str(&run.stdout).expect("an object");
     assert_eq!(table["outcomes"].as_array().map(Vec::len), Some(4));
 }
+
+/// The hidden location and register of `spawn`, and the register that a weak compare-and-swap reads into, are
+/// no part of a state. Catches a register that is shown because another thread hides one of the same number.
+#[test]
+fn what_statements_are_made_of_is_not_shown() {
+    let desk = Desk::with(
+        "max_value 2; global x;\n\
+         thread main { local a; spawn child; join child; a = x.load(); }\n\
+         thread child { local b, c; b = weak_CAS(x, 0, 1); }\n",
+    );
+    for model in ["rc11", "sc", "tso"] {
+        let run = desk.run(&format!("outcomes --model {model} t.fp"));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let shown = ["main.a", "child.b", "child.c", "x"];
+        assert!(shown.iter().all(|name| run.stdout.contains(name)), "{}", run.stdout);
+        let hidden = ["spawn", "read", "expected"];
+        assert!(!hidden.iter().any(|name| run.stdout.contains(name)), "{}", run.stdout);
+    }
+}
+
+/// Catches states that are lost or counted twice when several cores search.
+#[test]
+fn cores_change_nothing() {
+    for arguments in ["--model tso corpus/litmus/sb-rlx.fp", "--model sc corpus/litmus/mp-ra.fp"] {
+        let one = run_at_root(&format!("outcomes --jobs 1 {arguments}")).stdout;
+        assert!(one.contains("final state"), "{one}");
+        assert_eq!(run_at_root(&format!("outcomes --jobs 3 {arguments}")).stdout, one);
+    }
+}

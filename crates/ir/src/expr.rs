@@ -385,22 +385,6 @@ impl Expr {
         }
     }
 
-    /// The same expression with every register renamed.
-    pub fn map_registers(&self, mut rename: impl FnMut(Reg) -> Reg) -> Expr {
-        match self {
-            Expr::Const(value) => Expr::Const(*value),
-            Expr::Reg(reg) => Expr::Reg(rename(*reg)),
-            Expr::Code(code) => Expr::Code(
-                code.iter()
-                    .map(|op| match op {
-                        Op::Reg(reg) => Op::Reg(rename(*reg)),
-                        other => *other,
-                    })
-                    .collect(),
-            ),
-        }
-    }
-
     /// Evaluates it: φ(e) of the paper, in the program's domain.
     #[inline(always)]
     pub fn eval(&self, regs: &[Value], domain: Domain, notes: &mut Notes) -> Result<Value, Fault> {

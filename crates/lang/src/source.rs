@@ -3,7 +3,7 @@
 use crate::Diagnostic;
 use crate::litmus::Litmus;
 use crate::lower::Lowered;
-use ir::{Loc, Origin, Program, Value};
+use ir::{Loc, Origin, Program, Reg, Tid, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -58,6 +58,8 @@ pub struct Source {
     pub values: BTreeMap<Value, Arc<str>>,
     /// Locations that are no memory of the user's, such as whether a thread has ended; final states leave them out.
     pub internal: Vec<Loc>,
+    /// Registers that are no locals of the user's, such as the one that `spawn` reads into; final states leave them out.
+    pub hidden: Vec<(Tid, Reg)>,
     /// If loops of the program were cut off: after so many rounds. What holds of the program holds up to there only.
     pub rounds: Option<u32>,
     /// What a litmus test says beyond its program, if it is one.
@@ -109,6 +111,9 @@ impl Source {
         let mut source = Source::of_program(name, text, lowered.program, lowered.spans);
         source.warnings = warnings;
         source.tracks = lowered.tracks;
+        source.failures = lowered.unwritten.failures;
+        source.internal = lowered.unwritten.locations;
+        source.hidden = lowered.unwritten.registers;
         source
     }
 
@@ -130,6 +135,7 @@ impl Source {
             effects: HashMap::new(),
             values: BTreeMap::new(),
             internal: Vec::new(),
+            hidden: Vec::new(),
             rounds: None,
             litmus: None,
             line_starts: std::iter::once(0).chain(newlines).collect(),

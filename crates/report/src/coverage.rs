@@ -1,6 +1,6 @@
 //! What an answer about a library covers, what it leaves open, and why there is none.
 
-use crate::refinement::{Question, Refinement, place_in};
+use crate::refinement::{Refinement, place_in};
 use check::Why;
 use check::refinement::{Side, Stuck};
 use lang::diagnostic::Diagnostic;
@@ -8,8 +8,8 @@ use memory::rc11_views::{Label, Status};
 
 impl Refinement<'_> {
     /// What the verdict covers.
-    pub fn scope(&self) -> String {
-        let what = match self.settings.history_only {
+    pub(crate) fn extent(&self) -> String {
+        let what = match self.scope().history_only {
             false => "histories of any length",
             true => "calls and returns of any length, propagation ignored",
         };
@@ -17,8 +17,8 @@ impl Refinement<'_> {
         format!(
             "{what}, {threads} threads, at most {} pending marker{} from any thread to any other, \
              values {}..{}",
-            self.settings.pending,
-            if self.settings.pending == 1 { "" } else { "s" },
+            self.scope().pending,
+            if self.scope().pending == 1 { "" } else { "s" },
             self.project.domain.min,
             self.project.domain.max,
         )
@@ -29,8 +29,8 @@ impl Refinement<'_> {
             true => "no partial modes, so one space".to_string(),
             false => format!("spaces {}", self.project.spaces.join(", ")),
         };
-        match self.settings.history_only {
-            false if self.answer.literal => {
+        match self.scope().history_only {
+            false if self.answer.literal() => {
                 format!("no race, no failing assertion; {spaces}; to the letter")
             }
             false => format!(
@@ -46,24 +46,22 @@ impl Refinement<'_> {
 
     /// What is said of methods that do not return.
     pub(crate) fn correctness(&self) -> &'static str {
-        match (self.question, self.settings.total) {
-            (Question::Library, false) => {
+        match (self.of_client(), self.scope().total) {
+            (false, false) => {
                 "partial correctness: a method that does not return keeps to any specification; \
                  --total checks that methods can"
             }
-            (Question::Library, true) => {
+            (false, true) => {
                 "total: no call gets stuck for good where the specification's does not \
                  (no fairness assumed; livelock is not looked for)"
             }
-            (Question::Client, _) => {
-                "partial correctness: whether the client's calls return is not checked"
-            }
+            (true, _) => "partial correctness: whether the client's calls return is not checked",
         }
     }
 
     /// How the histories of the library are those of the specification.
     pub(crate) fn matched(&self) -> &'static str {
-        match (self.settings.history_only, self.answer.literal) {
+        match (self.scope().history_only, self.answer.literal()) {
             (true, _) => "calls-and-returns",
             (false, true) => "to-the-letter",
             (false, false) => "up-to-early-propagation",
@@ -96,7 +94,9 @@ impl Refinement<'_> {
     /// A warning about statements whose results wrapped around.
     pub fn wrapped(&self) -> Option<Diagnostic> {
         let sides = [self.subject(), &self.pair.specification];
-        let places = sides.into_iter().zip(&self.answer.wrapped);
+        let compared = self.answer.compared.as_ref();
+        let of_second = compared.map_or(&[][..], |compared| &compared.wrapped);
+        let places = sides.into_iter().zip([&self.answer.wrapped[..], of_second]);
         let spans = places.flat_map(|(linked, steps)| {
             steps.iter().filter_map(|&(tid, pc)| place_in(linked, tid, pc))
         });
@@ -107,9 +107,9 @@ impl Refinement<'_> {
 
     /// Why there is no answer, in a sentence.
     pub(crate) fn why(&self, why: Why) -> String {
-        let (first, second) = match self.question {
-            Question::Library => ("library", "specification"),
-            Question::Client => ("client", "policy"),
+        let (first, second) = match self.of_client() {
+            false => ("library", "specification"),
+            true => ("client", "policy"),
         };
         let name = |side: Side| match side {
             Side::First => first,

@@ -23,6 +23,7 @@ pub mod advice;
 pub mod codes;
 mod computation;
 mod coverage;
+pub mod document;
 pub mod escape;
 pub mod explain;
 pub mod finding;

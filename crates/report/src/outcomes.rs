@@ -1,15 +1,16 @@
 //! Final states: what registers and memory hold when everything has stopped.
 
-use crate::escape::{columns, pad, visible};
+use crate::document::{Block, Document, Line, Table};
+use crate::escape::visible;
 use crate::input_report::Notice;
 use crate::litmus::{self, Counts};
 use crate::run::{Assigned, Held};
 use crate::shown::Shown;
-use crate::text::{Ink, Look, amount};
+use crate::text::{Ink, amount};
 use check::Model;
 use graph::outcome::{FinalState, ThreadEnd};
 use graph::run::Status;
-use ir::{Program, Tid, Value};
+use ir::{Program, Reg, Tid, Value};
 use lang::source::Language;
 use lang::{Diagnostic, Source};
 use serde::Serialize;
@@ -158,56 +159,54 @@ impl OutcomeTable {
         }
     }
 
-    /// The table as text.
-    pub fn text(&self, look: &Look) -> String {
+    /// What there is to say about the states.
+    pub fn document(&self) -> Document<'static> {
         let forbidden = self.outcomes.iter().filter(|row| !row.under_sc).count();
         let all = self.outcomes.len();
-        let mut out = format!(
-            "{}: {} under {}",
-            look.paint(Ink::Strong, &visible(&self.file)),
-            amount::plural(all as u64, "final state"),
-            self.model,
-        );
-        match forbidden {
-            _ if self.model == Model::Sc.name() || all == 0 => {}
-            0 => out.push_str(", all allowed by SC"),
-            n if n == all => out.push_str(", forbidden by SC"),
-            n => out.push_str(&format!(", {n} of them forbidden by SC")),
-        }
-        out.push('\n');
+        let mut document = Document::default();
+        let states = amount::plural(all as u64, "final state");
+        let title = Line::inked(Ink::Strong, visible(&self.file))
+            .then(format!(": {states} under {}", self.model));
+        document.line(match forbidden {
+            _ if self.model == Model::Sc.name() || all == 0 => title,
+            0 => title.then(", all allowed by SC"),
+            n if n == all => title.then(", forbidden by SC"),
+            n => title.then(format!(", {n} of them forbidden by SC")),
+        });
         if all == 0 && self.limit.is_none() {
-            out.push_str("  every execution goes on forever\n");
+            document.line("  every execution goes on forever");
         }
-        out.push_str(&self.rows(look));
+        self.states(&mut document);
         if let Some(asked) = &self.condition {
-            out.push_str(&asked.line(look));
+            document.line(asked.line());
         }
-        out.push_str(&self.incomplete(look));
-        out
+        document.extend(self.incomplete());
+        document
     }
 
     /// What may be missing, a line for each reason.
-    pub fn incomplete(&self, look: &Look) -> String {
-        let mut out = String::new();
+    pub fn incomplete(&self) -> Document<'static> {
+        let mut document = Document::default();
         if let Some(unroll) = self.unroll {
             let warning = format!(
                 "states that SC forbids are complete only up to {unroll} visits of each statement; \
                  --unroll goes further"
             );
-            out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
+            document.line(Line::inked(Ink::Warning, warning));
         }
         if let Some(limit) = self.limit {
             let warning = match limit {
                 "interrupted" => "it was interrupted: there may be more".to_string(),
                 limit => format!("the limit on {limit} was reached: there may be more"),
             };
-            out.push_str(&format!("{}\n", look.paint(Ink::Warning, &warning)));
+            document.line(Line::inked(Ink::Warning, warning));
         }
-        out
+        document
     }
 
-    fn rows(&self, look: &Look) -> String {
-        let Some(first) = self.outcomes.first() else { return String::new() };
+    /// The states: what differs between them as a table, then what does not.
+    fn states(&self, document: &mut Document) {
+        let Some(first) = self.outcomes.first() else { return };
         let heads: Vec<String> = first.cells().into_iter().map(|(name, _)| name).collect();
         let values: Vec<Vec<String>> = self
             .outcomes
@@ -216,52 +215,19 @@ impl OutcomeTable {
             .collect();
         let (same, different): (Vec<usize>, Vec<usize>) = (0..heads.len())
             .partition(|&column| values.iter().all(|row| row[column] == values[0][column]));
-        let mut out = String::new();
         if !different.is_empty() || self.outcomes.len() > 1 || first.ends_early() {
-            out.push_str(&self.differing(&heads, &values, &different, look));
+            let only = |all: &[String]| different.iter().map(|&k| all[k].clone()).collect();
+            let rows = self.outcomes.iter().zip(&values);
+            document.push(Block::Table(Table {
+                heads: only(&heads),
+                rows: rows.map(|(row, values)| (only(values), row.notes())).collect(),
+            }));
         }
         if !same.is_empty() {
             let bindings: Vec<String> =
                 same.iter().map(|&c| format!("{} = {}", heads[c], values[0][c])).collect();
-            out.push_str(&format!("  always: {}\n", bindings.join(", ")));
+            document.line(format!("  always: {}", bindings.join(", ")));
         }
-        out
-    }
-
-    fn differing(
-        &self,
-        heads: &[String],
-        values: &[Vec<String>],
-        shown: &[usize],
-        look: &Look,
-    ) -> String {
-        let width = |column: usize| {
-            let cells = values.iter().map(|row| row[column].len());
-            cells.chain([columns(&heads[column])]).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = shown.iter().map(|&column| width(column)).collect();
-        let mut out = String::new();
-        let names = shown.iter().zip(&widths).map(|(&column, width)| pad(&heads[column], *width));
-        let header = names.collect::<Vec<_>>().join("  ");
-        if !header.is_empty() {
-            out.push_str(&format!("  {}\n", look.paint(Ink::Strong, header.trim_end())));
-        }
-        for (row, values) in self.outcomes.iter().zip(values) {
-            let cells = shown.iter().zip(&widths).map(|(&c, width)| pad(&values[c], *width));
-            let mut line = cells.collect::<Vec<_>>().join("  ");
-            let notes = row.notes();
-            if !notes.is_empty() {
-                line = format!("{line}  {}", look.paint(Ink::Warning, &notes));
-            }
-            if row.satisfies == Some(true) {
-                line.push_str("  satisfies the condition");
-            }
-            if !row.under_sc {
-                line = format!("{line}  {}", look.paint(Ink::Bad, "forbidden by SC"));
-            }
-            out.push_str(&format!("  {}\n", line.trim_end()));
-        }
-        out
     }
 }
 
@@ -291,14 +257,13 @@ fn asked(program: &Program, seen: &Enumerated, sc: bool) -> Option<Asked> {
 }
 
 impl Asked {
-    fn line(&self, look: &Look) -> String {
-        let answer = match self.holds {
-            true => look.paint(Ink::Good, "yes"),
-            false => look.paint(Ink::Bad, "no"),
-        };
+    fn line(&self) -> Line {
+        let (ink, answer) = if self.holds { (Ink::Good, "yes") } else { (Ink::Bad, "no") };
         let all = amount::plural(self.satisfying + self.others, "final state");
         let verb = if self.satisfying == 1 { "satisfies" } else { "satisfy" };
-        format!("  {}: {answer}, {} of {all} {verb} it\n", visible(&self.text), self.satisfying)
+        Line::plain(format!("  {}: ", visible(&self.text)))
+            .then_inked(ink, answer)
+            .then(format!(", {} of {all} {verb} it", self.satisfying))
     }
 }
 
@@ -326,19 +291,28 @@ impl Row {
         self.threads.iter().any(|end| end.line.is_some())
     }
 
-    /// What there is to say about threads that are not done.
-    fn notes(&self) -> String {
-        let note = |end: &End| {
-            let line = end.line?;
-            let thread = visible(&end.thread);
-            Some(match end.status.as_str() {
-                "blocked" => format!("{thread} waits at line {line}"),
-                "failed" => format!("{thread} fails at line {line}"),
-                "ended" => format!("{thread} ends at line {line}"),
-                fault => format!("{thread} stops at line {line}: {fault}"),
-            })
-        };
-        self.threads.iter().filter_map(note).collect::<Vec<_>>().join(", ")
+    /// What there is to say about the state beside its values.
+    fn notes(&self) -> Vec<Line> {
+        let ends: Vec<String> = self.threads.iter().filter_map(End::note).collect();
+        let ends = (!ends.is_empty()).then(|| Line::inked(Ink::Warning, ends.join(", ")));
+        let satisfies = self.satisfies == Some(true);
+        let satisfies = satisfies.then(|| Line::plain("satisfies the condition"));
+        let forbidden = (!self.under_sc).then(|| Line::inked(Ink::Bad, "forbidden by SC"));
+        [ends, satisfies, forbidden].into_iter().flatten().collect()
+    }
+}
+
+impl End {
+    /// What there is to say about a thread that is not done.
+    fn note(&self) -> Option<String> {
+        let line = self.line?;
+        let thread = visible(&self.thread);
+        Some(match self.status.as_str() {
+            "blocked" => format!("{thread} waits at line {line}"),
+            "failed" => format!("{thread} fails at line {line}"),
+            "ended" => format!("{thread} ends at line {line}"),
+            fault => format!("{thread} stops at line {line}: {fault}"),
+        })
     }
 }
 
@@ -373,7 +347,9 @@ fn end_of(source: &Source, program: &Program, tid: Tid, end: &ThreadEnd) -> End 
     };
     // What compiled code keeps in registers has no name of the user's.
     let named = source.language == Language::Algorithms;
-    let locals = thread.registers.iter().zip(&end.registers).filter(|_| named);
+    let is_users = |k: usize| named && !source.hidden.contains(&(tid, Reg::from(k)));
+    let locals = thread.registers.iter().zip(&end.registers).enumerate();
+    let locals = locals.filter(|(k, _)| is_users(*k)).map(|(_, local)| local);
     let span = source.span(program.step(tid, end.pc).origin);
     End {
         thread: thread.display_name(),

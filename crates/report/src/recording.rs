@@ -1,4 +1,4 @@
-//! Recorded runs that were not atomic, as findings.
+//! Judged recordings of runs: what there is to say about one, and those that were not atomic as findings.
 //!
 //! The proof is the conflict graph: its events are the transactions on the cycle, its edges the reasons
 //! why one must come before the next. The run is the execution that shows it or, where only a recording
@@ -6,6 +6,8 @@
 
 use crate::advice::Advice;
 use crate::codes;
+use crate::document::Document;
+use crate::escape::visible;
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
@@ -48,6 +50,19 @@ pub fn sheet(file: &str, text: &str, report: &Report) -> InputReport {
         }
     }
     sheet
+}
+
+/// What there is to say about a judged recording. The words are those of `serial`; names in a recording can
+/// hold anything.
+pub fn document(report: &Report) -> Document<'static> {
+    let mut document = Document::default();
+    document.lines(&visible_lines(&::serial::report::text(report)));
+    document
+}
+
+/// The text with its line ends, and nothing else that could play tricks with a terminal.
+pub(crate) fn visible_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", visible(line))).collect()
 }
 
 /// A cycle of transactions as a finding. `execution` is what shows it, if it was kept; lines are those

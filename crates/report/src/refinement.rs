@@ -4,10 +4,11 @@
 //! where the marker of a call or return reaches another thread.
 
 use crate::codes;
+use crate::document::{self, Block, Document, Happening};
 use crate::input_report::InputReport;
 use crate::text::amount;
-use check::refinement::{Compared, Difference, Event, History, Settings, Statistics};
-use check::{Property, Verdict};
+use check::refinement::{Difference, Event, History, Scope, Statistics};
+use check::{Answer, Property, Question, Verdict};
 use ir::{Instr, Pc, Tid, Value};
 use lang::library::{Linked, Pair, Project};
 use lang::source::Span;
@@ -15,16 +16,6 @@ use memory::rc11_views::Finding;
 use memory::rc11_views::{Label, Space};
 use serde_json::json;
 use std::collections::HashMap;
-use std::fmt::Write;
-
-/// What was compared with what.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// The library with its specification.
-    Library,
-    /// A client's calls with those that the policy allows.
-    Client,
-}
 
 /// An answer, and all that is needed to tell it.
 pub struct Refinement<'a> {
@@ -32,89 +23,94 @@ pub struct Refinement<'a> {
     pub project: &'a Project,
     /// The library.
     pub pair: &'a Pair,
-    /// What was asked.
-    pub question: Question,
-    /// How far.
-    pub settings: &'a Settings,
+    /// What was asked: of the library, or of a client.
+    pub question: &'a Question,
     /// What came of it.
-    pub answer: &'a Compared,
+    pub answer: &'a Answer,
 }
 
 impl Refinement<'_> {
-    /// The property that was asked about.
-    pub fn property(&self) -> Property {
-        match self.question {
-            Question::Library => Property::Refinement,
-            Question::Client => Property::Policy,
-        }
+    /// Was a client's side of the bargain asked about, and not the library's?
+    pub(crate) fn of_client(&self) -> bool {
+        self.question.property == Property::Policy
+    }
+
+    /// Which histories were compared.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.question.scope
+    }
+
+    /// The verdict.
+    pub(crate) fn verdict(&self) -> &Verdict {
+        &self.answer.decisions[0].verdict
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.answer.compared.as_ref().map(|compared| compared.statistics).unwrap_or_default()
     }
 
     /// The program whose run is shown.
     pub(crate) fn subject(&self) -> &Linked {
-        match (self.question, &self.pair.client) {
-            (Question::Client, Some(client)) => client,
-            _ => &self.pair.implementation,
-        }
+        let client = self.pair.client.as_ref().filter(|_| self.of_client());
+        client.unwrap_or(&self.pair.implementation)
     }
 
-    /// The answer as text.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
+    /// What there is to say about the answer.
+    pub fn document(&self) -> Document<'static> {
+        let mut document = Document::default();
         let Pair { specification_name, .. } = self.pair;
         let subject = self.subject_name();
-        let refines = match self.question {
-            Question::Library => format!("refines spec {specification_name}"),
-            Question::Client => "keeps to the policy".to_string(),
+        let refines = match self.of_client() {
+            false => format!("refines spec {specification_name}"),
+            true => "keeps to the policy".to_string(),
         };
-        match (&self.answer.verdict, self.answer.history()) {
+        let code = self.code().unwrap_or_default();
+        match (self.verdict(), self.answer.history()) {
             (Verdict::Holds, _) => {
-                let _ = writeln!(out, "{subject}: {refines}");
-                let _ = writeln!(out, "  established for {}", self.scope());
-                let _ = writeln!(out, "  {}", self.also());
-                let _ = writeln!(out, "  {}", self.correctness());
+                document.line(format!("{subject}: {refines}"));
+                document.line(format!("  established for {}", self.extent()));
+                document.lines(&format!("  {}", self.also()));
+                document.line(format!("  {}", self.correctness()));
             }
             (_, Some(History::Differs(difference))) => {
-                let _ = writeln!(out, "{} [{}]", self.headline(), self.code().unwrap_or_default());
-                self.difference(difference, &mut out);
+                document.line(format!("{} [{code}]", self.headline()));
+                self.difference(difference, &mut document);
             }
             (_, Some(History::Wrong { finding, run })) => {
                 let (what, at) = self.wrong(finding);
-                let _ = writeln!(out, "{subject}: {what} [{}]", self.code().unwrap_or_default());
-                let _ = writeln!(out, "  at {at}, at the end of this run:\n");
-                out.push_str(&self.timeline(run));
+                document.line(format!("{subject}: {what} [{code}]"));
+                document.line(format!("  at {at}, at the end of this run:"));
+                document.gap();
+                document.push(self.columns(run));
             }
             (_, Some(History::Stuck(stuck))) => {
-                let _ = writeln!(
-                    out,
-                    "{subject}: {} [{}]",
-                    self.stuck_headline(stuck),
-                    self.code().unwrap_or_default()
-                );
-                let _ = writeln!(out, "  {}, at the end of this run:\n", self.stuck_reason(stuck));
-                out.push_str(&self.timeline(&stuck.run));
-                let _ = writeln!(
-                    out,
-                    "\n  in the specification the call can always return after the same history; \
-                     whatever returns keeps to the specification"
+                document.line(format!("{subject}: {} [{code}]", self.stuck_headline(stuck)));
+                document.line(format!("  {}, at the end of this run:", self.stuck_reason(stuck)));
+                document.gap();
+                document.push(self.columns(&stuck.run));
+                document.gap();
+                document.line(
+                    "  in the specification the call can always return after the same history; \
+                     whatever returns keeps to the specification",
                 );
             }
             (verdict, None) => {
-                let _ = writeln!(out, "{subject}: undecided");
+                document.line(format!("{subject}: undecided"));
                 let why = verdict.why().map(|why| self.why(why)).unwrap_or_default();
-                let _ = writeln!(out, "  {why}");
-                let _ = writeln!(out, "  asked for {}", self.scope());
+                document.line(format!("  {why}"));
+                document.line(format!("  asked for {}", self.extent()));
             }
         }
-        let _ = writeln!(out, "  {}", effort(&self.answer.statistics));
-        out
+        document.line(format!("  {}", effort(&self.statistics())));
+        document
     }
 
     /// What users look up, if something is wrong.
     pub(crate) fn code(&self) -> Option<&'static str> {
-        Some(match (self.answer.history()?, self.question) {
+        Some(match (self.answer.history()?, self.of_client()) {
             (History::Stuck(_), _) => codes::STUCK,
-            (History::Differs(_), Question::Library) => codes::NOT_REFINED,
-            (History::Differs(_), Question::Client) => codes::OFF_POLICY,
+            (History::Differs(_), false) => codes::NOT_REFINED,
+            (History::Differs(_), true) => codes::OFF_POLICY,
             (History::Wrong { finding, .. }, _) => match finding {
                 Finding::Race { .. } => codes::RACE,
                 Finding::Assertion { .. } => codes::ASSERTION,
@@ -125,17 +121,17 @@ impl Refinement<'_> {
 
     /// The library or client.
     pub(crate) fn subject_name(&self) -> String {
-        match self.question {
-            Question::Library => format!("library {}", self.pair.name),
-            Question::Client => format!("client of {}", self.pair.specification_name),
+        match self.of_client() {
+            false => format!("library {}", self.pair.name),
+            true => format!("client of {}", self.pair.specification_name),
         }
     }
 
     /// What is wrong with a library or client that has one history too many.
     pub(crate) fn headline(&self) -> String {
-        let fails = match self.question {
-            Question::Library => format!("does not refine spec {}", self.pair.specification_name),
-            Question::Client => "does not keep to the policy".to_string(),
+        let fails = match self.of_client() {
+            false => format!("does not refine spec {}", self.pair.specification_name),
+            true => "does not keep to the policy".to_string(),
         };
         format!("{}: {fails}", self.subject_name())
     }
@@ -159,38 +155,39 @@ impl Refinement<'_> {
     }
 
     fn other_name(&self) -> &'static str {
-        match self.question {
-            Question::Library => "the specification",
-            Question::Client => "the policy",
+        match self.of_client() {
+            false => "the specification",
+            true => "the policy",
         }
     }
 
-    fn difference(&self, difference: &Difference, out: &mut String) {
-        let who = match self.question {
-            Question::Library => "the library",
-            Question::Client => "the client",
+    fn difference(&self, difference: &Difference, document: &mut Document) {
+        let who = match self.of_client() {
+            false => "the library",
+            true => "the client",
         };
         let whom = self.other_name();
-        let visible = difference.run.iter().filter(|event| self.shows(event)).count();
         let which = if difference.shortest { "a shortest" } else { "a" };
-        let _ = writeln!(out, "  {which} history of {who} that {whom} does not have:\n");
-        out.push_str(&self.timeline(&difference.run));
+        document.line(format!("  {which} history of {who} that {whom} does not have:"));
+        document.gap();
+        document.push(self.columns(&difference.run));
         let last = difference.run.iter().rev().find_map(|event| event.label.as_ref());
         if let Some(last) = last {
-            let _ = writeln!(
-                out,
-                "\n  {whom} can follow up to step {}, but not with step {visible}:",
-                visible.saturating_sub(1)
-            );
-            let _ = writeln!(out, "    {}", self.sentence(last, &difference.run));
-            let _ = writeln!(out, "  {}", self.reason(last, whom));
+            let shown = difference.run.iter().filter(|event| self.shows(event)).count();
+            let before = shown.saturating_sub(1);
+            document.gap();
+            document.line(format!(
+                "  {whom} can follow up to step {before}, but not with step {shown}:"
+            ));
+            document.line(format!("    {}", self.sentence(last, &difference.run)));
+            document.line(format!("  {}", self.reason(last, whom)));
         }
         if difference.instead.is_empty() {
-            let _ = writeln!(out, "  it cannot go on at all");
+            document.line("  it cannot go on at all");
         } else {
-            let _ = writeln!(out, "  it could have gone on with");
+            document.line("  it could have gone on with");
             for label in &difference.instead {
-                let _ = writeln!(out, "    {}", self.sentence(label, &difference.run));
+                document.line(format!("    {}", self.sentence(label, &difference.run)));
             }
         }
     }
@@ -198,7 +195,7 @@ impl Refinement<'_> {
     /// Why a label may be impossible.
     fn reason(&self, label: &Label, whom: &str) -> String {
         match label {
-            Label::Return { .. } if self.settings.history_only => {
+            Label::Return { .. } if self.scope().history_only => {
                 format!("after these calls and returns, {whom} cannot give this result")
             }
             Label::Return { .. } => format!(
@@ -214,7 +211,7 @@ impl Refinement<'_> {
     fn shows(&self, event: &Event) -> bool {
         match &event.label {
             None => false,
-            Some(Label::Propagate { .. }) => !self.settings.history_only,
+            Some(Label::Propagate { .. }) => !self.scope().history_only,
             Some(_) => true,
         }
     }
@@ -310,7 +307,7 @@ impl Refinement<'_> {
             Finding::Assertion { tid, pc } => ("an assertion fails".to_string(), at(tid, pc)),
             Finding::Fault { tid, pc, fault } => (fault.to_string(), at(tid, pc)),
             Finding::TooManyWrites { tid, pc, loc } => {
-                let writes = self.settings.most_writes();
+                let writes = self.scope().most_writes();
                 let what = format!("more than {writes} writes to `{}` pile up", location(loc));
                 (what, at(tid, pc))
             }
@@ -321,25 +318,21 @@ impl Refinement<'_> {
     }
 
     /// The steps of a run, a column for each thread.
-    fn timeline(&self, run: &[Event]) -> String {
+    fn columns(&self, run: &[Event]) -> Block<'static> {
         let program = &self.subject().system.program;
-        let threads = program.threads.len();
-        let mut rows: Vec<(Option<usize>, Vec<String>)> = Vec::new();
-        let mut markers: Vec<Vec<String>> = vec![Vec::new(); threads];
+        let mut steps = Vec::new();
+        let mut markers: Vec<Vec<String>> = vec![Vec::new(); program.threads.len()];
         let mut reached: HashMap<(Tid, Tid, Space), usize> = HashMap::new();
-        let mut arrows: Vec<Option<(usize, usize, String)>> = Vec::new();
         let mut step = 0;
         for event in run {
             let number = self.shows(event).then(|| {
                 step += 1;
                 step
             });
-            let mut cells = vec![String::new(); threads];
-            let mut arrow = None;
-            match (&event.label, event.at) {
+            let happening = match (&event.label, event.at) {
                 (Some(label @ (Label::Call { tid, .. } | Label::Return { tid, .. })), _) => {
-                    cells[tid.index()] = self.marker(label);
                     markers[tid.index()].push(self.marker(label));
+                    Happening::At(tid.index(), self.marker(label))
                 }
                 (Some(Label::Propagate { from, to, space }), _) => {
                     let count = reached.entry((*from, *to, *space)).or_default();
@@ -347,54 +340,18 @@ impl Refinement<'_> {
                     *count += 1;
                     let what =
                         format!("`{marker}` reaches {}{}", self.thread(*to), self.space(*space));
-                    arrow = Some((from.index(), to.index(), what));
+                    Happening::Reaches { from: from.index(), to: to.index(), what }
                 }
                 (None, Some((tid, pc))) => match self.access(tid, pc, event.read) {
-                    Some(text) => cells[tid.index()] = text,
+                    Some(text) => Happening::At(tid.index(), text),
                     None => continue,
                 },
                 (None, None) => continue,
-            }
-            rows.push((number, cells));
-            arrows.push(arrow);
-        }
-        let names: Vec<String> = program.tids().map(|tid| self.thread(tid)).collect();
-        let width = |column: usize| {
-            let cells = rows.iter().map(|(_, cells)| cells[column].chars().count());
-            cells.chain([names[column].chars().count(), 10]).max().unwrap_or(10)
-        };
-        let widths: Vec<usize> = (0..threads).map(width).collect();
-        let mut out = String::new();
-        let line = |number: Option<usize>, text: String, out: &mut String| {
-            let number = number.map_or(String::new(), |n| n.to_string());
-            let _ = writeln!(out, "{}", format!("  {number:>4}  {text}").trim_end());
-        };
-        let pad = |text: &str, width: usize| format!("{text:<width$}");
-        let header: Vec<String> = names.iter().zip(&widths).map(|(n, &w)| pad(n, w)).collect();
-        line(None, header.join("   "), &mut out);
-        for ((number, cells), arrow) in rows.into_iter().zip(arrows) {
-            let text = match arrow {
-                None => {
-                    let cells = cells.iter().zip(&widths).map(|(cell, &width)| pad(cell, width));
-                    cells.collect::<Vec<_>>().join("   ")
-                }
-                Some((from, to, what)) => {
-                    let start = |column: usize| {
-                        widths[..column].iter().map(|width| width + 3).sum::<usize>() + 1
-                    };
-                    let (left, right) = (start(from.min(to)), start(from.max(to)));
-                    let total: usize = widths.iter().map(|width| width + 3).sum();
-                    let mut line: Vec<char> = vec![' '; total];
-                    line[left..=right].fill('─');
-                    let (tail, head) = if from < to { (left, right) } else { (right, left) };
-                    line[tail] = '●';
-                    line[head] = if from < to { '▶' } else { '◀' };
-                    format!("{}{what}", line.into_iter().collect::<String>())
-                }
             };
-            line(number, text, &mut out);
+            steps.push((number, happening));
         }
-        out
+        let threads = program.tids().map(|tid| self.thread(tid)).collect();
+        Block::History(document::History { threads, steps })
     }
 
     /// An access of a library or client, with what it read.
@@ -420,20 +377,20 @@ impl Refinement<'_> {
     pub fn json(&self, sheet: &InputReport) -> serde_json::Value {
         let Statistics {
             implementation, specification, sets, largest_set, pairs, antichain, ..
-        } = self.answer.statistics;
+        } = self.statistics();
         let history = self.answer.history().map(|history| self.sentences(history.run()));
         let instead = self.answer.difference().map(|difference| {
             let labels = difference.instead.iter();
             labels.map(|label| self.sentence(label, &difference.run)).collect::<Vec<String>>()
         });
         let mut object = crate::json::lines(sheet).first().map_or(json!({}), |line| json!(line));
-        let holds = self.answer.verdict.holds();
+        let holds = self.verdict().holds();
         object["library"] = json!({
             "matched": holds.then(|| self.matched()),
-            "correctness": if self.settings.total { "total" } else { "partial" },
+            "correctness": if self.scope().total { "total" } else { "partial" },
             "name": self.pair.name,
             "specification": self.pair.specification_name,
-            "scope": self.scope(),
+            "scope": self.extent(),
             "history": history,
             "instead": instead,
             "implementation_states": implementation,

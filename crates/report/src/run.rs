@@ -204,6 +204,7 @@ pub(crate) fn locals_used(
     let names = program.threads[tid.index()].registers.iter().zip((0..).map(Reg));
     names
         .filter(|(_, register)| used.contains(*register))
+        .filter(|(_, register)| !source.hidden.contains(&(tid, *register)))
         .map(|(name, register)| Assigned {
             local: name.clone(),
             value: Shown::of(source, value(register)),

@@ -4,11 +4,12 @@
 //! the format that `fencepost serial` reads, so that anyone can have it judged again. Lines are those
 //! of the program.
 
+use crate::document::Document;
 use crate::escape::visible;
-use crate::input_report::{self, InputReport, Unchecked, unchecked};
-use crate::recording;
+use crate::input_report::{self, InputReport, unchecked};
+use crate::recording::{self, visible_lines};
 use crate::ruling::Ruling;
-use crate::text::amount;
+use crate::text::{amount, not_asked};
 use ::serial::event::{Event, Names, Place};
 use ::serial::execution::Question;
 use ::serial::report::{cycle_text, recording_text};
@@ -18,7 +19,6 @@ use check::{Answer, By, Decision, Evidence, Property, Verdict, Why};
 use ir::{Pc, Tid};
 use lang::Source;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// The answers about a program.
 #[derive(Clone, Debug)]
@@ -43,29 +43,29 @@ impl<'a> Reply<'a> {
         Reply { source, answer, names }
     }
 
-    /// The answers as text, with the story of each violation.
-    pub fn text(&mut self) -> String {
+    /// What there is to say, with the story of each violation.
+    pub fn document(&mut self) -> Document<'static> {
         let cost = &self.answer.cost;
-        let mut out = format!(
-            "{}: {}, {:.1} ms\n",
+        let mut document = Document::default();
+        document.line(format!(
+            "{}: {}, {:.1} ms",
             visible(&self.source.name),
             amount::plural(cost.states, "state"),
             cost.elapsed.as_secs_f64() * 1e3
-        );
-        for decision in &self.answer.decisions {
-            let _ = writeln!(out, "  {:<16}  {}", words(decision.property), line(decision));
-        }
-        for Unchecked { property, why } in unchecked(self.answer) {
-            let _ = writeln!(out, "  {property:<16}  not checked: {why}");
-        }
+        ));
+        let answers = self.answer.decisions.iter();
+        let answers = answers.map(|decision| (words(decision.property), line(decision).into()));
+        document.rows(answers.chain(not_asked(&unchecked(self.answer))));
         for decision in &self.answer.decisions {
             let Some((violation, events)) = self.violation(decision) else { continue };
-            let _ = writeln!(out, "\nnot {}:", words(decision.property));
-            out.push_str(&cycle_text(&violation, &self.names));
-            out.push_str("\nthe execution that shows it:\n");
-            out.push_str(&recording_text(&events, &self.names, "  "));
+            document.gap();
+            document.line(format!("not {}:", words(decision.property)));
+            document.lines(&visible_lines(&cycle_text(&violation, &self.names)));
+            document.gap();
+            document.line("the execution that shows it:");
+            document.lines(&visible_lines(&recording_text(&events, &self.names, "  ")));
         }
-        out
+        document
     }
 
     /// One JSON object per question, with the fields that every check has.
@@ -107,6 +107,7 @@ impl<'a> Reply<'a> {
             By::Buffers => "store buffers",
             By::Attacks { .. } | By::TriangularRaces => "attacks",
             By::Theorem2 => "theorem 2",
+            By::Histories => "histories",
         };
         let witness = self.violation(decision).map(|(violation, events)| {
             let execution: Vec<String> = events.iter().map(|e| self.names.show_line(e)).collect();
@@ -207,9 +208,14 @@ fn line(decision: &Decision) -> String {
         (Verdict::Violated(_), By::Attacks { .. }) => {
             format!("{name}: `fencepost check --model tso` shows how")
         }
-        (_, By::Theorem2 | By::Attacks { .. } | By::TriangularRaces | By::WeakMemory { .. }) => {
-            name.to_string()
-        }
+        (
+            _,
+            By::Theorem2
+            | By::Attacks { .. }
+            | By::TriangularRaces
+            | By::WeakMemory { .. }
+            | By::Histories,
+        ) => name.to_string(),
         (_, By::Interleavings) => {
             format!("{name}, by all interleavings ({})", amount::plural(cost.states, "state"))
         }

@@ -11,19 +11,18 @@ use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Part, Reply};
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
-use crate::refinement::{Question, Refinement};
+use crate::refinement::Refinement;
 use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step, action_name};
 use crate::shown::Shown;
 use check::refinement::{self, History};
-use check::{Cost, Problem, Verdict};
+use check::{Problem, Verdict};
 use ir::{Instr, Tid};
 use lang::library::File;
 use lang::{Diagnostic, Span};
 use memory::rc11_views::Finding as Wrong;
 use memory::rc11_views::{Label, Space};
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// The memory model, as reports name it.
 const MODEL: &str = "rc11";
@@ -43,7 +42,7 @@ pub fn refused(unusable: &lang::library::Unusable) -> InputReport {
 
 impl Refinement<'_> {
     /// The answer as a sheet, which is what the other faces are drawn from.
-    pub fn sheet(&self, elapsed: Duration) -> InputReport {
+    pub fn sheet(&self) -> InputReport {
         let text = &self.project.text;
         let mut sheet = InputReport::new(&name(&self.project.files), text.as_str().into(), MODEL);
         if self.project.pairs.len() > 1 {
@@ -56,17 +55,10 @@ impl Refinement<'_> {
             sheet.parts = vec![Part { file, first: 1, written: true }];
         }
         sheet.warnings = self.project.warnings.iter().cloned().chain(self.wrapped()).collect();
-        let statistics = &self.answer.statistics;
-        sheet.cost = Cost {
-            states: statistics.implementation + statistics.specification,
-            transitions: statistics.pairs,
-            elapsed,
-            peak_bytes: statistics.bytes,
-            ..Cost::default()
-        };
-        let (ruling, why) = match &self.answer.verdict {
+        sheet.cost = self.answer.cost;
+        let (ruling, why) = match self.verdict() {
             Verdict::Holds => {
-                sheet.scope = Some(format!("{}; {}", self.scope(), self.correctness()));
+                sheet.scope = Some(format!("{}; {}", self.extent(), self.correctness()));
                 (Ruling::Holds, None)
             }
             Verdict::Undecided(why) => (Ruling::Undecided, Some(self.why(*why))),
@@ -81,7 +73,7 @@ impl Refinement<'_> {
             Ruling::Violated => self.finding().into_iter().collect(),
             _ => Vec::new(),
         };
-        sheet.replies.push(Reply::new(self.property().name(), ruling, why, findings));
+        sheet.replies.push(Reply::new(self.question.property.name(), ruling, why, findings));
         sheet
     }
 
@@ -90,10 +82,7 @@ impl Refinement<'_> {
         let code = self.code()?;
         let (kind, message, note, run) = match self.answer.history()? {
             History::Differs(difference) => {
-                let kind = match self.question {
-                    Question::Library => Kind::NotRefined,
-                    Question::Client => Kind::OffPolicy,
-                };
+                let kind = if self.of_client() { Kind::OffPolicy } else { Kind::NotRefined };
                 let last = difference.run.iter().rev().find_map(|event| event.label.as_ref())?;
                 let subject = self.headline();
                 let message = format!("{subject}: {}", self.sentence(last, &difference.run));
@@ -138,7 +127,7 @@ impl Refinement<'_> {
 
     fn advice(&self, kind: Kind) -> Vec<Advice> {
         let text = match kind {
-            Kind::NotRefined if self.settings.history_only => {
+            Kind::NotRefined if self.scope().history_only => {
                 "give the method's result its place among the others': do what decides it in one \
                  atomic step, or allow the result in the specification"
             }
@@ -194,7 +183,7 @@ impl Refinement<'_> {
                     (*tid, EventKind::Marker, action, text.clone(), self.place_of(span, text))
                 }
                 (Some(Label::Propagate { from, to, space }), _) => {
-                    if self.settings.history_only {
+                    if self.scope().history_only {
                         continue;
                     }
                     let count = reached.entry((*from, *to, *space)).or_default();

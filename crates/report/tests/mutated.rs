@@ -168,7 +168,7 @@ fn ask(source: &Source, random: &mut Generator) {
         }
         1 => {
             let budget = Budget::new(Some(PATIENCE / 20), None);
-            let limits = outcomes::Limits { states: 300, buffer: 2, budget };
+            let limits = outcomes::Limits { states: 300, buffer: 2, jobs: 2, budget };
             outcomes::outcomes(&source.program, machine, &limits);
         }
         _ => {

@@ -10,15 +10,16 @@ extern crate fencepost_report as report;
 mod mutation;
 
 use budget::Budget;
-use check::refinement::{Settings, refines};
+use check::refinement::{Scope, refines};
+use check::{Property, Question};
 use ir::random::Generator;
 use lang::library::{Project, parse};
 use mutation::PATIENCE;
-use report::refinement::{Question, Refinement};
+use report::refinement::Refinement;
+use report::text::{Look, render};
 use report::{html, junit, sarif};
 use search::Limits;
 use std::path::Path;
-use std::time::Instant;
 
 /// Words that change what a library does.
 const WORDS: &[&str] = &[
@@ -86,7 +87,7 @@ fn texts() -> Vec<String> {
 
 fn ask(project: &Project, random: &mut Generator) {
     for pair in &project.pairs {
-        let settings = Settings {
+        let scope = Scope {
             pending: 1 + random.below(2) as u8,
             history_only: random.below(4) == 0,
             reduce: random.below(3) > 0,
@@ -96,17 +97,17 @@ fn ask(project: &Project, random: &mut Generator) {
             total: random.below(3) == 0,
             writes: (random.below(3) == 0).then_some(3),
         };
-        let begun = Instant::now();
         let budget = Budget::new(Some(PATIENCE / 20), None);
         let limits = Limits { budget, ..Limits::default() };
+        let (property, jobs) = (Property::Refinement, 1 + random.below(2));
+        let question = &Question { property, scope, limits, jobs, ..Question::default() };
         let first = &pair.implementation.system;
         let second = &pair.specification.system;
-        let answer = refines(first, second, &settings, &limits, &mut |_| {});
-        let question = Question::Library;
-        let (settings, answer) = (&settings, &answer);
-        let shown = Refinement { project, pair, question, settings, answer };
-        let sheet = shown.sheet(begun.elapsed());
-        assert!(!shown.text().is_empty() && shown.json(&sheet).is_object());
+        let answer = &refines(first, second, question, &mut |_| {});
+        let shown = Refinement { project, pair, question, answer };
+        let sheet = shown.sheet();
+        let text = render(&shown.document(), &Look::PLAIN);
+        assert!(!text.is_empty() && shown.json(&sheet).is_object());
         let sheets = [sheet];
         let shown =
             [html::page(&sheets), junit::document(&sheets), sarif::document(&sheets).to_string()];

@@ -136,7 +136,7 @@ fn inclusion_agrees_with_determinisation() {
     for seed in 0..SEEDS {
         let (a, b) = random_pair(&mut Generator(seed));
         let expected = difference(&a, &b, |_| true);
-        let (outcome, _) = compare(&a, &b, &mut |_| true);
+        let (outcome, _) = compare(&a, &b, 2, &mut |_| true);
         match outcome {
             Outcome::Included => {
                 assert_eq!(expected, None, "seed {seed}");
@@ -187,7 +187,7 @@ fn labels_that_do_not_bind_may_be_left_out() {
         let (a, b) = random_pair(&mut Generator(seed));
         let expected = difference(&a, &b, |symbol| symbol == 1);
         loose += u64::from(expected.is_none() && difference(&a, &b, |_| true).is_some());
-        match compare(&Loose(a), &b, &mut |_| true).0 {
+        match compare(&Loose(a), &b, 1, &mut |_| true).0 {
             Outcome::Included => {
                 assert_eq!(expected, None, "seed {seed}");
                 included += 1;
@@ -209,7 +209,7 @@ fn labels_that_do_not_bind_may_be_left_out() {
 fn a_caller_can_stop() {
     let edges = (0..200).map(|k| vec![(SILENT, (k + 1) % 200)]).collect();
     let long = Explicit { edges };
-    assert_eq!(compare(&long, &long, &mut |_| false).0, Outcome::Stopped);
+    assert_eq!(compare(&long, &long, 2, &mut |_| false).0, Outcome::Stopped);
     assert!(Graph::explore(&long, |_, _| {}, |_, _| false).is_err());
 }
 

@@ -183,11 +183,6 @@ impl Symmetries {
         self.first_locations[loc.index()] == loc
     }
 
-    /// Is there only the identity?
-    pub fn is_trivial(&self) -> bool {
-        self.orbits.is_empty()
-    }
-
     /// The smallest image of a place in the code. Places have the same one iff an element of the group
     /// maps one to the other.
     pub fn first_place(&self, tid: Tid, pc: Pc) -> (Tid, Pc) {

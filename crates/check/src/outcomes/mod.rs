@@ -28,6 +28,8 @@ pub struct Limits {
     pub states: usize,
     /// How many stores may wait in a thread's buffers.
     pub buffer: usize,
+    /// On how many cores. On one, the search goes deep first: if a limit stops it, it has seen some ends.
+    pub jobs: usize,
     /// What may be used up.
     pub budget: Budget,
 }
@@ -35,7 +37,7 @@ pub struct Limits {
 impl Default for Limits {
     /// A litmus test fits into memory.
     fn default() -> Self {
-        Limits { states: 1_000_000, buffer: 8, budget: Budget::UNLIMITED }
+        Limits { states: 1_000_000, buffer: 8, jobs: 1, budget: Budget::UNLIMITED }
     }
 }
 
@@ -113,10 +115,11 @@ enum Finding {
     Overflow,
 }
 
-/// All final states that `model` finds. The search goes deep first: if a limit stops it, it has seen some ends.
+/// All final states that `model` finds.
 fn final_states<M: Model<Finding = Finding>>(model: &M, limits: &Limits) -> FinalStates {
     let options = Options {
-        order: Order::Depth,
+        order: if limits.jobs > 1 { Order::Breadth } else { Order::Depth },
+        jobs: limits.jobs,
         stop: Stop::AtEnd,
         limits: search::Limits {
             states: Some(limits.states as u64),

@@ -1,7 +1,7 @@
 //! The histories of a program, as an automaton.
 
 use super::Event;
-use super::Settings;
+use super::Scope;
 use super::early_propagation::Ahead;
 use ir::Tid;
 use memory::rc11_views::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
@@ -95,15 +95,15 @@ pub(super) struct Histories {
 impl Histories {
     pub(super) fn new(
         system: &System,
-        settings: &Settings,
+        scope: &Scope,
         manner: Manner,
         alphabet: &Arc<Mutex<Alphabet>>,
     ) -> Option<Self> {
-        let Settings { pending, history_only, own_space, .. } = *settings;
-        let writes = settings.most_writes();
+        let Scope { pending, history_only, own_space, .. } = *scope;
+        let writes = scope.most_writes();
         let every_step = matches!(manner, Manner::EveryStep { .. });
-        let reduce = settings.reduce && !every_step;
-        let tidy = settings.reduce || every_step;
+        let reduce = scope.reduce && !every_step;
+        let tidy = scope.reduce || every_step;
         let (threads, spaces) = (system.program.threads.len(), system.spaces);
         let propagation = match manner {
             Manner::OnDemand => Propagation::OnDemand,

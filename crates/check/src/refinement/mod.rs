@@ -11,7 +11,7 @@
 //! property of the history itself (the markers issued and the propagations so far), so both sides
 //! are cut off at the same histories, and the answer for the bound is exact.
 //!
-//! One thing is not taken to the letter, unless [`Settings::literal`] says so. If the histories are
+//! One thing is not taken to the letter, unless [`Scope::literal`] says so. If the histories are
 //! not those of the specification to the letter, which is the cheaper question, the specification may
 //! let a marker propagate *earlier* than the history shows it, where no client can tell:
 //!
@@ -32,6 +32,10 @@
 //! locks do not allow. (The paper's check with FDR was for four *events* on their way, accesses
 //! counted, and did not get there.)
 //!
+//! The paper has no `sc` accesses. In a specification they are refused, by `lang`. In the first program they are taken
+//! for acquires and releases, which lets it do more: so "refines" is right, and whatever is found wrong is no answer
+//! ([`Why::TakenWeaker`]).
+//!
 //! [`search::inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
 //! its history. Before all that, `demand` tries to show refinement by far fewer runs of the library. It
 //! succeeds for most specifications that are written with locks. `total` checks that methods can return, which
@@ -42,20 +46,24 @@ mod histories;
 mod on_demand;
 mod total;
 
-use crate::answer::{Evidence, Problem, Verdict, Why, Witness};
+use crate::answer::{Answer, By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+#[cfg(doc)]
+use crate::question::Property;
+use crate::question::Question;
 use histories::{Alphabet, Histories, Manner};
 use ir::{Pc, Tid};
 use memory::rc11_views::{Finding, MOST_WRITES};
 use memory::rc11_views::{Label, Space, System};
+use search::Limit;
 pub use search::inclusion::Statistics;
 use search::inclusion::{self, Outcome};
-use search::{Limit, Limits};
 use std::sync::Arc;
+use std::time::Instant;
 pub use total::Stuck;
 
-/// What to compare, and how far.
+/// Which histories to compare, and how far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct Scope {
     /// How many markers may be on their way from any thread to any other.
     pub pending: u8,
     /// Ignore propagation: compare calls and returns only.
@@ -75,9 +83,9 @@ pub struct Settings {
     pub writes: Option<u8>,
 }
 
-impl Default for Settings {
+impl Default for Scope {
     fn default() -> Self {
-        Settings {
+        Scope {
             pending: 2,
             history_only: false,
             reduce: true,
@@ -90,9 +98,9 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl Scope {
     /// How many writes to a location are kept. A thread can miss all that others write while
-    /// [`Settings::pending`] markers are on their way, some for each call. More of them are most
+    /// [`Scope::pending`] markers are on their way, some for each call. More of them are most
     /// likely a loop that writes for ever, and all numbers up to the limit would be explored.
     pub fn most_writes(&self) -> u8 {
         let likely = 16 + 4 * u16::from(self.pending);
@@ -100,36 +108,15 @@ impl Settings {
     }
 }
 
-/// What came of comparing two programs.
-#[derive(Clone, Debug)]
+/// How two programs were compared.
+#[derive(Clone, Debug, Default)]
 pub struct Compared {
-    /// Is every history of the first program one of the second, and has the first no race, no failing
-    /// assertion and no run-time error? The evidence is a [`History`].
-    pub verdict: Verdict,
     /// Was the second program held to the letter of histories?
     pub literal: bool,
     /// How much work it was.
     pub statistics: Statistics,
-    /// The steps of the first program, and of the second, whose results wrapped around.
-    pub wrapped: [Vec<(Tid, Pc)>; 2],
-}
-
-impl Compared {
-    /// What shows that the first program does not refine the second.
-    pub fn history(&self) -> Option<&History> {
-        match &self.verdict.witness()?.evidence {
-            Evidence::History(history) => Some(history),
-            _ => None,
-        }
-    }
-
-    /// The history that the second program lacks, if that is what is wrong.
-    pub fn difference(&self) -> Option<&Difference> {
-        match self.history()? {
-            History::Differs(difference) => Some(difference),
-            _ => None,
-        }
-    }
+    /// The steps of the second program whose results wrapped around.
+    pub wrapped: Vec<(Tid, Pc)>,
 }
 
 /// A run of the first program that shows why it does not refine the second.
@@ -213,20 +200,21 @@ pub struct Event {
 /// Says, when asked in the middle of the work, whether to go on.
 pub type GoOn<'a> = &'a mut (dyn FnMut(&Statistics) -> bool + Send);
 
-/// Is every history of the first program one of the second, and has the first no race and no
-/// failing assertion? A limit on states is one on pairs of states of the two. `observe` is told now and
-/// then how far the search has come.
+/// Is every history of the first program one of the second, and has the first no race, no failing
+/// assertion and no run-time error? The evidence against it is a [`History`]. The question's limit on states
+/// is one on pairs of states of the two. `observe` is told now and then how far the search has come.
 ///
-/// For a library: the most general client with the library, and with its specification. For a
-/// client's side of the bargain: the client with the specification, and the most general client with
-/// the specification.
+/// For a library ([`Property::Refinement`]): the most general client with the library, and with its
+/// specification. For a client's side of the bargain ([`Property::Policy`]): the client with the specification,
+/// and the most general client with the specification.
 pub fn refines(
     first: &System,
     second: &System,
-    settings: &Settings,
-    limits: &Limits,
+    question: &Question,
     observe: &mut (dyn FnMut(&Statistics) + Send),
-) -> Compared {
+) -> Answer {
+    let start = Instant::now();
+    let limits = &question.limits;
     let mut reached = None;
     let mut go_on = |so_far: &Statistics| {
         observe(so_far);
@@ -239,57 +227,92 @@ pub fn refines(
         };
         reached.is_none()
     };
-    let mut compared = refinement(first, second, settings, &mut go_on);
-    if settings.total && compared.verdict.holds() {
+    let Found { mut verdict, compared, wrapped } = refinement(first, second, question, &mut go_on);
+    if question.scope.total && verdict.holds() {
         let literal = compared.literal;
-        compared.verdict = match total::stuck(first, second, settings, literal, &mut go_on) {
+        verdict = match total::stuck(first, second, question, literal, &mut go_on) {
             Ok(None) => Verdict::Holds,
             Ok(Some(stuck)) => History::Stuck(stuck).violated(),
             Err(why) => Verdict::Undecided(why),
         };
     }
-    if let (Verdict::Undecided(Why::Stopped), Some(limit)) = (&compared.verdict, reached) {
-        compared.verdict = Verdict::Undecided(Why::Limit(limit));
+    if verdict.witness().is_some() && first.program.has_sc_events() {
+        verdict = Verdict::Undecided(Why::TakenWeaker(Side::First));
     }
-    compared
+    if let (Verdict::Undecided(Why::Stopped), Some(limit)) = (&verdict, reached) {
+        verdict = Verdict::Undecided(Why::Limit(limit));
+    }
+    let Statistics { implementation, specification, pairs, bytes, .. } = compared.statistics;
+    let cost = Cost {
+        states: implementation + specification,
+        transitions: pairs,
+        peak_bytes: bytes,
+        limit: reached,
+        elapsed: start.elapsed(),
+        ..Cost::default()
+    };
+    let decision = Decision { property: question.property, verdict, by: By::Histories, cost };
+    let answer = Answer::new(&first.program, vec![decision], cost);
+    Answer { wrapped, compared: Some(compared), ..answer }
 }
 
-fn refinement(first: &System, second: &System, settings: &Settings, go_on: GoOn<'_>) -> Compared {
-    if let Some(compared) = on_demand::refines(first, second, settings, go_on) {
-        return compared;
+/// What came of one way to compare.
+struct Found {
+    verdict: Verdict,
+    compared: Compared,
+    /// The steps of the first program whose results wrapped around.
+    wrapped: Vec<(Tid, Pc)>,
+}
+
+impl Found {
+    fn new(
+        verdict: Verdict,
+        literal: bool,
+        statistics: Statistics,
+        [first, second]: [&Histories; 2],
+    ) -> Self {
+        let compared = Compared { literal, statistics, wrapped: second.machine.wrapped() };
+        Found { verdict, compared, wrapped: first.machine.wrapped() }
     }
-    let compared = refines_as(first, second, settings, Manner::Letter, go_on);
-    let differs = match &compared.verdict {
+}
+
+fn refinement(first: &System, second: &System, question: &Question, go_on: GoOn<'_>) -> Found {
+    if let Some(found) = on_demand::refines(first, second, question, go_on) {
+        return found;
+    }
+    let found = refines_as(first, second, question, Manner::Letter, go_on);
+    let differs = match &found.verdict {
         Verdict::Violated(witness) => witness.problem == Problem::NotRefined,
         Verdict::Undecided(why) => matches!(why, Why::NotCovered(Side::Second, _)),
         Verdict::Holds => false,
     };
-    match differs && !settings.literal && !settings.history_only {
-        true => refines_as(first, second, settings, Manner::Early, go_on),
-        false => compared,
+    match differs && !question.scope.literal && !question.scope.history_only {
+        true => refines_as(first, second, question, Manner::Early, go_on),
+        false => found,
     }
 }
 
 fn refines_as(
     first: &System,
     second: &System,
-    settings: &Settings,
+    question: &Question,
     manner: Manner,
     go_on: GoOn<'_>,
-) -> Compared {
+) -> Found {
     let alphabet = Arc::default();
     let literal = manner == Manner::Letter;
-    let undecided = |why| {
-        let (verdict, statistics) = (Verdict::Undecided(why), Statistics::default());
-        Compared { verdict, literal, statistics, wrapped: Default::default() }
+    let too_large = |side| Found {
+        verdict: Verdict::Undecided(Why::TooLarge(side)),
+        compared: Compared { literal, ..Compared::default() },
+        wrapped: Vec::new(),
     };
-    let Some(first) = Histories::new(first, settings, Manner::Letter, &alphabet) else {
-        return undecided(Why::TooLarge(Side::First));
+    let Some(first) = Histories::new(first, &question.scope, Manner::Letter, &alphabet) else {
+        return too_large(Side::First);
     };
-    let Some(second) = Histories::new(second, settings, manner, &alphabet) else {
-        return undecided(Why::TooLarge(Side::Second));
+    let Some(second) = Histories::new(second, &question.scope, manner, &alphabet) else {
+        return too_large(Side::Second);
     };
-    let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
+    let (outcome, statistics) = inclusion::compare(&first, &second, question.jobs, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Holds,
         Outcome::Stopped => Verdict::Undecided(Why::Stopped),
@@ -310,6 +333,5 @@ fn refines_as(
             History::Differs(Difference { run, instead, shortest }).violated()
         }
     };
-    let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
-    Compared { verdict, literal, statistics, wrapped }
+    Found::new(verdict, literal, statistics, [&first, &second])
 }

@@ -50,7 +50,7 @@
 //! rearrangements at once. Then [`super`] looks at all of them, which also finds a shortest difference.
 
 use super::histories::{Histories, Manner};
-use super::{Compared, GoOn, Settings, Statistics, Verdict, Why};
+use super::{Found, GoOn, Question, Statistics, Verdict, Why};
 use memory::rc11_views::System;
 use memory::rc11_views::{Machine, Options, Propagation, Step};
 use search::inclusion::{self, Outcome};
@@ -66,16 +66,19 @@ const MOST_STATES: u64 = 1 << 20;
 pub(super) fn refines(
     first: &System,
     second: &System,
-    settings: &Settings,
+    question: &Question,
     go_on: GoOn<'_>,
-) -> Option<Compared> {
-    if !settings.on_demand || settings.history_only || !is_current(second, go_on)? {
+) -> Option<Found> {
+    if !question.scope.on_demand
+        || question.scope.history_only
+        || !is_current(second, question.jobs, go_on)?
+    {
         return None;
     }
-    let to_the_letter = follows(first, second, settings, false, go_on);
+    let to_the_letter = follows(first, second, question, false, go_on);
     match to_the_letter {
-        None if !settings.literal && second.has_only_calls() => {
-            follows(first, second, settings, true, go_on)
+        None if !question.scope.literal && second.has_only_calls() => {
+            follows(first, second, question, true, go_on)
         }
         answer => answer,
     }
@@ -83,7 +86,7 @@ pub(super) fn refines(
 
 /// Does every access in every run of the program read, or come behind, the newest write to its location,
 /// and is nothing wrong with any? `None` if there is too much to look at, or `go_on` said no.
-fn is_current(system: &System, go_on: GoOn<'_>) -> Option<bool> {
+fn is_current(system: &System, jobs: usize, go_on: GoOn<'_>) -> Option<bool> {
     let options = Options { propagation: Propagation::Never, ..Options::default() };
     let machine = Machine::new(system.clone(), options)?;
     if !machine.is_synchronised() {
@@ -91,7 +94,7 @@ fn is_current(system: &System, go_on: GoOn<'_>) -> Option<bool> {
     }
     let options = search::Options {
         limits: Limits { states: Some(MOST_STATES), ..Limits::default() },
-        jobs: std::thread::available_parallelism().map_or(1, |count| count.get()),
+        jobs,
         paths: Paths::None,
         ..search::Options::default()
     };
@@ -150,14 +153,14 @@ impl Model for Synchronised {
 fn follows(
     first: &System,
     second: &System,
-    settings: &Settings,
+    question: &Question,
     owing: bool,
     go_on: GoOn<'_>,
-) -> Option<Compared> {
+) -> Option<Found> {
     let alphabet = Arc::default();
-    let first = Histories::new(first, settings, Manner::OnDemand, &alphabet)?;
-    let second = Histories::new(second, settings, Manner::Following { owing }, &alphabet)?;
-    let (outcome, statistics) = inclusion::compare(&first, &second, go_on);
+    let first = Histories::new(first, &question.scope, Manner::OnDemand, &alphabet)?;
+    let second = Histories::new(second, &question.scope, Manner::Following { owing }, &alphabet)?;
+    let (outcome, statistics) = inclusion::compare(&first, &second, question.jobs, go_on);
     let verdict = match outcome {
         Outcome::Included => Verdict::Holds,
         Outcome::Stopped => Verdict::Undecided(Why::Stopped),
@@ -166,6 +169,5 @@ fn follows(
         | Outcome::ImplementationLimited(_)
         | Outcome::SpecificationLimited(_) => return None,
     };
-    let wrapped = [first.machine.wrapped(), second.machine.wrapped()];
-    Some(Compared { verdict, literal: !owing, statistics, wrapped })
+    Some(Found::new(verdict, !owing, statistics, [&first, &second]))
 }

@@ -24,7 +24,7 @@
 //! does. Early propagation is allowed where the refinement relied on it.
 
 use super::histories::{Histories, Manner};
-use super::{Event, GoOn, Settings, Side, Statistics, Why};
+use super::{Event, GoOn, Question, Side, Statistics, Why};
 use ir::Tid;
 use memory::rc11_views::{Status, System};
 use search::Numbered;
@@ -60,25 +60,26 @@ struct Explored {
 pub(super) fn stuck(
     first: &System,
     second: &System,
-    settings: &Settings,
+    question: &Question,
     literal: bool,
     go_on: GoOn<'_>,
 ) -> Result<Option<Stuck>, Why> {
     let alphabet = Arc::default();
-    let library = Histories::new(first, settings, Manner::EveryStep { early: false }, &alphabet);
+    let library =
+        Histories::new(first, &question.scope, Manner::EveryStep { early: false }, &alphabet);
     let library = library.ok_or(Why::TooLarge(Side::First))?;
     let explored = Explored::new(&library, Side::First, 0, go_on)?;
     if explored.can_be_stuck[0] == 0 {
         return Ok(None);
     }
     let manner = Manner::EveryStep { early: !literal };
-    let specification = Histories::new(second, settings, manner, &alphabet);
+    let specification = Histories::new(second, &question.scope, manner, &alphabet);
     let specification = specification.ok_or(Why::TooLarge(Side::Second))?;
     let excuses = Explored::new(&specification, Side::Second, explored.memory(), go_on)?;
     let own = explored.memory() + excuses.memory();
     let shows = Showing { program: &library, explored: &explored, side: Side::First };
     let excused = Showing { program: &specification, explored: &excuses, side: Side::Second };
-    let (outcome, _) = compare(&shows, &excused, &mut |so_far| {
+    let (outcome, _) = compare(&shows, &excused, question.jobs, &mut |so_far| {
         go_on(&Statistics { bytes: so_far.bytes + own, ..*so_far })
     });
     match outcome {

@@ -33,7 +33,7 @@ use crate::answer::{Answer, By, Cost, Decision, Evidence, Problem, Verdict, Why,
 use crate::legality::Refusal;
 use crate::question::{self, Property};
 use crate::robustness::store_atomic::{self, Machine};
-use ::ir::{Instr, Program};
+use ::ir::Program;
 use ::serial::witness::Violation;
 use machine::{Memory, Product};
 use std::sync::Arc;
@@ -141,9 +141,4 @@ fn accepted(question: Question, happenings: Vec<Happening>) -> Option<Witness> {
     let &Happening { tid, pc, .. } = happenings.get(first.checked_sub(1)?)?;
     let evidence = Evidence::Execution(Box::new(Execution { happenings, violation }));
     Some(Witness { tid, pc, problem: Problem::NotSerializable, evidence })
-}
-
-/// Does the program mark any transaction?
-pub fn has_transactions(program: &Program) -> bool {
-    program.steps().any(|(_, _, step)| step.instr == Instr::Begin)
 }

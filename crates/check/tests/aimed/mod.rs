@@ -4,7 +4,7 @@
 //! symmetric (unequal initial values, exchanged locations, arrays that are too short, one thread
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
-//! several of these at once.
+//! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others.
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
 
@@ -32,6 +32,10 @@ struct Shape {
     /// Does `e[0]` hold what the clock showed, to be compared with later?
     publishes: bool,
     na: bool,
+    /// Are there weak compare-and-swaps?
+    weak: bool,
+    /// Do threads start others?
+    spawns: bool,
     /// The highest value that a guard lets pass.
     guard: usize,
     /// The length of the array `a`.
@@ -55,6 +59,8 @@ pub(crate) fn program(seed: u64) -> String {
         turns: random.one_in(3),
         publishes: random.one_in(4),
         na: random.one_in(8),
+        weak: seed % 4 == 3,
+        spawns: seed % 8 == 3,
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
         names: random.one_in(3).then(|| random.below(2)),
@@ -95,6 +101,10 @@ pub(crate) fn program(seed: u64) -> String {
         };
         let body = block(random, &shape, &scope, 2);
         text += &thread(&format!("t[{threads}]"), &body);
+        if shape.spawns {
+            let children: Vec<String> = (0..threads).map(|t| format!("t[{t}]")).collect();
+            text += &thread("m", &parent(random, &children, ""));
+        }
     } else {
         // Copies of one body, or bodies of their own now and then.
         let template = random.bits();
@@ -108,7 +118,10 @@ pub(crate) fn program(seed: u64) -> String {
                 counters: if t % 2 == 1 && random.one_in(2) { ["d", "c"] } else { ["c", "d"] },
             };
             let state = if odd { random.bits() } else { template };
-            let body = block(&mut Generator { state }, &shape, &scope, 2);
+            let mut body = block(&mut Generator { state }, &shape, &scope, 2);
+            if shape.spawns && t == 0 {
+                body = parent(random, &["t1".into()], &body);
+            }
             text += &thread(&format!("t{t}"), &body);
         }
     }
@@ -117,6 +130,31 @@ pub(crate) fn program(seed: u64) -> String {
 
 fn thread(name: &str, body: &str) -> String {
     format!("thread {name} {{\n  local r, s, u, v, n, a1, a2;\n{body}}}\n")
+}
+
+/// The body of a thread that starts others, does something of its own meanwhile, and may wait for them.
+fn parent(random: &mut Generator, children: &[String], meanwhile: &str) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let mut body = String::new();
+    if random.one_in(2) {
+        body += &format!("  x.store({}, {wm});\n", random.below(3));
+    }
+    // Now and then one is left out, and never starts, or is started twice.
+    for (k, child) in children.iter().enumerate() {
+        let times = match random.below(16) {
+            0 if k > 0 => 0,
+            1 => 2,
+            _ => 1,
+        };
+        body += &format!("  spawn {child};\n").repeat(times);
+    }
+    body += meanwhile;
+    for child in children {
+        if random.one_in(2) {
+            body += &format!("  join {child};\n");
+        }
+    }
+    body + &format!("  r = {}.load({rm});\n", random.pick(&["x", "y"]))
 }
 
 fn block(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize) -> String {
@@ -210,7 +248,14 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
         }
         7 => {
             let (e, d) = (value(random, scope), value(random, scope));
-            format!("{reg} = CAS({}, {e}, {d}, {rm}, {wm});", place(random, shape, scope))
+            let at = place(random, shape, scope);
+            match shape.weak {
+                false => format!("{reg} = CAS({at}, {e}, {d}, {rm}, {wm});"),
+                true if random.one_in(2) => {
+                    format!("{reg} = weak_CAS({at}, {e}, {d}, {rm}, {wm});")
+                }
+                true => format!("s, r = weak_CAS({at}, {e}, {d}, {rm}, {wm});"),
+            }
         }
         8 => {
             // Compares with what was loaded.

@@ -36,7 +36,7 @@ mod threads;
 mod x86;
 
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, Unwritten};
 use crate::source::{Source, Span};
 use crate::{MAX_BYTES, codes};
 use ir::{Condition, Observed};
@@ -185,7 +185,7 @@ fn read(text: &str, sink: &mut Sink) -> Option<(Lowered, Litmus)> {
         filter: asked.filter,
         shown: asked.shown,
     };
-    Some((Lowered { program, spans, tracks: vec![] }, litmus))
+    Some((Lowered { program, spans, tracks: vec![], unwritten: Unwritten::default() }, litmus))
 }
 
 /// Skips comments, a string and lines `Key=value`; where the initial state starts.

@@ -25,7 +25,7 @@ use crate::suggest;
 use crate::syntax::{Name, Unit};
 use declare::{Globals, Replicas};
 pub(crate) use ir::validate::{MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
-use ir::{Origin, Program, Tid, canonical};
+use ir::{Loc, Origin, Program, Reg, Tid, canonical};
 use std::collections::HashMap;
 
 /// What the text means.
@@ -33,6 +33,18 @@ pub(crate) struct Lowered {
     pub(crate) program: Program,
     pub(crate) spans: Vec<Span>,
     pub(crate) tracks: Vec<Track>,
+    pub(crate) unwritten: Unwritten,
+}
+
+/// What a program has that its text does not name.
+#[derive(Default)]
+pub(crate) struct Unwritten {
+    /// What goes wrong at assertions that are no statements.
+    pub(crate) failures: Vec<(Origin, String)>,
+    /// Locations.
+    pub(crate) locations: Vec<Loc>,
+    /// Registers.
+    pub(crate) registers: Vec<(Tid, Reg)>,
 }
 
 /// The meaning of the text; `None` if something was reported.
@@ -44,6 +56,7 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
     let methods = call::Methods::procedures(unit, &globals, sink);
     let mut origins = Origins::default();
     let (mut threads, mut spawned) = (Vec::new(), Vec::new());
+    let mut unwritten = Unwritten { locations: spawn::locations(&globals), ..Unwritten::default() };
     let mut steps = 0;
     for (thread, count) in unit.threads.iter().zip(&replicas.counts) {
         let mut reached = reach::Reached::default();
@@ -57,8 +70,11 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
                 thread::lower(thread, number, room, &globals, &methods, &mut origins, sink)?;
             steps += lowered.thread.code.len();
             reached.add(&lowered);
+            let tid = Tid::from(threads.len());
+            unwritten.registers.extend(lowered.temporaries.iter().map(|&register| (tid, register)));
+            unwritten.failures.extend(lowered.failures.iter().cloned());
             if globals.spawned.contains_key(thread.name.text) {
-                spawned.push(Tid::from(threads.len()));
+                spawned.push(tid);
             }
             threads.push(canonical::thread(&lowered.thread, globals.domain));
         }
@@ -69,7 +85,7 @@ pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
     let mut program = Program::new(globals.domain, globals.flat.clone(), threads);
     program.spawned = spawned;
     program.condition = condition::lower(unit, &globals, &program, &mut origins, sink);
-    Some(Lowered { program, spans: origins.spans, tracks })
+    Some(Lowered { program, spans: origins.spans, tracks, unwritten })
 }
 
 /// The spans of instructions. Equal spans have one origin, so that replicas have equal code.

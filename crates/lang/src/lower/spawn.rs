@@ -11,7 +11,7 @@
 //! | `join t;` | in any thread | `wait(spawn_t, 2, acq);` |
 //!
 //! So what the parent did before `spawn` happens before the child, and the child before what follows
-//! `join`. A thread that is spawned a second time fails an assertion. One that is never spawned never
+//! `join`. That a thread is spawned a second time is reported like a failed assertion. One that is never spawned never
 //! starts; that is no deadlock, see [`ir::Program::spawned`].
 
 use super::declare::{Globals, Replicas, Shared};
@@ -22,7 +22,7 @@ use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{Place, StatementKind, Unit};
 use ir::expr::Binary;
-use ir::{Expr, Instr, Location, LocationKind, ReadMode, WriteMode};
+use ir::{Expr, Instr, Loc, Location, LocationKind, ReadMode, WriteMode};
 
 /// What the hidden location holds.
 const STARTED: ir::Value = 1;
@@ -57,7 +57,7 @@ pub(super) fn declare<'a>(
             );
         }
         let name = format!("spawn_{}", thread.name.text);
-        let first = ir::Loc::from(globals.flat.len());
+        let first = Loc::from(globals.flat.len());
         let elements = match count {
             None => vec![None],
             Some(count) => (0..*count).map(Some).collect(),
@@ -72,6 +72,15 @@ pub(super) fn declare<'a>(
         let cell = Shared { first, length: *count, kind: LocationKind::Atomic, span };
         globals.spawned.insert(thread.name.text, cell);
     }
+}
+
+/// All hidden locations.
+pub(super) fn locations(globals: &Globals) -> Vec<Loc> {
+    let of = |cell: &Shared| {
+        let first = cell.first.index();
+        (first..first + cell.length.unwrap_or(1) as usize).map(Loc::from)
+    };
+    globals.spawned.values().flat_map(of).collect()
 }
 
 /// The hidden location of a thread that is spawned.
@@ -108,6 +117,8 @@ impl<'a> Lowering<'a, '_, '_> {
         self.emit(Instr::Load { dst: before, place: place.clone(), mode: ReadMode::Rlx }, span);
         let first = Expr::binary(Binary::Eq, Expr::Reg(before), Expr::Const(0))?;
         self.emit(Instr::Assert(first), span);
+        let failure = format!("`{}` is started a second time", thread.name.text);
+        self.failures.push((self.origins.of(span), failure));
         let value = Expr::Const(STARTED);
         self.emit(Instr::Store { place, value, mode: WriteMode::Rel }, span);
         Some(())

@@ -12,7 +12,9 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::source::Span;
 use crate::syntax::{self, Arm, Block, Cas, Name, Rmw, Statement, StatementKind};
-use ir::{Expr, Instr, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, UpdateOp, WriteMode};
+use ir::{
+    Expr, Instr, Origin, Pc, ReadMode, Reg, RegSet, Step, Thread, Update, UpdateOp, WriteMode,
+};
 use std::collections::BTreeMap;
 
 /// A thread as laid out, and where its statements are.
@@ -21,6 +23,10 @@ pub(super) struct LoweredThread {
     pub(super) statements: Vec<Laid>,
     /// How many calls of methods it contains.
     pub(super) calls: usize,
+    /// The registers that the program does not name.
+    pub(super) temporaries: Vec<Reg>,
+    /// What goes wrong at assertions that are no statements.
+    pub(super) failures: Vec<(Origin, String)>,
 }
 
 /// A statement and its first step.
@@ -77,6 +83,8 @@ pub(super) fn lower<'a, 'g>(
         frames: Vec::new(),
         without_result: Vec::new(),
         calls: 0,
+        temporaries: Vec::new(),
+        failures: Vec::new(),
     };
     lowering.start(thread.name.text, number, thread.name.span);
     lowering.block(&thread.body);
@@ -94,10 +102,11 @@ pub(super) fn lower<'a, 'g>(
         halt.next = Pc(halt.next.0 - 1);
     }
     let Lowering { code, statements, registers, calls, without_result, sink, .. } = lowering;
+    let Lowering { temporaries, failures, .. } = lowering;
     let name = thread.name.text.to_string();
     let thread = Thread { name, replica: number, registers, code, entry: Pc(0) };
     super::call::results(&thread, &without_result, sink);
-    Some(LoweredThread { thread, statements, calls })
+    Some(LoweredThread { thread, statements, calls, temporaries, failures })
 }
 
 fn declare_locals<'a>(
@@ -143,7 +152,7 @@ pub(super) struct Goto<'a> {
 
 pub(super) struct Lowering<'a, 'g, 'o> {
     pub(super) scope: Scope<'a, 'g>,
-    origins: &'o mut Origins,
+    pub(super) origins: &'o mut Origins,
     pub(super) sink: &'o mut Sink,
     room: usize,
     pub(super) code: Vec<Step>,
@@ -156,6 +165,10 @@ pub(super) struct Lowering<'a, 'g, 'o> {
     pub(super) methods: &'g Methods<'a, 'g>,
     /// The names of all registers; those of methods come after the thread's own locals.
     pub(super) registers: Vec<String>,
+    /// The registers for intermediate results, which the program does not name.
+    pub(super) temporaries: Vec<Reg>,
+    /// What goes wrong at assertions that are no statements.
+    pub(super) failures: Vec<(Origin, String)>,
     /// How many of them the thread and the methods being inlined have taken.
     pub(super) top: usize,
     /// The loops around the current statement.
@@ -514,6 +527,7 @@ impl<'a> Lowering<'a, '_, '_> {
             while self.registers.contains(&name) {
                 name.push('_');
             }
+            self.temporaries.push(Reg::from(self.registers.len()));
             self.registers.push(name);
         }
         Some(Reg::from(index))

@@ -12,7 +12,7 @@
 use super::read::{Automaton, Command, Transition, Tree, Word};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
-use crate::lower::{Lowered, MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
+use crate::lower::{Lowered, MAX_LOCATIONS, MAX_STEPS, MAX_THREADS, Unwritten};
 use crate::source::Span;
 use analysis::values::{PossibleValues, Values};
 use ir::canonical;
@@ -73,7 +73,7 @@ pub(super) fn lower(automata: &[Automaton<'_>], sink: &mut Sink) -> Option<Lower
         needed = cells_needed(&program, &constants);
     }
     resize(&mut program, needed.min(cells));
-    Some(Lowered { program, spans, tracks: vec![] })
+    Some(Lowered { program, spans, tracks: vec![], unwritten: Unwritten::default() })
 }
 
 fn each_constant(automata: &[Automaton<'_>], f: &mut impl FnMut(i32, Span)) {

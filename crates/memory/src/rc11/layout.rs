@@ -2,7 +2,7 @@
 //! accesses. A program without `sc` events has no entries for them, and pays nothing.
 
 use super::{Carrier, Clock};
-use ir::ids::{Loc, Tid};
+use ir::ids::{Loc, Pc, Tid};
 use ir::mode::FenceMode;
 use ir::program::{Instr, LocationKind, Program};
 use std::ops::Range;
@@ -46,6 +46,42 @@ pub(super) struct Layout {
     pub aware: Range<usize>,
     /// For each non-atomic location that threads share, its entries.
     pub awareness: Vec<Option<Awareness>>,
+}
+
+/// More updates than this count for the bound on stale writes.
+const FEW: usize = 64;
+
+/// Which locations, the hidden one of fences last, are updated a few times in any execution, and written in no
+/// other way: by read-modify-writes that no loop comes to twice. So a thread says that it has ended, by adding 1 to a
+/// counter. The writes of such a location are finitely many without a bound, and they have only one order.
+pub(super) fn has_few_updates(program: &Program) -> Vec<bool> {
+    let hidden = program.locations.len();
+    let mut updates = vec![0; hidden + 1];
+    for (tid, pc, step) in program.steps().filter(|(_, _, step)| step.instr.may_write()) {
+        let once = matches!(step.instr, Instr::Rmw { .. }) && !is_repeated(program, tid, pc);
+        for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
+            updates[loc.index()] += if once { 1 } else { FEW + 1 };
+        }
+    }
+    let is_few = |(loc, updates): (usize, usize)| loc < hidden && updates <= FEW;
+    updates.into_iter().enumerate().map(is_few).collect()
+}
+
+/// Can a thread come back to a step?
+fn is_repeated(program: &Program, tid: Tid, pc: Pc) -> bool {
+    let mut seen = vec![false; program.threads[tid.index()].code.len()];
+    let mut open = vec![pc];
+    while let Some(at) = open.pop() {
+        for next in program.step(tid, at).successors() {
+            if next == pc {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                open.push(next);
+            }
+        }
+    }
+    false
 }
 
 impl Layout {

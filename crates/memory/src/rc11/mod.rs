@@ -165,6 +165,8 @@ pub struct Machine {
     needs: Vec<Vec<Needs>>,
     /// How many stale writes of a location are kept at most.
     stale: usize,
+    /// For each slot, do its stale writes count for that? See [`layout::has_few_updates`].
+    counts: Vec<bool>,
     /// Does nobody read, or write behind, anything but the newest write?
     newest_only: bool,
 }
@@ -186,8 +188,11 @@ impl Machine {
     /// The machine for a program, with at most so many stale writes of a location; `None` if the program has more
     /// threads and locations than it can handle.
     pub fn new(program: &Arc<Program>, stale: usize) -> Option<Self> {
+        let layout = Layout::new(program)?;
+        let few = layout::has_few_updates(program);
         Some(Machine {
-            layout: Layout::new(program)?,
+            counts: layout.locations.iter().map(|loc| !few[loc.index()]).collect(),
+            layout,
             needs: program
                 .threads
                 .iter()
@@ -210,10 +215,11 @@ impl Machine {
         self.stale
     }
 
-    /// Has a location more stale writes that can still be read, or written behind, than the bound allows? The state
-    /// must be [normal](Machine::normalise).
+    /// Has a location more stale writes that can still be read, or written behind, than the bound allows? Locations
+    /// with few updates in any execution do not count. The state must be [normal](Machine::normalise).
     pub fn exceeds(&self, views: &Views) -> bool {
-        views.slots.iter().any(|slot| slot.writes.len() > self.stale + 1)
+        let counted = views.slots.iter().zip(&self.counts).filter(|(_, counts)| **counts);
+        counted.map(|(slot, _)| slot).any(|slot| slot.writes.len() > self.stale + 1)
     }
 
     /// The value of the last write to a location of the program.

@@ -10,6 +10,7 @@
 //! Where the terminal is too narrow for that, each step is a line with its thread's name before it.
 
 use super::style::{Ink, Look};
+use crate::document::Cell;
 use crate::escape::{columns, cut, pad, visible};
 use ir::Tid;
 
@@ -19,21 +20,6 @@ const GAP: usize = 3;
 const NARROWEST: usize = 26;
 /// A column wider than this is cut.
 const WIDEST: usize = 56;
-
-/// One step as it is shown.
-#[derive(Clone, Debug)]
-pub(super) struct Cell {
-    /// Whose.
-    pub tid: Tid,
-    /// The thread's name.
-    pub thread: String,
-    /// `20: x.store(1, rlx)`
-    pub statement: String,
-    /// `x = 1`
-    pub effect: String,
-    /// Is it the step that goes wrong?
-    pub wrong: bool,
-}
 
 /// The steps as lines.
 pub(super) fn lanes(cells: &[Cell], look: &Look, indent: &str) -> String {

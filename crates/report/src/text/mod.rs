@@ -1,18 +1,23 @@
 //! Reports for people.
 //!
-//! One file gets its verdicts, and a [`story`] for what is wrong; many files get a line each and a
-//! [`Tally`].
+//! What an analysis has to say is a [`Document`], and [`render`] makes text of it. One file gets its
+//! verdicts, and a [`story`] for what is wrong; many files get a line each and a [`Tally`].
 
 pub mod amount;
+mod cycle;
+mod history;
 mod lanes;
+mod render;
 mod story;
 mod style;
 mod wrap;
 
+pub use render::render;
 pub use story::story;
 pub(crate) use story::{last_effect, last_step, reservations, sentence, step_effect};
 pub use style::{Ink, Look};
 
+use crate::document::{Block, Document, Line};
 use crate::escape::{columns, pad, visible};
 use crate::input_report::{Attacks, InputReport, Reply, Unchecked};
 use crate::ruling::Ruling;
@@ -30,50 +35,52 @@ pub enum Detail {
 
 /// The report on one file.
 pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
+    render(&document(report, detail), look)
+}
+
+/// What there is to say about one file.
+fn document(report: &InputReport, detail: Detail) -> Document<'_> {
     let cost = &report.cost;
-    let mut out = format!(
-        "{}: {}, {}, {}\n",
-        look.paint(Ink::Strong, &visible(&report.file)),
+    let mut document = Document::default();
+    document.line(Line::inked(Ink::Strong, visible(&report.file)).then(format!(
+        ": {}, {}, {}",
         report.model,
         amount::plural(cost.states, "state"),
         amount::time(cost.elapsed),
-    );
-    let rows = report.replies.iter().map(|reply| (reply.property, ruling(report, reply, look)));
-    let exists = report.exists.iter().map(|answer| ("exists", answer.clone()));
-    out.push_str(&table(&rows.chain(exists).collect::<Vec<_>>(), &report.unchecked, look));
+    )));
+    let rows = report.replies.iter().map(|reply| (reply.property, ruling(report, reply)));
+    let exists = report.exists.iter().map(|answer| ("exists", Line::plain(answer)));
+    document.rows(rows.chain(exists).chain(not_asked(&report.unchecked)));
     if detail == Detail::Verdicts {
-        return out;
+        return document;
     }
     let stuck = report.stuck.iter().filter(|_| report.extent == check::Extent::All);
     let mut told = false;
     for finding in report.findings().chain(stuck) {
         told = true;
-        out.push('\n');
-        out.push_str(&report.shown(&finding.diagnostic(), look.color, look.width));
-        out.push('\n');
-        out.push_str(&story(finding, look));
+        document.gap();
+        document.push(Block::Message(report, finding.diagnostic()));
+        document.gap();
+        document.extend(story::told(finding));
     }
     if report.limited {
-        out.push_str(&format!("\n{}", wrap::wrap(MORE, look.width, "")));
+        document.gap();
+        document.sentences(MORE);
     }
     if let Some(conclusion) = &report.conclusion {
         if told {
-            out.push('\n');
+            document.gap();
         }
-        out.push_str(&look.paint(Ink::Good, conclusion));
-        out.push('\n');
+        document.line(Line::inked(Ink::Good, conclusion));
     }
-    out
+    document
 }
 
-/// A line for each question: its answer, or why it was not asked.
-pub(crate) fn table(answers: &[(&str, String)], unchecked: &[Unchecked], look: &Look) -> String {
-    let not_asked = unchecked.iter().map(|Unchecked { property, why }| {
-        (*property, format!("{}: {why}", look.paint(Ink::Warning, "not checked")))
-    });
-    let rows: Vec<(&str, String)> = answers.iter().cloned().chain(not_asked).collect();
-    let widest = rows.iter().map(|(property, _)| property.len()).max().unwrap_or(0);
-    rows.iter().map(|(property, said)| format!("  {}  {said}\n", pad(property, widest))).collect()
+/// A row for each question that was not asked.
+pub(crate) fn not_asked(unchecked: &[Unchecked]) -> impl Iterator<Item = (&'static str, Line)> {
+    unchecked.iter().map(|Unchecked { property, why }| {
+        (*property, Line::inked(Ink::Warning, "not checked").then(format!(": {why}")))
+    })
 }
 
 /// What to do about a limit.
@@ -81,19 +88,20 @@ const MORE: &str = "\
     What to do: give it more by --limit-states, --limit-memory or --limit-time; or look for violations in \
     deep states first by --search dfs.";
 
-fn ruling(report: &InputReport, reply: &Reply, look: &Look) -> String {
-    let word = look.paint(reply.ruling.ink(), reply.ruling.name());
+fn ruling(report: &InputReport, reply: &Reply) -> Line {
+    let word = Line::inked(reply.ruling.ink(), reply.ruling.name());
     let said = match (&reply.why, reply.findings.len()) {
-        (Some(why), _) => format!("{word}: {why}"),
-        (None, more @ 2..) => format!("{word}, in {more} places"),
-        (None, 0) if reply.scope().is_some() => {
-            format!("{word} {}", reply.scope().unwrap_or_default())
-        }
-        _ => word,
+        (Some(why), _) => word.then(format!(": {why}")),
+        (None, more @ 2..) => word.then(format!(", in {more} places")),
+        (None, 0) => match reply.scope() {
+            Some(scope) => word.then(format!(" {scope}")),
+            None => word,
+        },
+        (None, 1) => word,
     };
     match report.attacks.filter(|_| reply.property == Property::Robustness.name()) {
         Some(Attacks { attacks, attacks_examined, method }) => {
-            format!("{said}  ({attacks_examined} of {attacks} attacks examined by {method})")
+            said.then(format!("  ({attacks_examined} of {attacks} attacks examined by {method})"))
         }
         None => said,
     }

@@ -1,16 +1,15 @@
 //! A finding as a story: how it comes about, what goes wrong, why no interleaving explains it, and
 //! what to do.
 
-use super::lanes::{Cell, lanes};
-use super::style::{Ink, Look};
-use super::wrap::{glued, wrap};
-use crate::escape::{columns, cut, pad, visible};
+use super::render::render;
+use super::style::Look;
+use super::wrap::glued;
+use crate::document::{Block, Cell, Document, Link};
+use crate::escape::visible;
 use crate::finding::{Finding, Kind, binding};
 use crate::place::Place;
 use crate::proof::{EdgeKind, Event, EventKind, Proof};
 use crate::run::Step;
-
-const INDENT: &str = "  ";
 
 /// What an execution shows that refutes plain robustness only.
 const INCONCLUSIVE: &str = "\
@@ -24,30 +23,44 @@ pub(crate) fn reservations(finding: &Finding) -> Vec<&'static str> {
     inconclusive.map(|_| INCONCLUSIVE).collect()
 }
 
-/// The whole story of a finding, without its diagnostic.
+/// The whole story of a finding, without its diagnostic, as text.
 pub fn story(finding: &Finding, look: &Look) -> String {
-    let mut parts = Vec::new();
+    render(&told(finding), look)
+}
+
+/// The whole story of a finding, without its diagnostic.
+pub(crate) fn told(finding: &Finding) -> Document<'static> {
+    let mut story = Document::default();
     let cells = cells(finding);
     if !cells.is_empty() {
-        let head = heading("How it comes about, one step after the other:", look);
-        parts.push(head + &lanes(&cells, look, INDENT));
+        story.heading("How it comes about, one step after the other:");
+        story.push(Block::Run(cells));
     }
-    parts.extend(what_goes_wrong(finding).map(|sentence| wrap(&sentence, look.width, "")));
-    parts.extend(reservations(finding).into_iter().map(|note| wrap(note, look.width, "")));
+    let notes = reservations(finding).into_iter().map(str::to_string);
+    for said in what_goes_wrong(finding).into_iter().chain(notes) {
+        story.gap();
+        story.sentences(said);
+    }
     if let Some(proof) = &finding.certificate
         && !proof.cycle.is_empty()
     {
-        let text = "No interleaving does this: each of these would have to come before the next.";
-        parts.push(heading(text, look) + &cycle(proof, look));
+        story.gap();
+        story.heading(
+            "No interleaving does this: each of these would have to come before the next.",
+        );
+        story.push(Block::Cycle(cycle(proof)));
     }
     if !finding.advice.is_empty() {
-        parts.push(what_to_do(finding, look));
+        story.gap();
+        story.heading("What to do:");
+        for advice in &finding.advice {
+            story.point(&advice.text);
+        }
+        if finding.problem != Kind::Assertion {
+            story.line("Then check again: something else may still go wrong.");
+        }
     }
-    parts.join("\n")
-}
-
-fn heading(text: &str, look: &Look) -> String {
-    format!("{}\n", look.paint(Ink::Strong, wrap(text, look.width, "").trim_end()))
+    story
 }
 
 /// The steps worth showing, ending with the one that goes wrong.
@@ -339,34 +352,15 @@ fn stale_binding(access: &Event) -> String {
 }
 
 /// The cycle, event by event, with what joins them.
-fn cycle(proof: &Proof, look: &Look) -> String {
+fn cycle(proof: &Proof) -> Vec<Link> {
     let events: Vec<&Event> = proof.cycle.iter().map(|hop| &proof.events[hop.event]).collect();
-    let name = |event: &Event| visible(event.thread.as_deref().unwrap_or("start"));
-    let shown = |event: &Event| match &event.place {
-        Some(place) => visible(&statement(place)),
-        None => binding(event),
+    let link = |(position, event): (usize, &&Event)| Link {
+        thread: event.thread.clone().unwrap_or_else(|| "start".to_string()),
+        statement: event.place.as_ref().map_or_else(|| binding(event), statement),
+        effect: did(event),
+        why: words(proof.cycle[position].edge, event, events[(position + 1) % events.len()]),
     };
-    let names = events.iter().map(|event| columns(&name(event))).max().unwrap_or(0);
-    let statements = events.iter().map(|event| columns(&shown(event))).max().unwrap_or(0);
-    let room = look.width.saturating_sub(INDENT.len() + names + 2 + 16).max(20);
-    let statements = statements.min(room);
-    let line = |event: &Event, note: &str| {
-        let head = look.paint(Ink::Strong, &pad(&name(event), names));
-        let text = pad(&cut(&shown(event), room), statements);
-        let note = look.paint(Ink::Faint, note);
-        format!("{}\n", format!("{INDENT}{head}  {text}  {note}").trim_end())
-    };
-    let mut out = String::new();
-    for (position, (hop, event)) in proof.cycle.iter().zip(&events).enumerate() {
-        let next = events[(position + 1) % events.len()];
-        out.push_str(&line(event, &did(event)));
-        let words = look.paint(Ink::Warning, &words(hop.edge, event, next));
-        out.push_str(&format!("{INDENT}{}    {words}\n", " ".repeat(names)));
-    }
-    if let Some(first) = events.first() {
-        out.push_str(&line(first, "again"));
-    }
-    out
+    events.iter().enumerate().map(link).collect()
 }
 
 fn did(event: &Event) -> String {
@@ -389,15 +383,4 @@ fn words(edge: EdgeKind, from: &Event, to: &Event) -> String {
         _ => edge.words(),
     };
     format!("↓ {words} ({edge})")
-}
-
-fn what_to_do(finding: &Finding, look: &Look) -> String {
-    let mut out = heading("What to do:", look);
-    for advice in &finding.advice {
-        out.push_str(&wrap(&format!("- {}", advice.text), look.width, "  "));
-    }
-    if finding.problem != Kind::Assertion {
-        out.push_str("Then check again: something else may still go wrong.\n");
-    }
-    out
 }

@@ -201,10 +201,11 @@ pub enum Outcome<A, B> {
     Stopped,
 }
 
-/// Compares; `go_on` is asked now and then.
+/// Compares, on so many cores; `go_on` is asked now and then. What is found does not depend on the cores.
 pub fn compare<A: Automaton, B: Automaton>(
     implementation: &A,
     specification: &B,
+    jobs: usize,
     go_on: &mut dyn FnMut(&Statistics) -> bool,
 ) -> (Outcome<A::Bad, B::Bad>, Statistics) {
     let mut search = Search {
@@ -218,7 +219,7 @@ pub fn compare<A: Automaton, B: Automaton>(
         unfollowed: None,
         spec: Determinised::new(specification),
     };
-    let outcome = search.run(implementation, go_on);
+    let outcome = search.run(implementation, jobs, go_on);
     (outcome, search.statistics())
 }
 
@@ -261,6 +262,7 @@ impl<B: Automaton> Search<'_, B> {
     fn run<A: Automaton>(
         &mut self,
         implementation: &A,
+        jobs: usize,
         go_on: &mut dyn FnMut(&Statistics) -> bool,
     ) -> Outcome<A::Bad, B::Bad> {
         let mut first = None;
@@ -284,9 +286,9 @@ impl<B: Automaton> Search<'_, B> {
             return Outcome::Bad { bad, run: self.trace(0) };
         }
         std::thread::scope(|scope| {
-            let workers = std::thread::available_parallelism().map_or(1, |n| n.get() - 1).max(1);
+            // This thread determinises the specification; the others find steps ahead of it.
             let worker = |_| Worker::new(scope, implementation);
-            let workers: Vec<_> = (0..workers).map_while(worker).collect();
+            let workers: Vec<_> = (1..jobs).map_while(worker).collect();
             // Each has some batches in reserve, in turn.
             let (mut started, mut finished) = (0, 0);
             let mut explored = 0u64;
