@@ -42,6 +42,9 @@ impl Machine {
             Name::Given { .. } => "the result of a thread".to_string(),
             Name::OnceState { .. } => "the state of a `Once`".to_string(),
             Name::MainResult => "the result of `main`".to_string(),
+            Name::Argument { .. } => "an argument of `main`".to_string(),
+            Name::Keys => "the keys of threads' values".to_string(),
+            Name::Specific { .. } => "a value of a thread".to_string(),
         }
     }
 
@@ -84,7 +87,9 @@ impl Machine {
             && !local.frames.iter().any(|frame| frame.objects.contains(&object))
         {
             let called = self.called(object);
-            return Err(Stop::fail(format!("{verb} to {called} after its function has returned")));
+            return Err(Stop::fail(format!(
+                "{verb} to {called} after its block or function was left"
+            )));
         }
         Ok((object, offset as u32))
     }
@@ -218,12 +223,14 @@ impl Machine {
                 self.touches.add(cell, local.thread, true, Strength::of(order));
                 self.visible(local, Action::Write { cell, value: word, order })?;
                 local.escape(word, &self.space);
+                self.strays(local, word, None);
                 Ok(())
             }
             Way::Private => {
                 self.touches.add(cell, local.thread, true, Strength::of(order));
                 local.private.write(object, offset, size, word);
                 self.known_elsewhere(local, object, word);
+                self.strays(local, word, Some(object));
                 Ok(())
             }
             Way::Pieces(pieces) => {

@@ -19,6 +19,8 @@ const LIFE: u32 = u32::MAX - 64;
 const SYNC: u32 = 1 << 30;
 /// How far behind these are the cells in which threads keep what they hold.
 const HELD: u32 = 1 << 29;
+/// Where the cell is that says whether a block that was freed waits to be given out again.
+const SPARE: u32 = SYNC - 16;
 
 impl Cell {
     /// Is the block of the heap still there? 0 means yes.
@@ -54,6 +56,21 @@ impl Cell {
     /// Has the thread ended? 0 means no; otherwise one more than what it returned.
     pub(crate) fn end(thread: ObjectId) -> Cell {
         Cell { object: thread, offset: SYNC + 2, size: 0 }
+    }
+
+    /// Was the thread joined or detached? 0 means no.
+    pub(crate) fn settled(thread: ObjectId) -> Cell {
+        Cell { object: thread, offset: SYNC + 3, size: 0 }
+    }
+
+    /// Was the block freed, and is its address there to be given out again? 0 means no.
+    pub(crate) fn spare(block: ObjectId) -> Cell {
+        Cell { object: block, offset: SPARE, size: 0 }
+    }
+
+    /// Is it the cell that says whether a block waits to be given out again?
+    pub(crate) fn is_spare(self) -> bool {
+        self.offset == SPARE
     }
 
     /// Is it a cell of the thread library, which no instruction accesses directly?
@@ -116,6 +133,12 @@ pub(crate) enum Action {
     Fence { order: Order },
     /// Its input is a number below this.
     Choose { alternatives: u32 },
+    /// A variable on the stack is there again, where others may know the one that was there before, by its life cell.
+    /// Its input is 0 if both are one, as on a machine, and 1 if they are two.
+    Recall { cell: Cell },
+    /// Asks for the address of a block that was freed, by its spare cell. Its input is 1 if the address is given out
+    /// again, otherwise 0.
+    Take { cell: Cell },
 }
 
 /// The input of a weak compare-and-exchange that fails for no reason. No value of fewer than 16 bytes is this, and those
@@ -131,6 +154,8 @@ impl Action {
             | Action::Update { cell, .. }
             | Action::CompareExchange { cell, .. }
             | Action::Lock { cell, .. }
+            | Action::Recall { cell }
+            | Action::Take { cell }
             | Action::Await { cell, .. } => Some(*cell),
             Action::Fence { .. } | Action::Choose { .. } => None,
         }

@@ -135,6 +135,7 @@ impl Machine {
             )));
         }
         local.escape(Word::Bits(operand), &self.space);
+        self.strays(local, Word::Bits(operand), None);
         Ok(old)
     }
 
@@ -177,6 +178,7 @@ impl Machine {
         let succeeded = old == Word::Bits(expected);
         if succeeded {
             local.escape(desired, &self.space);
+            self.strays(local, desired, None);
         }
         Ok((old, succeeded))
     }

@@ -101,14 +101,6 @@ impl Automata {
     pub(crate) fn probe(&mut self, machine: &mut Machine, from: NodeId, input: Word) -> NodeId {
         let node = &self.nodes[from.0 as usize];
         let (local, pause) = machine.resume(&node.local, input);
-        // A round that changes nothing is waiting, however many of them there are.
-        if machine.most_rounds.is_some()
-            && pause == node.pause
-            && only_looks(&pause, input)
-            && local.is_but_for_rounds(&node.local)
-        {
-            return from;
-        }
         self.intern(local, pause)
     }
 
@@ -123,15 +115,6 @@ impl Automata {
             Pause::Rest(action) => Some(*action),
             _ => None,
         }
-    }
-}
-
-/// Does a thread that rests leave memory as it is if its action gives this input?
-fn only_looks(pause: &Pause, input: Word) -> bool {
-    match pause {
-        Pause::Rest(Action::Read { .. } | Action::Await { .. }) => true,
-        Pause::Rest(Action::CompareExchange { expected, .. }) => input != Word::Bits(*expected),
-        _ => false,
     }
 }
 

@@ -4,7 +4,11 @@
 //! stored to is a register in disguise: its register then holds the variable's value in place of its address. Two
 //! states of a thread that differ only in registers that nobody will read again are the same state, so registers that
 //! are *dead* are forgotten wherever a thread rests.
+//!
+//! Compilers mark where the variable of an inner block begins and ends (`llvm.lifetime`). These marks are no uses of
+//! its address: in between, a variable that is a register has no value.
 
+use llvm::instruction::CastOp;
 use llvm::{Callee, Function, Instr, InstrKind, Local, Module, Operand, Ty, Type};
 
 /// A set of registers.
@@ -44,6 +48,10 @@ impl Registers {
 pub(crate) struct Code {
     /// Which registers hold a variable's value in place of its address.
     promoted: Box<[bool]>,
+    /// The variable that each register is the address of: that of an `alloca`, or of a conversion of one.
+    variables: Box<[Option<Local>]>,
+    /// The blocks that control goes back to.
+    loops: Box<[bool]>,
     /// Registers that matter before each instruction, by block.
     before: Box<[Box<[Registers]>]>,
     /// Registers that matter at the end of each block, on whichever way.
@@ -54,11 +62,32 @@ pub(crate) struct Code {
 
 impl Code {
     pub(crate) fn of(module: &Module, function: &Function) -> Self {
-        let promoted = promoted(module, function);
-        let (before, after) = liveness(function, &promoted);
+        let variables = variables(function);
+        let promoted = promoted(module, function, &variables);
+        let (before, after) = liveness(module, function, &promoted, &variables);
         let results =
             function.blocks.iter().map(|block| block.instrs.iter().map(|it| it.result).collect());
-        Code { promoted, before, after, results: results.collect() }
+        let mut loops = vec![false; function.blocks.len()];
+        for (index, block) in function.blocks.iter().enumerate() {
+            if let Some(last) = block.instrs.last() {
+                for_each_successor(&last.kind, |next| loops[next] |= next <= index);
+            }
+        }
+        let loops = loops.into();
+        Code { promoted, variables, loops, before, after, results: results.collect() }
+    }
+
+    /// Does control go back to a block?
+    pub(crate) fn is_loop(&self, block: u32) -> bool {
+        self.loops[block as usize]
+    }
+
+    /// The variable that an operand is the address of.
+    pub(crate) fn variable(&self, operand: &Operand) -> Option<Local> {
+        match operand {
+            Operand::Local(local) => self.variables[local.index()],
+            _ => None,
+        }
     }
 
     /// Does the register hold a variable's value in place of its address?
@@ -101,7 +130,36 @@ fn same_bits(module: &Module, room: Option<Ty>, ty: Ty) -> bool {
     }
 }
 
-fn promoted(module: &Module, function: &Function) -> Box<[bool]> {
+/// The variable that each register is the address of.
+fn variables(function: &Function) -> Box<[Option<Local>]> {
+    let mut variables = vec![None; function.locals.len()];
+    for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
+        let Some(result) = instr.result else { continue };
+        variables[result.index()] = match &instr.kind {
+            InstrKind::Alloca { .. } => Some(result),
+            InstrKind::Cast { op: CastOp::BitCast, value: Operand::Local(from), .. } => {
+                variables[from.index()]
+            }
+            _ => None,
+        };
+    }
+    variables.into()
+}
+
+/// The variable that a mark is about, if the instruction is one that says that a variable begins or ends.
+fn marked(module: &Module, kind: &InstrKind, variables: &[Option<Local>]) -> Option<Local> {
+    let InstrKind::Call(call) = kind else { return None };
+    let Callee::Function(callee) = &call.callee else { return None };
+    if !module.function(*callee).name.starts_with("llvm.lifetime.") {
+        return None;
+    }
+    match call.args.last()?.value {
+        Operand::Local(local) => variables[local.index()],
+        _ => None,
+    }
+}
+
+fn promoted(module: &Module, function: &Function, variables: &[Option<Local>]) -> Box<[bool]> {
     let mut promoted = vec![false; function.locals.len()];
     let mut types = vec![None; function.locals.len()];
     for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
@@ -124,11 +182,16 @@ fn promoted(module: &Module, function: &Function) -> Box<[bool]> {
     debug_assert!(entry.is_some() || function.blocks.is_empty());
     for instr in function.blocks.iter().flat_map(|block| &block.instrs) {
         let mut spoil = |operand: &Operand| {
-            if let Operand::Local(local) = operand {
-                promoted[local.index()] = false;
+            if let Operand::Local(local) = operand
+                && let Some(variable) = variables[local.index()]
+            {
+                promoted[variable.index()] = false;
             }
         };
         match &instr.kind {
+            // What is converted counts when it is used.
+            InstrKind::Cast { op: CastOp::BitCast, .. } => {}
+            kind if marked(module, kind, variables).is_some() => {}
             InstrKind::Load { ty, address: Operand::Local(local), access }
                 if same_bits(module, types[local.index()], *ty) && access.ordering.is_none() => {}
             InstrKind::Store { ty, value, address: Operand::Local(local), access }
@@ -144,7 +207,12 @@ fn promoted(module: &Module, function: &Function) -> Box<[bool]> {
 
 type Liveness = (Box<[Box<[Registers]>]>, Box<[Registers]>);
 
-fn liveness(function: &Function, promoted: &[bool]) -> Liveness {
+fn liveness(
+    module: &Module,
+    function: &Function,
+    promoted: &[bool],
+    variables: &[Option<Local>],
+) -> Liveness {
     let count = function.locals.len();
     let mut after = vec![Registers::none(count); function.blocks.len()];
     let mut before: Vec<Box<[Registers]>> = function
@@ -164,7 +232,7 @@ fn liveness(function: &Function, promoted: &[bool]) -> Liveness {
         queued[index] = false;
         let mut live = after[index].clone();
         for (at, instr) in function.blocks[index].instrs.iter().enumerate().rev() {
-            transfer(instr, promoted, &mut live);
+            transfer(module, instr, promoted, variables, &mut live);
             before[index][at].clone_from(&live);
         }
         for &from in &predecessors[index] {
@@ -190,7 +258,13 @@ fn liveness(function: &Function, promoted: &[bool]) -> Liveness {
 
 /// From what matters after an instruction to what matters before it. What a phi takes matters at the end of the
 /// block that it comes from.
-fn transfer(instr: &Instr, promoted: &[bool], live: &mut Registers) {
+fn transfer(
+    module: &Module,
+    instr: &Instr,
+    promoted: &[bool],
+    variables: &[Option<Local>],
+    live: &mut Registers,
+) {
     if let Some(result) = instr.result {
         live.remove(result);
     }
@@ -204,6 +278,13 @@ fn transfer(instr: &Instr, promoted: &[bool], live: &mut Registers) {
             }
         }
         InstrKind::Phi { .. } => {}
+        InstrKind::Cast { op: CastOp::BitCast, value: Operand::Local(local), .. }
+            if variables[local.index()].is_some_and(|variable| promoted[variable.index()]) => {}
+        kind if marked(module, kind, variables)
+            .is_some_and(|variable| promoted[variable.index()]) =>
+        {
+            live.remove(marked(module, kind, variables).expect("it is about a variable"));
+        }
         kind => for_each_operand(kind, &mut |operand| {
             if let Operand::Local(local) = operand {
                 live.insert(*local);

@@ -2,7 +2,7 @@
 
 use crate::action::{Action, Order, Stop};
 use crate::library::rust::TAKEN;
-use crate::local::{Local, Then};
+use crate::local::{Local, Then, each_word};
 use crate::machine::Machine;
 use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object};
@@ -127,6 +127,12 @@ impl Machine {
                 }
                 self.element(*source, base, &path)?
             }
+            // The address of a variable that has none, for a mark of where the variable begins or ends.
+            InstrKind::Cast { op: CastOp::BitCast, value: Operand::Local(register), .. }
+                if self.is_address_of_register(local, *register) =>
+            {
+                Val::Undef
+            }
             InstrKind::Cast { op, from, value, to, .. } => {
                 let value = self.eval(local, value)?;
                 self.cast(*op, *from, &value, *to)?
@@ -221,8 +227,15 @@ impl Machine {
         }
     }
 
-    fn is_register(&self, local: &Local, register: llvm::Local) -> bool {
+    pub(crate) fn is_register(&self, local: &Local, register: llvm::Local) -> bool {
         local.frames.last().is_some_and(|frame| frame.code.is_promoted(register))
+    }
+
+    fn is_address_of_register(&self, local: &Local, register: llvm::Local) -> bool {
+        local.frames.last().is_some_and(|frame| {
+            let variable = frame.code.variable(&Operand::Local(register));
+            variable.is_some_and(|variable| frame.code.is_promoted(variable))
+        })
     }
 
     fn alloca(
@@ -246,12 +259,17 @@ impl Machine {
             ));
         }
         let (thread, depth, site) = (local.thread, local.frames.len() as u32, Machine::site(local));
+        if !local.stray.is_empty() {
+            local.tidy(&self.space);
+        }
         let mut nth = 0;
         let object = loop {
             let name = Name::Stack { thread, depth, site, nth, size };
             let object =
                 self.space.intern(Object { name, size, fill: Fill::Undef, constant: false });
-            if !local.top().objects.contains(&object) {
+            if !local.top().objects.contains(&object)
+                && (!local.stray.contains(&object) || self.comes_back(local, object)?)
+            {
                 break object;
             }
             nth += 1;
@@ -271,8 +289,9 @@ impl Machine {
         let frame = local.frames.last().expect("a running thread is in a call");
         let (then, objects) = (frame.then, frame.objects.clone());
         if then == Then::EndThread && (local.thread != 0 || local.at_exit.is_empty()) {
-            return self.end_thread(local, &value);
+            return self.end_thread(local, &value, local.thread != 0);
         }
+        each_word(&value, &mut |word| self.strays(local, word, None));
         for object in objects {
             self.kill(local, object)?;
         }

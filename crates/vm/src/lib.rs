@@ -11,7 +11,7 @@
 //! | `value`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
 //! | `code`, `local` | what is known of a function; the state of a thread |
 //! | `team`, `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
-//! | `action`, `shared`, `life` | what others can notice, which memory that is, and whether it is still there |
+//! | `action`, `shared`, `life`, `block` | what others can notice, which memory that is, and whether it is still there |
 //! | `entry`, `automaton`, `future`, `discover` | what to run, and exploring its interleavings |
 //! | `fold`, `lower`, `names` | from automata to a program, in the user's words |
 
@@ -21,6 +21,7 @@ mod access;
 mod action;
 mod atomic;
 mod automaton;
+mod block;
 mod code;
 mod discover;
 mod entry;

@@ -13,6 +13,7 @@ use crate::value::{Bits, Val, Word};
 use llvm::{FunctionId, Local as Register};
 use search::encoding::put;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The state of a thread.
@@ -35,8 +36,12 @@ pub(crate) struct Local {
     pub(crate) joining: Vec<ObjectId>,
     /// What is to run when the program ends, the latest last; only the first thread has any.
     pub(crate) at_exit: Vec<AtExit>,
-    /// Threads that it has joined or detached.
-    pub(crate) settled: BTreeSet<ObjectId>,
+    /// Threads that it has started and not waited for.
+    pub(crate) running: u32,
+    /// Its variables on the stack, of this call or an earlier one, whose address may outlive the call.
+    pub(crate) stray: BTreeSet<ObjectId>,
+    /// The variable of an earlier call that is kept apart from those of later calls (see [`crate::life`]).
+    pub(crate) abandoned: Option<ObjectId>,
     /// Where the program says that such a thread is to be started or waited for; it distinguishes no states.
     pub(crate) postponed_at: Vec<Site>,
     /// Results of the visible actions of the instruction it rests at.
@@ -71,9 +76,20 @@ pub(crate) struct Frame {
     /// Variables of this call that are in memory.
     pub(crate) objects: Vec<ObjectId>,
     /// How often loops have gone round, by the block they go back to; only counted if that is limited.
-    pub(crate) rounds: BTreeMap<u32, u32>,
+    pub(crate) rounds: BTreeMap<u32, Rounds>,
     /// What happens when it returns.
     pub(crate) then: Then,
+}
+
+/// How often a loop has gone round. A round that wrote nothing others can notice, and after which the thread is in a state
+/// that it was in before, is one of waiting and does not count.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) count: u32,
+    /// Has the thread written something that others can notice since it last came by?
+    pub(crate) wrote: bool,
+    /// The states it was in when it came by since it last did so, as hashes.
+    pub(crate) seen: BTreeSet<u64>,
 }
 
 /// What happens when a call returns.
@@ -116,7 +132,9 @@ impl Local {
             starting: Vec::new(),
             joining: Vec::new(),
             at_exit: Vec::new(),
-            settled: BTreeSet::new(),
+            running: 0,
+            stray: BTreeSet::new(),
+            abandoned: None,
             postponed_at: Vec::new(),
             inputs: Vec::new(),
             cursor: 0,
@@ -133,16 +151,41 @@ impl Local {
         self.frames.last_mut().expect("a running thread is in a call")
     }
 
-    /// Is it the same state as another, but for how often loops have gone round?
-    pub(crate) fn is_but_for_rounds(&self, other: &Local) -> bool {
-        let mut same = self.clone();
-        for (frame, known) in same.frames.iter_mut().zip(&other.frames) {
-            frame.rounds.clone_from(&known.rounds);
+    /// All that distinguishes it from other states, but for how often loops have gone round.
+    fn hash_but_for_rounds(&self) -> u64 {
+        let mut state = self.clone();
+        state.frames.iter_mut().for_each(|frame| frame.rounds.clear());
+        let mut encoded = Vec::new();
+        state.encode(&mut encoded);
+        let mut hasher = DefaultHasher::new();
+        encoded.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Something was written that others can notice.
+    pub(crate) fn wrote(&mut self) {
+        for frame in &mut self.frames {
+            frame.rounds.values_mut().for_each(|rounds| rounds.wrote = true);
         }
-        let (mut one, mut another) = (Vec::new(), Vec::new());
-        same.encode(&mut one);
-        other.encode(&mut another);
-        one == another
+    }
+
+    /// A loop is entered, or goes round again, at the block where the thread is. May it, if `most` rounds are allowed?
+    pub(crate) fn comes_by(&mut self, is_round: bool, most: u32, space: &Space) -> bool {
+        self.tidy(space);
+        let hash = self.hash_but_for_rounds();
+        let frame = self.top();
+        let rounds = frame.rounds.entry(frame.block).or_default();
+        if !is_round {
+            *rounds = Rounds { seen: BTreeSet::from([hash]), ..Rounds::default() };
+            return true;
+        }
+        if std::mem::take(&mut rounds.wrote) {
+            rounds.seen.clear();
+        }
+        if rounds.seen.insert(hash) {
+            rounds.count += 1;
+        }
+        rounds.count <= most
     }
 
     /// Where it is, from the innermost call outwards.
@@ -229,6 +272,25 @@ impl Local {
         found
     }
 
+    /// Does anything of this thread point to an object?
+    pub(crate) fn mentions(&self, space: &Space, object: ObjectId) -> bool {
+        let is_it = |word: Word| space.mentions(word).any(|other| other == object);
+        let registers = self.frames.iter().flat_map(|frame| &frame.registers);
+        let tasks = || self.starting.iter().map(|starting| &starting.task);
+        let arguments = tasks().flat_map(|task| &task.arguments);
+        let at_exit = self.at_exit.iter().filter_map(|later| later.argument.as_ref());
+        let mut found = false;
+        for value in registers.chain(arguments).chain(at_exit) {
+            each_word(value, &mut |word| found |= is_it(word));
+        }
+        let mut gifts = tasks().flat_map(|task| &task.gifts).flat_map(|gift| &gift.image);
+        let mut own = self.private.objects().flat_map(|(_, image)| image.values());
+        found
+            || self.inputs.iter().any(|word| is_it(*word))
+            || gifts.any(|(_, _, word)| is_it(*word))
+            || own.any(|(_, word)| is_it(*word))
+    }
+
     /// Other threads may get to know a value, and what it points to.
     pub(crate) fn escape(&mut self, word: Word, space: &Space) {
         let mut queue = vec![word];
@@ -270,8 +332,10 @@ impl Local {
         }
         number(self.joining.len(), out);
         self.joining.iter().for_each(|handle| number(handle.0 as usize, out));
-        number(self.settled.len(), out);
-        self.settled.iter().for_each(|handle| number(handle.0 as usize, out));
+        number(self.running as usize, out);
+        number(self.stray.len(), out);
+        self.stray.iter().for_each(|object| number(object.0 as usize, out));
+        number(self.abandoned.map_or(0, |object| 1 + object.0 as usize), out);
         number(self.at_exit.len(), out);
         for AtExit { function, argument } in &self.at_exit {
             number(function.index(), out);
@@ -286,9 +350,12 @@ impl Local {
             number(frame.objects.len(), out);
             frame.objects.iter().for_each(|object| number(object.0 as usize, out));
             number(frame.rounds.len(), out);
-            for (block, rounds) in &frame.rounds {
+            for (block, Rounds { count, wrote, seen }) in &frame.rounds {
                 number(*block as usize, out);
-                number(*rounds as usize, out);
+                number(*count as usize, out);
+                number(usize::from(*wrote), out);
+                number(seen.len(), out);
+                seen.iter().for_each(|hash| put(u128::from(*hash), out));
             }
             put_then(frame.then, out);
         }
@@ -361,7 +428,7 @@ fn put_value(value: &Val, out: &mut Vec<u8>) {
     }
 }
 
-fn each_word(value: &Val, each: &mut impl FnMut(Word)) {
+pub(crate) fn each_word(value: &Val, each: &mut impl FnMut(Word)) {
     match value {
         Val::Many(parts) => parts.iter().for_each(|part| each_word(part, each)),
         scalar => each(scalar.word()),

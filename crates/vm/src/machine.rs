@@ -9,7 +9,7 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::code::Code;
 use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
-use crate::life::dies_with;
+use crate::life::owner;
 use crate::local::{Frame, Local, Then};
 use crate::shared::{MixedSizes, Shared, Touch, Touches};
 use crate::space::{Fill, Name, ObjectId, Site, Space};
@@ -85,6 +85,14 @@ pub(crate) struct Machine {
     pub(crate) constructors: Vec<FunctionId>,
     /// Blocks that Rust's library allocates for its own use.
     pub(crate) librarys: HashSet<ObjectId>,
+    /// Variables of the first thread's stack that came to their end while other threads may have been running.
+    pub(crate) mortal: BTreeSet<ObjectId>,
+    /// Has a thread other than the first ended before threads that it started?
+    pub(crate) unjoined: bool,
+    /// Sizes of blocks that are allocated while there are several threads, and whether they are filled with 0.
+    pub(crate) allocated: BTreeSet<(u64, bool)>,
+    /// Blocks that were freed while somebody still knew their address, so that it matters if it is given out again.
+    pub(crate) recyclable: BTreeSet<ObjectId>,
     /// Where blocks were first allocated, from the innermost call outwards, for their names.
     pub(crate) births: HashMap<ObjectId, Vec<Site>>,
     /// What is special about functions, as far as it was asked.
@@ -115,6 +123,10 @@ impl Machine {
             alone: true,
             constructors: Vec::new(),
             librarys: HashSet::new(),
+            mortal: BTreeSet::new(),
+            unjoined: false,
+            allocated: BTreeSet::new(),
+            recyclable: BTreeSet::new(),
             births: HashMap::new(),
             classes: vec![None; codes.len()],
             codes,
@@ -126,14 +138,16 @@ impl Machine {
 
     /// Makes cells of the memory that turned out to be shared. Was there any that was not known?
     pub(crate) fn promote(&mut self) -> Result<bool, MixedSizes> {
-        let (space, observed) = (&self.space, self.observed);
-        self.touches.promote(&mut self.shared, |object| hidden_touch(space, object, observed))
+        let Machine { space, observed, mortal, unjoined, .. } = self;
+        let hidden = |cell: Cell| hidden_touch(space, cell, *observed, mortal, *unjoined);
+        self.touches.promote(&mut self.shared, hidden)
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
     pub(crate) fn has_news(&mut self) -> bool {
-        let (space, observed) = (&self.space, self.observed);
-        self.touches.has_news(&self.shared, |object| hidden_touch(space, object, observed))
+        let Machine { space, observed, mortal, unjoined, .. } = self;
+        let hidden = |cell: Cell| hidden_touch(space, cell, *observed, mortal, *unjoined);
+        self.touches.has_news(&self.shared, hidden)
     }
 
     /// Says something about the answer, unless it was said before.
@@ -206,7 +220,9 @@ impl Machine {
                 local.starting.clear();
                 local.joining.clear();
                 local.at_exit.clear();
-                local.settled.clear();
+                local.stray.clear();
+                local.abandoned = None;
+                local.running = 0;
                 local.private = Default::default();
                 local.blocks.clear();
                 for frame in &mut local.frames {
@@ -287,7 +303,8 @@ impl Machine {
         let function = module.function(frame.function);
         let instr = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
         let postponed = !local.starting.is_empty() || !local.joining.is_empty();
-        if !postponed && !self.leaves_traces(&module, instr) {
+        let recalls = !local.stray.is_empty() && matches!(instr.kind, InstrKind::Alloca { .. });
+        if !postponed && !recalls && !self.leaves_traces(&module, instr) {
             return self.execute(local, &module, instr);
         }
         let before = local.clone();
@@ -352,8 +369,12 @@ impl Machine {
     pub(crate) fn noticed(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
         match local.inputs.get(local.cursor) {
             Some(input) => {
+                let input = *input;
                 local.cursor += 1;
-                Ok(*input)
+                if self.most_rounds.is_some() && changes(&action, input) {
+                    local.wrote();
+                }
+                Ok(input)
             }
             None => Err(Stop::Rest(action)),
         }
@@ -408,24 +429,20 @@ impl Machine {
             values.push((instr.result, self.eval(local, operand)?));
         }
         let frame = local.top();
-        if let Some(most) = self.most_rounds {
-            // Every loop has a jump that does not lead forward; a loop that is entered starts to count.
-            let (target, is_round) = (to.index() as u32, to.index() as u32 <= from);
-            match frame.rounds.get(&target).copied().unwrap_or(0) {
-                done if is_round && done >= most => {
-                    self.cut = true;
-                    return Err(Stop::Blocked);
-                }
-                done if is_round => frame.rounds.insert(target, done + 1),
-                _ => frame.rounds.remove(&target),
-            };
-        }
         frame.block = to.index() as u32;
         frame.instr = values.len() as u32;
         for (result, value) in values {
             if let Some(result) = result {
                 frame.set(result, value);
             }
+        }
+        // Every loop has a jump that does not lead forward; a loop that is entered starts to count.
+        if let Some(most) = self.most_rounds
+            && frame.code.is_loop(frame.block)
+            && !local.comes_by(to.index() as u32 <= from, most, &self.space)
+        {
+            self.cut = true;
+            return Err(Stop::Blocked);
         }
         Ok(())
     }
@@ -473,11 +490,22 @@ impl Machine {
     }
 }
 
-/// How an object is touched beside the accesses of instructions: at its end, or by whoever looks at final values.
-fn hidden_touch(space: &Space, object: ObjectId, observed: bool) -> Touch {
-    match space.object(object).name {
+/// How a cell is touched beside the accesses of instructions: at the end of its object, or by whoever looks at final
+/// values. What dies when all others have ended and were waited for dies unnoticed.
+fn hidden_touch(
+    space: &Space,
+    cell: Cell,
+    observed: bool,
+    mortal: &BTreeSet<ObjectId>,
+    unjoined: bool,
+) -> Touch {
+    match space.object(cell.object).name {
         Name::Global(_) if observed => Touch::OBSERVED,
-        _ => dies_with(space, object).map_or(Touch::default(), Touch::written_by),
+        _ if !cell.is_life() => Touch::default(),
+        _ => match owner(space, cell.object) {
+            Some(0) if !unjoined && !mortal.contains(&cell.object) => Touch::default(),
+            thread => thread.map_or(Touch::default(), Touch::written_by),
+        },
     }
 }
 
@@ -504,8 +532,19 @@ pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)
             Word::Bits(bits) if bits >= *least => (None, old),
             _ => return None,
         },
-        Action::Fence { .. } | Action::Choose { .. } => (None, Word::ZERO),
+        Action::Fence { .. }
+        | Action::Choose { .. }
+        | Action::Recall { .. }
+        | Action::Take { .. } => (None, Word::ZERO),
     })
+}
+
+/// May an action that gave this input have changed its cell?
+fn changes(action: &Action, input: Word) -> bool {
+    match action {
+        Action::CompareExchange { expected, .. } => input == Word::Bits(*expected),
+        action => action.writes(),
+    }
 }
 
 fn pause(stop: Stop) -> Pause {

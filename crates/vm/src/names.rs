@@ -3,7 +3,7 @@
 use crate::action::{Action, Cell, Order};
 use crate::library::rust::names::demangled;
 use crate::machine::Machine;
-use crate::space::{Name, ObjectId, Site};
+use crate::space::{Name, ObjectId, Site, Space};
 use crate::value::Word;
 use llvm::module::Holds;
 use llvm::{DebugTy, InstrKind, Operand};
@@ -72,6 +72,13 @@ impl Machine {
                 Action::Write { value: Word::ZERO, .. } => format!("{base} is there"),
                 Action::Write { .. } => format!("{base} is gone"),
                 _ => String::new(),
+            });
+        }
+        if cell.is_spare() {
+            let address = self.address_name(Space::address(cell.object).into()).unwrap_or(base);
+            return Some(match action {
+                Action::Take { .. } => format!("may get the address of {address}, which was freed"),
+                _ => format!("the address of {address} may be given out again"),
             });
         }
         Some(match (&self.space.object(cell.object).name, action) {
@@ -231,6 +238,9 @@ impl Machine {
             Name::Counted { thread } => self.object_name(*thread),
             Name::OnceState { .. } => ("the state of a `Once`".to_string(), None),
             Name::MainResult => ("the result of `main`".to_string(), None),
+            Name::Argument { .. } => ("an argument of `main`".to_string(), None),
+            Name::Keys => ("the keys of threads' values".to_string(), None),
+            Name::Specific { .. } => ("a value of a thread".to_string(), None),
             Name::Team(number) => match &self.teams[*number as usize].threads[..] {
                 [only] => (format!("thread {only}"), None),
                 [first, .., last] => (format!("threads {first} to {last}"), None),

@@ -25,6 +25,13 @@ impl Shared {
         self.cells.get(&cell.object).and_then(|cells| cells.get(&cell.offset)) == Some(&cell.size)
     }
 
+    /// The shared cells that the thread library keeps for what is in an object.
+    pub(crate) fn of_library(&self, object: ObjectId) -> Vec<Cell> {
+        let cells = self.cells.get(&object).into_iter().flatten();
+        let sync = cells.filter(|(_, size)| **size == 0);
+        sync.map(|(offset, size)| Cell { object, offset: *offset, size: *size }).collect()
+    }
+
     /// The shared cells that have a byte of `offset..offset + size`, in ascending order.
     pub(crate) fn overlapping(&self, object: ObjectId, offset: u32, size: u64) -> Vec<Cell> {
         let Some(cells) = self.cells.get(&object) else { return Vec::new() };
@@ -123,8 +130,13 @@ impl Touches {
     }
 
     /// Is there memory that turned out to be shared and is not known to be?
-    pub(crate) fn has_news(&mut self, shared: &Shared, hidden: impl Fn(ObjectId) -> Touch) -> bool {
+    pub(crate) fn has_news(&mut self, shared: &Shared, hidden: impl Fn(Cell) -> Touch) -> bool {
         std::mem::take(&mut self.changed) && self.promote(&mut shared.clone(), hidden) != Ok(false)
+    }
+
+    /// Who touches what beside the accesses that are taken down has changed.
+    pub(crate) fn reconsider(&mut self) {
+        self.changed = true;
     }
 
     pub(crate) fn clear(&mut self) {
@@ -135,11 +147,11 @@ impl Touches {
     /// ones?
     ///
     /// Where accesses of different sizes meet, the smaller ones are the cells, and larger plain ones (a struct that is
-    /// copied as a whole) touch several. `hidden` says who touches an object beside the accesses that were taken down.
+    /// copied as a whole) touch several. `hidden` says who touches a cell beside the accesses that were taken down.
     pub(crate) fn promote(
         &self,
         shared: &mut Shared,
-        hidden: impl Fn(ObjectId) -> Touch,
+        hidden: impl Fn(Cell) -> Touch,
     ) -> Result<bool, MixedSizes> {
         let mut grown = false;
         for (object, ranges) in &self.cells {
@@ -152,7 +164,7 @@ impl Touches {
             for (index, (cell, own)) in ranges.iter().enumerate() {
                 let near = neighbours(&ranges, index);
                 let touch = near.iter().fold(*own, |sum, (_, touch)| sum.join(*touch));
-                let touch = touch.join(hidden(*object));
+                let touch = touch.join(hidden(*cell));
                 if !touch.is_shared() {
                     continue;
                 }

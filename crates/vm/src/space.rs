@@ -58,6 +58,12 @@ pub(crate) enum Name {
     OnceState { thread: u32 },
     /// Where `main` puts its result in Rust.
     MainResult,
+    /// What `main` is given: its arguments, a text, the environment.
+    Argument { nth: u32 },
+    /// How many keys for values of threads there are.
+    Keys,
+    /// The value that a thread has for a key.
+    Specific { thread: u32, key: u32 },
 }
 
 /// What bytes hold that were never written.
@@ -99,6 +105,11 @@ impl Space {
         self.objects.push(object);
         self.images.push(Image::new());
         id
+    }
+
+    /// How many objects there are.
+    pub(crate) fn len(&self) -> usize {
+        self.objects.len()
     }
 
     /// The object with this name.

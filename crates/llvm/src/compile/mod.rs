@@ -248,8 +248,12 @@ fn rejected(file: &Path, tool: &Tool, output: &Output) -> Failure {
 }
 
 /// How C++ is compiled. Without a race detector in sight, libstdc++'s `shared_ptr` reads two counters of 4 bytes as one
-/// atomic number of 8, which no memory model gives a meaning to.
-const CXX_FLAGS: [&str; 1] = ["-D_GLIBCXX_TSAN=1"];
+/// atomic number of 8, which no memory model gives a meaning to. With assertions, the code
+/// of `std::string` is in the module and not in the library; and an index that is out of range is found where it is used.
+const CXX_FLAGS: [&str; 2] = ["-D_GLIBCXX_TSAN=1", "-D_GLIBCXX_ASSERTIONS=1"];
+
+/// Without optimisation, compilers mark where the variables of inner blocks begin and end only if a sanitizer wants to know.
+const MARKS: [&str; 2] = ["-Xclang", "-fsanitize-address-use-after-scope"];
 
 fn c(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Failure> {
     let folder = folder()?;
@@ -268,6 +272,7 @@ fn c(file: &Path, tool: &Tool, options: &Options) -> Result<(Module, String), Fa
         command.args(&options.flags);
         // Last, so that they win over `-O2` among the user's flags.
         command.args(["-O0", "-Xclang", "-disable-O0-optnone", "-g", "-S", "-emit-llvm"]);
+        command.args(MARKS);
         // The name is printed in messages: it stays as the user wrote it unless the folder changes.
         let name = match &flags {
             Some(_) => std::path::absolute(file).unwrap_or_else(|_| file.to_owned()),

@@ -7,12 +7,21 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
-use llvm::FunctionId;
 use llvm::module::Symbol;
+use llvm::{FunctionId, InstrKind};
 
 /// `std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)())`.
 const START_THREAD: &str =
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
+
+/// Is it a function of output streams, which gives the stream back?
+pub(super) fn prints(name: &str) -> bool {
+    name.starts_with("_ZNSolsE")
+        || name.starts_with("_ZStls") && name.contains("13basic_ostream")
+        || name.starts_with("_ZSt4endlI")
+        || name.starts_with("_ZSt5flushI")
+        || matches!(name, "_ZNSo5flushEv" | "_ZNSo3putEc")
+}
 
 impl Machine {
     pub(super) fn cxx_function(
@@ -36,6 +45,12 @@ impl Machine {
             | "_ZNSt18condition_variableD1Ev"
             | "_ZNSt18condition_variable10notify_oneEv"
             | "_ZNSt18condition_variable10notify_allEv"
+            | "_ZNSaIcEC1Ev"
+            | "_ZNSaIcEC2Ev"
+            | "_ZNSaIcEC1ERKS_"
+            | "_ZNSaIcEC2ERKS_"
+            | "_ZNSaIcED1Ev"
+            | "_ZNSaIcED2Ev"
             | "_ZNSt8ios_base4InitC1Ev"
             | "_ZNSt8ios_base4InitD1Ev"
             | "_ZNSt15__exception_ptr13exception_ptrD1Ev" => Ok(Val::Bits(0)),
@@ -45,11 +60,50 @@ impl Machine {
             "__cxa_guard_acquire" => self.guard(local, &argument(0)),
             "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
             "__cxa_pure_virtual" => Err(Stop::fail("a pure virtual function is called")),
+            "__cxa_allocate_exception" | "__cxa_throw" | "__cxa_rethrow" => {
+                Err(self.thrown(local, "an exception is thrown"))
+            }
             name if name.starts_with("_ZSt") && name.contains("__throw_") => {
-                Err(Stop::fail(format!("the standard library throws: `{name}`")))
+                Err(self.thrown(local, &format!("the standard library throws (`{name}`)")))
+            }
+            // Printing: what is printed is nobody's business, but texts are read.
+            name if prints(name) => {
+                let text = match name {
+                    name if name.contains("12basic_string") => self.string_at(local, &argument(1)),
+                    name if name.ends_with("PKc") => self.text_of(local, &argument(1)),
+                    _ => Ok(()),
+                };
+                text.map(|()| argument(0))
             }
             _ => return None,
         })
+    }
+
+    /// An exception is thrown: an error if nobody catches it. If somebody does, it is not followed.
+    fn thrown(&mut self, local: &Local, what: &str) -> Stop {
+        let catches = local.frames.iter().any(|frame| {
+            let function = self.module.function(frame.function);
+            let at = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
+            let InstrKind::Invoke { unwind, .. } = &at.kind else { return false };
+            function.block(*unwind).instrs.iter().any(|instr| match &instr.kind {
+                InstrKind::LandingPad { clauses, .. } => !clauses.is_empty(),
+                _ => false,
+            })
+        });
+        match catches {
+            true => Stop::Refuse(format!("{what}, and perhaps caught, which is not followed")),
+            false => Stop::fail(format!("{what}, and nobody catches it")),
+        }
+    }
+
+    /// Reads a `std::string`: a pointer, and the length of what it points to.
+    fn string_at(&mut self, local: &mut Local, string: &Val) -> Result<(), Stop> {
+        let text: Val = self.load_word(local, string, 8, Order::Plain)?.into();
+        let length = self.load_word(local, &Machine::field(string, 8), 8, Order::Plain)?;
+        let Word::Bits(length) = length else {
+            return Err(Stop::fail("a string is printed that was never written"));
+        };
+        self.bytes_of(local, &text, length as u64).map(|_| ())
     }
 
     fn start_cxx_thread(
@@ -63,7 +117,7 @@ impl Machine {
         let table: Val = self.load_word(local, &object, 8, Order::Plain)?.into();
         // The table has two destructors, then `_M_run`.
         let run: Val = self.load_word(local, &Machine::field(&table, 16), 8, Order::Plain)?.into();
-        self.create_thread(local, thread, &run, vec![object])
+        self.create_thread(local, thread, &run, vec![object]).map(|_| ())
     }
 
     fn join_cxx_thread(&mut self, local: &mut Local, thread: &Val) -> Result<(), Stop> {
@@ -75,10 +129,8 @@ impl Machine {
     fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
         self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
-        let cell = self.sync_cell(local, &mutex, 0)?;
-        self.sync(local, Action::Write { cell, value: Word::ZERO, order: Order::Release })?;
-        self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;
-        Ok(())
+        self.unlock(local, &mutex)?;
+        self.lock(local, &mutex, 1, 1)
     }
 
     /// What `std::call_once` has left for libstdc++'s `__once_proxy` to call, in a variable of the thread's own.

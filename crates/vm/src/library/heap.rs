@@ -1,11 +1,13 @@
 //! The heap: blocks named by who allocated them where, as the n-th that is still of interest.
 
 use crate::access::displaced;
-use crate::action::{Cell, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Block, Local};
 use crate::machine::Machine;
+use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
+use llvm::instruction::RmwOp;
 
 impl Machine {
     pub(super) fn heap_function(
@@ -77,6 +79,11 @@ impl Machine {
                 "an allocation of {size} bytes; {LARGEST} at most are checked"
             ));
         }
+        if !self.alone
+            && let Some(block) = self.recycle(local, size, zeroed)?
+        {
+            return Ok(block);
+        }
         let mentioned = local.mentioned(&self.space);
         let (thread, site) = (local.thread, Machine::site(local));
         let mut nth = 0;
@@ -101,6 +108,28 @@ impl Machine {
         self.renew(local, object, if zeroed { Word::ZERO } else { Word::Undef })?;
         local.blocks.insert(object, Block { escaped: self.alone });
         Ok(Machine::pointer(object))
+    }
+
+    /// A block that was freed and whose address somebody still knows, given out again.
+    fn recycle(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Option<Val>, Stop> {
+        self.allocated.insert((size, zeroed));
+        let fits = |object: &&ObjectId| match self.space.object(**object).name {
+            Name::Heap { size: other, zeroed: filled, .. } => (other, filled) == (size, zeroed),
+            _ => false,
+        };
+        let candidates: Vec<ObjectId> = self.recyclable.iter().filter(fits).copied().collect();
+        for object in candidates {
+            let cell = Cell::spare(object);
+            self.touches.add(cell, local.thread, true, Strength::Atomic);
+            if self.visible(local, Action::Take { cell })? == Word::ZERO {
+                continue;
+            }
+            local.again.insert(object);
+            self.renew(local, object, if zeroed { Word::ZERO } else { Word::Undef })?;
+            local.blocks.insert(object, Block { escaped: true });
+            return Ok(Some(Machine::pointer(object)));
+        }
+        Ok(None)
     }
 
     fn is_alive(&self, local: &Local, object: ObjectId) -> bool {
@@ -131,6 +160,18 @@ impl Machine {
             )));
         }
         self.alive(local, object, "free of")?;
-        self.kill(local, object)
+        // Whether somebody still knows the address is asked where others can notice that the block is gone.
+        let is_known = local.blocks.get(&object).is_none_or(|block| block.escaped);
+        if is_known && !self.alone {
+            self.touches.add(Cell::life(object), local.thread, true, Strength::Ordering);
+        }
+        self.kill(local, object)?;
+        if self.recyclable.contains(&object) {
+            let cell = Cell::spare(object);
+            let (op, operand, width, order) = (RmwOp::Xchg, 1, 32, Order::AcqRel);
+            self.touches.add(cell, local.thread, true, Strength::Atomic);
+            self.visible(local, Action::Update { cell, op, operand, width, order })?;
+        }
+        Ok(())
     }
 }

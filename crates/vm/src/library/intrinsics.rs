@@ -25,8 +25,16 @@ impl Machine {
         if is("memset") || is("memset.inline") {
             return self.fill_call(local, arguments).map(|()| Val::Undef);
         }
-        const NOTHING: [&str; 14] = [
-            "lifetime",
+        if is("lifetime.start") || is("lifetime.end") {
+            let variable = call.args.last().and_then(|arg| local.top().code.variable(&arg.value));
+            let Some(variable) = variable else { return Ok(Val::Undef) };
+            match is("lifetime.start") {
+                true => self.begin(local, variable)?,
+                false => self.end(local, variable)?,
+            }
+            return Ok(Val::Undef);
+        }
+        const NOTHING: [&str; 13] = [
             "dbg",
             "donothing",
             "prefetch",
@@ -110,6 +118,9 @@ impl Machine {
             return Ok(flagged(ua.checked_sub(ub), a.wrapping_sub(b), false));
         } else if is("umul.with.overflow") {
             return Ok(flagged(ua.checked_mul(ub), a.wrapping_mul(b), false));
+        } else if is("scmp") || is("ucmp") {
+            let order = if is("scmp") { x.cmp(&y) } else { a.cmp(&b) };
+            return Ok(Val::Bits(order as i128 as u128 & mask(self.width(call.ret)?)));
         } else if is("smax") {
             x.max(y) as u128
         } else if is("smin") {

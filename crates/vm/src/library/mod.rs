@@ -1,21 +1,27 @@
 //! Calls, and the functions that programs find outside their own files.
 //!
-//! A function that the module defines is executed. Others are known by name: the thread library ([`threads`]), the
+//! A function that the module defines is executed. Others are known by name: the thread library ([`threads`], [`locks`]), the
 //! heap ([`heap`]), texts ([`text`]), the end of the program ([`exit`]), arguments of variadic functions ([`variadic`]),
+//! semaphores, values of threads by keys, time and chance ([`semaphores`], [`specific`], [`environment`]),
 //! LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
 mod cxx;
+mod environment;
 mod exit;
 mod heap;
 mod intrinsics;
+mod locks;
 pub(crate) mod rust;
+mod semaphores;
+mod specific;
 mod text;
 mod threads;
+mod trees;
 mod variadic;
 
 pub(crate) use exit::AtExit;
-pub(crate) use threads::DESTROYED;
+pub(crate) use locks::DESTROYED;
 
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
@@ -27,7 +33,7 @@ use llvm::instruction::InlineAsm;
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 27] = [
+const IGNORED: [&str; 25] = [
     "vprintf",
     "vfprintf",
     "putchar",
@@ -45,9 +51,7 @@ const IGNORED: [&str; 27] = [
     "srand",
     "setbuf",
     "setvbuf",
-    "pthread_attr_init",
     "pthread_attr_destroy",
-    "pthread_attr_setdetachstate",
     "pthread_mutexattr_init",
     "pthread_mutexattr_destroy",
     "pthread_condattr_init",
@@ -120,26 +124,26 @@ impl Machine {
             }
             let depth = local.frames.len() as u32 + 1;
             let mut copies = Vec::new();
+            if !local.stray.is_empty() {
+                local.tidy(&self.space);
+            }
             if declared.varargs {
                 copies.extend(self.variadic(local, declared.params.len(), &arguments, call)?);
             }
             for (k, arg) in call.args.iter().enumerate() {
                 if let Some(ty) = arg.byval {
                     let (size, site) = (self.size(ty)?, Machine::site(local));
-                    let name = Name::Stack {
-                        thread: local.thread,
-                        depth,
-                        site,
-                        nth: 1000 + k as u32,
-                        size,
+                    let (thread, mut nth) = (local.thread, 1000 + k as u32);
+                    let object = loop {
+                        let name = Name::Stack { thread, depth, site, nth, size };
+                        let (fill, constant) = (Fill::Undef, false);
+                        let object = self.space.intern(Object { name, size, fill, constant });
+                        if !local.stray.contains(&object) || self.comes_back(local, object)? {
+                            break object;
+                        }
+                        nth += 1000;
                     };
-                    let object = self.space.intern(Object {
-                        name,
-                        size,
-                        fill: Fill::Undef,
-                        constant: false,
-                    });
-                    local.private.forget(object);
+                    self.renew(local, object, Word::Undef)?;
                     // The copy belongs to the callee; until it is entered, to the caller.
                     local.top().objects.push(object);
                     self.copy(local, &Machine::pointer(object), &arguments[k], size)?;
@@ -185,8 +189,13 @@ impl Machine {
         let known = self
             .rust_function(local, function, arguments, call)
             .or_else(|| self.thread_function(local, name, arguments))
+            .or_else(|| self.lock_function(local, name, arguments))
+            .or_else(|| self.semaphore_function(local, name, arguments))
+            .or_else(|| self.specific_function(local, name, arguments))
+            .or_else(|| self.environment_function(local, name, arguments))
             .or_else(|| self.heap_function(local, name, arguments))
             .or_else(|| self.cxx_function(local, name, arguments))
+            .or_else(|| self.tree_function(local, name, arguments))
             .or_else(|| self.text_function(local, name, arguments))
             .or_else(|| self.plain_function(local, name, arguments));
         match known {
@@ -246,6 +255,10 @@ impl Machine {
                 self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
             }
             "__VERIFIER_thread_id" | "get_thread_id" => Ok(Val::Bits(local.thread.into())),
+            "__atomic_is_lock_free" => match argument(0) {
+                Val::Bits(size) => Ok(Val::Bits(u128::from(size <= 8 && size.is_power_of_two()))),
+                _ => Ok(Val::Undef),
+            },
             "__errno_location" => {
                 let size = 4;
                 let object = self.space.intern(Object {
@@ -266,7 +279,6 @@ impl Machine {
             "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1))),
             "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
-            "getenv" => Ok(Val::Bits(0)),
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
             _ => return None,
         })
@@ -290,8 +302,9 @@ impl Machine {
     pub(crate) fn sync(&mut self, local: &mut Local, action: Action) -> Result<Word, Stop> {
         let cell = action.cell().expect("it is about a cell");
         self.touches.add(cell, local.thread, action.writes(), Strength::Atomic);
-        let always =
+        let is_thread =
             matches!(self.space.object(cell.object).name, Name::Thread { .. } | Name::Team(_));
+        let always = is_thread && cell != Cell::settled(cell.object);
         if always || self.shared.contains(cell) {
             return self.visible(local, action);
         }
@@ -352,5 +365,5 @@ fn is_replaced(name: &str) -> bool {
     matches!(
         name,
         "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error"
-    )
+    ) || cxx::prints(name)
 }

@@ -71,8 +71,18 @@ impl Machine {
         Ok(bytes)
     }
 
+    /// Reads a text.
+    pub(super) fn text_of(&mut self, local: &mut Local, text: &Val) -> Result<(), Stop> {
+        self.text_at(local, text, ALL).map(|_| ())
+    }
+
     /// So many bytes, read in the sizes that they are accessed in elsewhere.
-    fn bytes_of(&mut self, local: &mut Local, from: &Val, size: u64) -> Result<Vec<u8>, Stop> {
+    pub(super) fn bytes_of(
+        &mut self,
+        local: &mut Local,
+        from: &Val,
+        size: u64,
+    ) -> Result<Vec<u8>, Stop> {
         if size == 0 {
             return Ok(Vec::new());
         }

@@ -11,6 +11,7 @@
 use super::SHADOW;
 use super::numbers::Numbers;
 use crate::action::{Action, Cell, Order};
+use crate::automaton::NodeId;
 use crate::discover::World;
 use crate::local::Local;
 use crate::machine::Pause;
@@ -73,14 +74,10 @@ impl Cells {
         let nodes = world.automata.nodes().filter(|(_, node)| live.contains(&node.local.thread));
         for (_, node) in nodes {
             if let Pause::Rest(action) = &node.pause
+                && !matches!(action, Action::Recall { .. })
                 && let Some(cell) = action.cell()
             {
-                let changes = match action {
-                    Action::CompareExchange { expected, .. } => {
-                        node.next.iter().any(|(input, _)| *input == Word::Bits(*expected))
-                    }
-                    action => action.writes(),
-                };
+                let changes = changes(action, &node.next);
                 uses.entry(cell).or_default().add(action, node.local.thread, changes);
             }
         }
@@ -99,6 +96,11 @@ impl Cells {
                 !cell.is_sync() && !cell.is_life() && !world.machine.is_librarys(cell.object);
             let all = (from..cells.locations.len()).map(Loc::from);
             cells.internal.extend(all.skip(usize::from(is_users)));
+        }
+        // Executions of a program without memory would have nothing to show, not even where a thread waits for ever.
+        if cells.locations.is_empty() {
+            let unused = cells.location("nothing", 0, LocationKind::NonAtomic);
+            cells.internal.push(unused);
         }
         cells
     }
@@ -148,8 +150,14 @@ impl Cells {
         foreseen
     }
 
-    /// Accesses to shadows that come before an access.
-    pub(super) fn before(&self, cell: Cell, thread: u32, action: &Action) -> Vec<Instr> {
+    /// Accesses to shadows that come before an access; `changes` says whether it ever changes the cell where it is.
+    pub(super) fn before(
+        &self,
+        cell: Cell,
+        thread: u32,
+        action: &Action,
+        changes: bool,
+    ) -> Vec<Instr> {
         let placed = self.placed(cell);
         let load =
             |loc: Loc| Instr::Load { dst: SHADOW, place: Place::location(loc), mode: ReadMode::Na };
@@ -173,7 +181,8 @@ impl Cells {
             Action::Read { .. } | Action::Await { .. } => {}
             _ => {
                 shadows.extend(placed.written.map(load));
-                shadows.extend(placed.updated.get(&thread).copied().map(store));
+                let updated = placed.updated.get(&thread).copied().filter(|_| changes);
+                shadows.extend(updated.map(store));
             }
         }
         shadows
@@ -191,6 +200,16 @@ impl Cells {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// Does an action with these continuations ever change its cell? A compare-and-exchange that never succeeds only reads.
+pub(super) fn changes(action: &Action, next: &[(Word, NodeId)]) -> bool {
+    match action {
+        Action::CompareExchange { expected, .. } => {
+            next.iter().any(|(input, _)| *input == Word::Bits(*expected))
+        }
+        action => action.writes(),
     }
 }
 

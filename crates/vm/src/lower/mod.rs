@@ -25,12 +25,12 @@ use crate::library::DESTROYED;
 use crate::machine::Pause;
 use crate::space::Site;
 use crate::value::Word;
-use cells::{Cells, read_mode, write_mode};
+use cells::{Cells, changes, read_mode, write_mode};
 use code::Code;
 use ir::expr::Binary;
 use ir::{
     Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Thread,
-    Tid, Value, WriteMode,
+    Tid, Update, UpdateOp, Value, WriteMode,
 };
 use llvm::{Module, PlaceId};
 use numbers::Numbers;
@@ -272,15 +272,39 @@ impl Lowering<'_> {
                 };
                 code.push_to(Instr::Fence(mode), origin, next.first().map(|(_, to)| *to));
             }
-            Action::Choose { .. } => {
+            Action::Choose { .. } | Action::Recall { .. } => {
                 let pc =
                     code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
                 code.holes.extend(next.iter().map(|(_, to)| (pc, *to)));
                 code.halt(Instr::Halt, origin);
             }
+            Action::Take { cell } => {
+                // Who asks in vain goes where those go who do not ask.
+                let choice =
+                    code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+                let to = |input: Word| next.iter().find(|(it, _)| *it == input).map(|(_, to)| *to);
+                let (passed, taken) = (to(Word::ZERO), to(Word::Bits(1)));
+                code.holes.extend(passed.map(|to| (choice, to)));
+                code.halt(Instr::Halt, origin);
+                if let Some((passed, taken)) = passed.zip(taken) {
+                    let asks = Pc::from(code.steps.len());
+                    let place = Place::location(self.cells.placed(cell).loc);
+                    let update = Update::new(UpdateOp::Set, Expr::Const(0));
+                    let (read, write) = (ReadMode::Acq, WriteMode::Rlx);
+                    code.push(Instr::Rmw { dst: Some(READ), place, update, read, write }, origin);
+                    let next = [(Word::ZERO, passed), (Word::Bits(1), taken)];
+                    self.branch(code, cell, &next, origin);
+                    if let Instr::Jump { targets, .. } = &mut code.steps[choice].instr {
+                        targets.push(asks);
+                    }
+                }
+            }
             Action::Write { cell, value, order } => {
                 let value = Expr::Const(self.numbers.get(cell, value));
-                code.extend(self.cells.before(cell, thread, &action), origin);
+                code.extend(
+                    self.cells.before(cell, thread, &action, changes(&action, &next)),
+                    origin,
+                );
                 let placed = self.cells.placed(cell);
                 let place = Place::location(placed.loc);
                 let mode = match order {
@@ -341,7 +365,10 @@ impl Lowering<'_> {
                 }
             }
             Action::Update { cell, op, operand, width, order } => {
-                code.extend(self.cells.before(cell, thread, &action), origin);
+                code.extend(
+                    self.cells.before(cell, thread, &action, changes(&action, &next)),
+                    origin,
+                );
                 let held = self.held(cell);
                 let place = Place::location(self.cells.placed(cell).loc);
                 let (read, write) = (read_mode(order), write_mode(order));
@@ -374,7 +401,10 @@ impl Lowering<'_> {
                 self.branch(code, cell, &next, origin);
             }
             Action::CompareExchange { cell, expected, desired, success, failure, weak } => {
-                code.extend(self.cells.before(cell, thread, &action), origin);
+                code.extend(
+                    self.cells.before(cell, thread, &action, changes(&action, &next)),
+                    origin,
+                );
                 self.compare_exchange(
                     code,
                     id,
@@ -506,7 +536,7 @@ impl Lowering<'_> {
         };
         let spins = next.iter().any(|(_, to)| self.after_plain_reads(*to) == id);
         if spins && mode != ReadMode::Na {
-            code.extend(self.cells.before(cell, thread, &action), origin);
+            code.extend(self.cells.before(cell, thread, &action, false), origin);
             let held = self.held(cell);
             let leaving: Vec<Word> =
                 held.into_iter().filter(|word| !self.returns(id, *word)).collect();
@@ -518,7 +548,7 @@ impl Lowering<'_> {
             self.branch(code, cell, &next, origin);
             return;
         }
-        code.extend(self.cells.before(cell, thread, &action), origin);
+        code.extend(self.cells.before(cell, thread, &action, false), origin);
         code.push(Instr::Load { dst: READ, place, mode }, origin);
         code.extend(self.cells.after(cell, &action), origin);
         self.branch(code, cell, next, origin);

@@ -61,6 +61,9 @@ impl Numbers {
                 Action::Update { cell, op: RmwOp::Xchg, operand, .. } => {
                     words.insert((cell.size, Word::Bits(*operand)));
                 }
+                Action::Take { cell } => {
+                    words.extend([(cell.size, Word::ZERO), (cell.size, Word::Bits(1))]);
+                }
                 _ => {}
             }
         }

@@ -172,6 +172,14 @@ impl Machine {
                 self.note("destructors of thread-local variables are not run");
                 Ok(Val::Undef)
             }
+            Known::Time => {
+                self.note("time stands still: clocks always say 0");
+                self.uniform(call.ret, &Val::Bits(0))
+            }
+            Known::HashKeys => {
+                self.note("the keys of every `HashMap` are 0");
+                self.uniform(call.ret, &Val::Bits(0))
+            }
             Known::NotPanicking => Ok(Val::Bits(1)),
             Known::Unpark | Known::Nothing => match self.module.ty(call.ret) {
                 Type::Void => Ok(Val::Undef),

@@ -57,6 +57,10 @@ pub(crate) enum Known {
     /// Is the thread not panicking?
     NotPanicking,
     /// Talks, or wakes up somebody who notices by himself.
+    /// The time, or a part of it.
+    Time,
+    /// The keys of a `HashMap`.
+    HashKeys,
     Nothing,
 }
 
@@ -191,6 +195,9 @@ pub(crate) fn known(path: &str) -> Option<Known> {
         () if has("sys") && ends(&["Once", "wait"]) => Known::WaitOnce,
         () if ends(&["Barrier", "wait"]) => Known::WaitBarrier,
         () if ends(&["process", "exit"]) => Known::Exit,
+        () if ends(&["Instant", "now"]) || ends(&["SystemTime", "now"]) => Known::Time,
+        () if ends(&["Instant", "elapsed"]) || ends(&["Instant", "duration_since"]) => Known::Time,
+        () if ends(&["hashmap_random_keys"]) => Known::HashKeys,
         () if has("thread_local") && ends(&["register"]) => Known::ThreadLocalDestructor,
         () if has("panic_count") && ends(&["is_zero_slow_path"]) => Known::NotPanicking,
         () if has("thread") && (ends(&["yield_now"]) || ends(&["sleep"])) => Known::Nothing,
