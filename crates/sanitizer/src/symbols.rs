@@ -1,7 +1,7 @@
 //! Names for addresses.
 
 use addr2line::Loader;
-use object::{Object, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,8 +44,21 @@ pub struct Symbols {
     modules: HashMap<String, Option<Module>>,
 }
 
+/// A variable of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Where in it the address is.
+    pub offset: u64,
+}
+
 struct Module {
     loader: Loader,
+    /// Variables: where they are when nothing is moved, how many bytes they have, and their names.
+    variables: Vec<(u64, u64, String)>,
     /// File offset, size and address of each segment.
     segments: Vec<(u64, u64, u64)>,
     /// Sizes of the symbols at these addresses.
@@ -66,6 +79,19 @@ impl Symbols {
             frames.pop();
         }
         frames
+    }
+
+    /// The variable that an address is in. Only code is in the mappings; the data of a module moved with it.
+    pub fn variable(&mut self, address: u64, maps: &[Mapping]) -> Option<Variable> {
+        maps.iter().find_map(|mapping| {
+            let module = self
+                .modules
+                .entry(mapping.path.clone())
+                .or_insert_with(|| Module::open(&mapping.path));
+            let module = module.as_ref()?;
+            let at = address.wrapping_sub(module.moved(mapping)?);
+            module.variable(at)
+        })
     }
 
     fn frames(&mut self, pc: u64, maps: &[Mapping]) -> Vec<Frame> {
@@ -106,7 +132,38 @@ impl Module {
             .collect();
         let symbols = file.symbols().chain(file.dynamic_symbols());
         let sizes = symbols.map(|symbol| (symbol.address(), symbol.size())).collect();
-        Some(Module { loader, segments, sizes })
+        let data = file.symbols().chain(file.dynamic_symbols());
+        let data = data.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+        let named = data.filter_map(|symbol| {
+            let name = addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned();
+            Some((symbol.address(), symbol.size(), shorten(&name)))
+        });
+        let mut variables: Vec<(u64, u64, String)> = named.collect();
+        variables.sort();
+        Some(Module { loader, variables, segments, sizes })
+    }
+
+    /// By how much it was moved when it was loaded.
+    fn moved(&self, mapping: &Mapping) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        let begins = |offset: u64| offset & !(PAGE - 1);
+        let segment = self
+            .segments
+            .iter()
+            .find(|(offset, size, _)| (begins(*offset)..offset + size).contains(&mapping.offset));
+        let (offset, _, address) = segment?;
+        let unmoved = address.wrapping_sub(*offset).wrapping_add(mapping.offset);
+        Some(mapping.start.wrapping_sub(unmoved))
+    }
+
+    fn variable(&self, at: u64) -> Option<Variable> {
+        let before = self.variables.partition_point(|&(start, _, _)| start <= at);
+        let (start, size, name) = self.variables[..before].last()?;
+        (at - start < *size).then(|| Variable {
+            name: name.clone(),
+            size: *size,
+            offset: at - start,
+        })
     }
 
     fn frames(&self, offset: u64, path: &str) -> Vec<Frame> {
