@@ -9,13 +9,13 @@
 use crate::locked_location::{self, Lock};
 use crate::registry::{self, State};
 use crate::thread::Thread;
+use clocks::hash::BuildMixer;
 use clocks::location::Location;
 use clocks::thread::Synchroniser;
 use clocks::trace::Event;
 use clocks::{Loc, Object};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 const SHARDS: usize = 1 << 10;
 
@@ -59,27 +59,7 @@ struct Known {
     synchroniser: Synchroniser,
 }
 
-type Table = HashMap<(usize, u64), Box<Known>, BuildHasherDefault<Mixer>>;
-
-/// Addresses are spread well enough by one multiplication.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 ^= self.0 >> 32;
-    }
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-}
+type Table = HashMap<(usize, u64), Box<Known>, BuildMixer>;
 
 #[repr(align(64))]
 struct Shard {
@@ -91,10 +71,7 @@ struct Shard {
 unsafe impl Sync for Shard {}
 
 static ALL: [Shard; SHARDS] = [const {
-    Shard {
-        lock: Lock::new(),
-        table: UnsafeCell::new(HashMap::with_hasher(BuildHasherDefault::new())),
-    }
+    Shard { lock: Lock::new(), table: UnsafeCell::new(HashMap::with_hasher(BuildMixer::new())) }
 }; SHARDS];
 
 fn shard(address: usize) -> &'static Shard {

@@ -36,12 +36,51 @@ pub fn access<const WRITE: bool>(address: usize, size: usize, pc: usize) {
 /// Any plain access.
 pub fn range<const WRITE: bool>(address: usize, size: usize, pc: usize) {
     let end = address + size;
-    let mut at = address;
-    while at < end {
-        let next = ((at & !7) + 8).min(end);
+    let (first, last) = (address.next_multiple_of(8), end & !7);
+    if !WRITE || last < first + 16 || registry::recording() {
+        return pieces::<WRITE>(address, end, pc);
+    }
+    pieces::<WRITE>(address, first, pc);
+    fill(first, last, pc);
+    pieces::<WRITE>(last, end, pc);
+}
+
+/// One cell after the other.
+fn pieces<const WRITE: bool>(from: usize, to: usize, pc: usize) {
+    let mut at = from;
+    while at < to {
+        let next = ((at & !7) + 8).min(to);
         access::<WRITE>(at, next - at, pc);
         at = next;
     }
+}
+
+/// Writes whole cells, with one barrier for all of them.
+fn fill(from: usize, to: usize, pc: usize) {
+    let Some(mut thread) = thread::current() else { return };
+    let quick = thread.quick;
+    let Some(from) = (from..to).step_by(8).find(|&at| !memory::cell(at).wrote(quick, 0xff)) else {
+        return;
+    };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let site = thread.site(pc);
+    let mut found = Found::default();
+    write_cells(&thread, from, to, |_| true, site, &mut found);
+    if let Some((at, mask, other)) = found.race {
+        report(&thread, at, mask, true, site, other);
+    }
+    if found.atomics {
+        for at in (from..to).step_by(8).filter(|&at| has_locations(at)) {
+            if let Some(other) = against_atomics::<true>(&mut thread, at, 0xff) {
+                report(&thread, at, 0xff, true, site, other);
+            }
+            end_locations(&mut thread, at, 0xff);
+        }
+    }
+    thread.busy = false;
 }
 
 #[inline(never)]
@@ -87,11 +126,10 @@ const MARKED: usize = 1 << 10;
 /// behind our back: then the order was made there as well. Says whether there are locations.
 pub fn give_back(thread: &mut Thread, address: usize, bytes: usize, giver: Giver) -> bool {
     let end = address + bytes;
-    let mut found = Found::default();
     if thread.busy || !thread.trusts(giver) {
-        found.atomics = (address & !7..end).step_by(8).any(has_locations);
-        return found.atomics;
+        return (address & !7..end).step_by(8).any(has_locations);
     }
+    let mut found = Found::default();
     thread.busy = true;
     let site = thread.site_of_call(giver);
     let (first, last) = (address.next_multiple_of(8).min(end), (end & !7).max(address));
@@ -99,7 +137,8 @@ pub fn give_back(thread: &mut Thread, address: usize, bytes: usize, giver: Giver
         give_back_slowly(thread, address, end, address, site, &mut found);
     } else {
         give_back_slowly(thread, address, first, address, site, &mut found);
-        give_back_cells(thread, first, last, address, site, &mut found);
+        let marked = |at: usize| at - address < MARKED || !memory::cell(at).is_untouched();
+        write_cells(thread, first, last, marked, site, &mut found);
         give_back_slowly(thread, last, end, address, site, &mut found);
     }
     if found.atomics {
@@ -153,35 +192,40 @@ fn give_back_slowly(
     }
 }
 
-/// Whole cells: writes to all of them, one barrier, and then a look for readers.
-fn give_back_cells(
+/// Whole cells: writes to all of them that `is_marked`, one barrier, and then a look for readers.
+fn write_cells(
     thread: &Thread,
     from: usize,
     to: usize,
-    block: usize,
+    is_marked: impl Fn(usize) -> bool,
     site: Site,
     found: &mut Found,
 ) {
     let (me, sets) = (thread.me(), registry::sets());
     let origin = Origin::new(thread.epoch, 0xff, site);
-    let marked = |at: usize| at - block < MARKED || !memory::cell(at).is_untouched();
-    let mut report = |at: usize, conflict: Option<Conflict>| {
+    let mut conflicts = |at: usize, conflict: Option<Conflict>| {
         if let Some(conflict) = conflict
             && found.race.is_none()
         {
             found.race = Some((at, 0xff, accessed(at, conflict)));
         }
     };
-    for at in (from..to).step_by(8).filter(|&at| marked(at)) {
-        let conflict = memory::cell(at).overwrite(&me, sets);
-        report(at, conflict);
-        memory::replace_origin(at, origin);
-    }
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    let mut changed = false;
     for at in (from..to).step_by(8) {
-        report(at, memory::cell(at).overtaken(&me, sets));
+        let cell = memory::cell(at);
+        if !cell.wrote(me.epoch, 0xff) && is_marked(at) {
+            conflicts(at, cell.overwrite(&me, sets));
+            memory::replace_origin(at, origin);
+            changed = true;
+        }
     }
-    found.atomics |= (from..to).step_by(8).any(has_locations);
+    if changed {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+    for at in (from..to).step_by(8) {
+        conflicts(at, memory::cell(at).overtaken(&me, sets));
+        found.atomics |= has_locations(at);
+    }
 }
 
 /// Puts an access into the shadow of its bytes; the earlier one that it races with.

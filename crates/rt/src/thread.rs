@@ -7,6 +7,7 @@
 
 use crate::locked_location::{Held, Place};
 use clocks::Order;
+use clocks::hash::BuildMixer;
 use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
 use std::cell::Cell;
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
-const CACHE: usize = 1 << 10;
+const CACHE: usize = 1 << 11;
 /// How many loads are remembered that could be repeated.
 const LOADS: usize = 8;
 /// How many callers of `free` are remembered.
@@ -327,7 +328,7 @@ impl Thread {
     #[inline]
     fn child(&mut self, node: Site, pc: usize) -> Site {
         let slot = slot(node, pc);
-        for slot in [slot, slot ^ 1] {
+        for slot in [slot, slot ^ 1, slot ^ 2, slot ^ 3] {
             let (parent, at, site) = self.cache[slot];
             if parent == node && at == pc {
                 return site;
@@ -357,6 +358,8 @@ impl Thread {
             node |= FENCED;
         }
         let slot = slot(parent, pc);
+        self.cache[slot ^ 3] = self.cache[slot ^ 2];
+        self.cache[slot ^ 2] = self.cache[slot ^ 1];
         self.cache[slot ^ 1] = self.cache[slot];
         self.cache[slot] = (parent, pc, node);
         node
@@ -376,10 +379,10 @@ pub struct CallTree(Mutex<Tree>);
 
 #[derive(Default)]
 struct Tree {
-    children: HashMap<(Site, usize), Site>,
+    children: HashMap<(Site, usize), Site, BuildMixer>,
     nodes: Vec<(Site, usize)>,
     /// Atomic accesses, and whether a fence in assembly follows.
-    fenced: HashMap<Site, bool>,
+    fenced: HashMap<Site, bool, BuildMixer>,
 }
 
 impl CallTree {

@@ -433,6 +433,8 @@ pub struct Collection {
     pub findings: Vec<Finding>,
     /// How many were left out.
     pub suppressed: usize,
+    /// How many are the standard library's own business.
+    pub internal: usize,
     /// In which run each was found last.
     last_run: Vec<u64>,
     symbols: Symbols,
@@ -446,6 +448,7 @@ impl Collection {
         Collection {
             findings: Vec::new(),
             suppressed: 0,
+            internal: 0,
             last_run: Vec::new(),
             symbols: Symbols::default(),
             filter,
@@ -486,6 +489,7 @@ impl Collection {
                 Some(_) => {}
                 // Its own loops wait for what they need, in ways that cannot be told from mistakes.
                 None if finding.kind != "race" && finding.access.is_internal() => {
+                    self.internal += 1;
                     self.seen.insert(key, None);
                 }
                 None if self.filter.covers(&finding) => {

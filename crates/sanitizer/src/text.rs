@@ -174,10 +174,14 @@ pub fn summary(collection: &Collection, runs: u64) -> String {
         1 => String::new(),
         runs => format!(" in {runs} runs"),
     };
-    let suppressed = match collection.suppressed {
+    let mut suppressed = match collection.suppressed {
         0 => String::new(),
         n => format!(", {n} not shown (suppressed or known)"),
     };
+    if collection.internal > 0 {
+        let _ =
+            write!(suppressed, ", {} inside the standard library not shown", collection.internal);
+    }
     if collection.findings.is_empty() {
         return format!("fencepost: nothing found{runs}{suppressed}");
     }
