@@ -202,7 +202,8 @@ fn the_other_access_is_the_right_one() {
 /// not if the user wants to count as the paper does.
 #[test]
 fn waiting_loops() {
-    for define in ["-DLOOP=FIELD", "-DLOOP=RING", "-DLOOP=BACKOFF", "-DLOOP=MIXED"] {
+    let loops = ["-DLOOP=FIELD", "-DLOOP=RING", "-DLOOP=BACKOFF", "-DLOOP=MIXED", "-DLOOP=CACHED"];
+    for define in loops {
         let bench = Bench::new();
         for (compiler, level) in builds("waits.c") {
             let what = |run: &Run| format!("{compiler} {level} {define}: {run:#?}");

@@ -107,7 +107,7 @@ impl Machine {
     }
 
     /// Where the function that was just called returns to.
-    fn returns_to(&self) -> Option<u64> {
+    pub(super) fn returns_to(&self) -> Option<u64> {
         self.load(self.registers[4]?, 8)
     }
 

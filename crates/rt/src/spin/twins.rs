@@ -6,7 +6,8 @@
 //! or only in a comparison that ends the same way. Or it *catches up*: the value is what a
 //! compare-and-swap of the same location expects, which then fails, because the newest value is another, and goes on
 //! with the newest. That is how every update by a loop of compare-and-swaps begins, and a stale load in it is as good
-//! as none.
+//! as none. A thread that comes back to the same load catches up as well, if it then does what it would have done
+//! at once: a queue that keeps a copy of the other side's index and asks again when it seems full, say.
 //!
 //! A value is *used* if the two part at a branch, or write different things to memory that is not the
 //! thread's own stack. In between there are values that are still somewhere when this module loses track: at the next
@@ -54,6 +55,14 @@ pub fn fate(
         entry,
         succeeded: false,
     };
+    if twins.comes_around(frame.pc) {
+        // It reads the newest in the end, and must then do what it would have done at once.
+        return match twins.run() {
+            Fate::Unused => Fate::CaughtUp,
+            _ => Fate::Used,
+        };
+    }
+    twins.stale = machine(stale);
     twins.run()
 }
 
@@ -81,6 +90,23 @@ struct Twins<'a> {
 }
 
 impl Twins<'_> {
+    /// Does the stale value lead back to the same load, which then reads the newest? Unlike in a loop that only waits,
+    /// memory may be written on the way, such as a copy of what was read.
+    fn comes_around(&mut self, home: u64) -> bool {
+        for _ in 0..STEPS {
+            if let Some(Entry::Load(_)) = (self.entry)(self.stale.rip)
+                && self.stale.registers[7] == Some(self.location.address)
+                && self.stale.returns_to() == Some(home)
+            {
+                return self.stale.return_with(Some(self.location.newest)).is_some();
+            }
+            if self.stale.go(self.entry).is_none() {
+                return false;
+            }
+        }
+        false
+    }
+
     fn run(&mut self) -> Fate {
         for _ in 0..STEPS {
             if self.stale.is_at(&self.newest) {
