@@ -135,8 +135,7 @@ impl Module {
         let data = file.symbols().chain(file.dynamic_symbols());
         let data = data.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0);
         let named = data.filter_map(|symbol| {
-            let name = addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned();
-            Some((symbol.address(), symbol.size(), shorten(&name)))
+            Some((symbol.address(), symbol.size(), demangled(symbol.name().ok()?)))
         });
         let mut variables: Vec<(u64, u64, String)> = named.collect();
         variables.sort();
@@ -196,7 +195,7 @@ impl Module {
             let symbol = self.loader.find_symbol_info(probe);
             let name =
                 symbol.filter(|symbol| reaches(symbol.address())).map(|symbol| symbol.name());
-            let name = name.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+            let name = name.map(demangled);
             match result.first_mut() {
                 Some(first) => first.function = name,
                 None => result.push(Frame { function: name, ..unknown(path, offset) }),
@@ -209,6 +208,15 @@ impl Module {
     }
 }
 
+/// A symbol's name as the source has it. In C that is the symbol itself, and `x` is not mangled for `long long`.
+fn demangled(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        shorten(&addr2line::demangle_auto(symbol.into(), None))
+    } else {
+        symbol.to_string()
+    }
+}
+
 /// Without the hash that Rust adds.
 fn shorten(name: &str) -> String {
     match name.rsplit_once("::h") {
@@ -216,5 +224,18 @@ fn shorten(name: &str) -> String {
             rest.to_string()
         }
         _ => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_c_are_what_they_are() {
+        assert_eq!(demangled("x"), "x");
+        assert_eq!(demangled("i"), "i");
+        assert_eq!(demangled("_ZN5queue4pushEi"), "queue::push(int)");
+        assert_eq!(demangled("_ZN5small4main17h0123456789abcdefE"), "small::main");
     }
 }

@@ -64,6 +64,9 @@ pub fn details(finding: &Finding) -> Vec<Detail> {
                      that looks the same:";
         details.push(detail(title.into(), stack(load)));
     }
+    if finding.kind != "race" {
+        details.push(detail(knowledge(finding), Vec::new()));
+    }
     match &finding.memory {
         Some(Memory::Global { name, size, offset }) => details.push(detail(
             format!("{} the variable `{name}` of {}", within(*offset), bytes(*size)),
@@ -88,9 +91,6 @@ pub fn details(finding: &Finding) -> Vec<Detail> {
             let title = format!("{} was created by {} here:", who(one.thread), who(creation.by));
             details.push(detail(title, stack(&creation.stack)));
         }
-    }
-    if finding.kind != "race" {
-        details.push(detail(knowledge(finding), Vec::new()));
     }
     details
 }
