@@ -19,12 +19,14 @@ const PREFIXES: &[&str] = &[
     "__cxa_guard_",
     "_Zd",
     "Annotate",
+    "GOMP_",
     "__wrap_",
     "pthread_",
     "thrd_",
     "mtx_",
     "cnd_",
     "sem_",
+    "omp_",
 ];
 const NAMES: &[&str] = &[
     "FENCEPOST_REPORTER",

@@ -115,7 +115,7 @@ impl<T: Default> Ring<T> {
 
     #[cold]
     fn grow(&mut self, limit: Limit) {
-        let room = (2 * self.items.len()).max(4).min(limit.most());
+        let room = (2 * self.items.len()).max(2).min(limit.most());
         let mut items = std::mem::take(&mut self.items).into_vec();
         items.reserve_exact(room - items.len());
         items.resize_with(room, T::default);

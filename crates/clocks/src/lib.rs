@@ -10,6 +10,7 @@
 //!
 //! * [`knowledge`]: location clocks, as vector clocks over the threads' accesses.
 //! * [`vector`]: vector clocks.
+//! * [`hash`]: for tables of numbers.
 //! * [`history`]: the last writes to a location, which stand in for the paper's value clocks.
 //! * [`shadow`]: who accessed a few bytes of plain memory last.
 //! * [`sets`]: what else a few bytes need, where several threads read.
@@ -25,6 +26,7 @@
 
 pub mod access;
 pub mod analysis;
+pub mod hash;
 pub mod history;
 pub mod knowledge;
 pub mod location;

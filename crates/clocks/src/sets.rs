@@ -10,9 +10,10 @@
 //!
 //! Sets are spread over *shards*, each with a lock of its own.
 
+use crate::hash::{BuildMixer, Mixer};
 use crate::shadow::Epoch;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -33,7 +34,7 @@ pub struct Sets {
 
 #[derive(Debug, Default)]
 struct Shard {
-    places: HashMap<Box<[Epoch]>, usize, BuildHasherDefault<Mixer>>,
+    places: HashMap<Box<[Epoch]>, usize, BuildMixer>,
     sets: Vec<Set>,
     free: Vec<usize>,
 }
@@ -45,26 +46,6 @@ struct Set {
     words: u64,
     /// How many sets were here before.
     generation: u64,
-}
-
-/// A hash of epochs that nobody chooses to our harm.
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 ^= self.0 >> 32;
-    }
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
 }
 
 impl Default for Sets {

@@ -171,6 +171,36 @@ impl Cell {
         found
     }
 
+    /// `me` writes all bytes, as giving memory back does: the first of two steps, after which a barrier must come
+    /// and then [`overtaken`](Cell::overtaken). For a whole block one barrier is enough. Whoever writes in the very
+    /// moment may go unnoticed, which an owner of memory has no right to rely on.
+    #[inline]
+    pub fn overwrite(&self, me: &Me<'_>, sets: &Sets) -> Option<Conflict> {
+        let (before, mine) = (Epoch(self.write.load(Ordering::Relaxed)), me.epoch.with(0xff));
+        if before == mine {
+            return None;
+        }
+        self.write.store(mine.0, Ordering::Relaxed);
+        if before.0 == 0 || !before.is_set() && before.known_to(me) {
+            return None;
+        }
+        let writer = sets.members(before, |members| unknown(members, me, 0xff)).flatten();
+        sets.give_up(before);
+        writer.map(|epoch| Conflict { epoch, is_write: true })
+    }
+
+    /// The second step: a read that `me` does not know of.
+    #[inline]
+    pub fn overtaken(&self, me: &Me<'_>, sets: &Sets) -> Option<Conflict> {
+        let readers = Epoch(self.read.load(Ordering::Relaxed));
+        if readers.0 == 0 {
+            return None;
+        }
+        let reader = conflict(&self.read, me, 0xff, sets, Ordering::Relaxed);
+        sets.give_up(Epoch(self.read.swap(0, Ordering::Relaxed)));
+        reader.map(|epoch| Conflict { epoch, is_write: false })
+    }
+
     /// Did nobody access these bytes yet?
     #[inline]
     pub fn is_untouched(&self) -> bool {
@@ -180,8 +210,11 @@ impl Cell {
     /// Forgets all accesses.
     pub fn clear(&self, sets: &Sets) {
         for word in [&self.write, &self.read] {
-            if word.load(Ordering::Relaxed) != 0 {
+            let now = Epoch(word.load(Ordering::Relaxed));
+            if now.is_set() {
                 sets.give_up(Epoch(word.swap(0, Ordering::Relaxed)));
+            } else if now.0 != 0 {
+                word.store(0, Ordering::Relaxed);
             }
         }
     }

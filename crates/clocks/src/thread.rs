@@ -128,13 +128,17 @@ impl Rows {
     }
 
     fn publish_far(&self, out: &mut Published) {
-        let rows = self.near.iter().chain(self.far.iter().flat_map(|far| far.iter()));
-        let entries = rows.take(self.width).map(|row| row.published);
+        let far_rows = self.far.as_ref().map_or(&[][..], |far| &far[..]);
         match out {
-            Published::Far(far) if far.len() == self.width => {
-                far.iter_mut().zip(entries).for_each(|(out, entry)| *out = entry);
+            Published::Far(out) if out.len() == self.width => {
+                let (near, far) = out.split_at_mut(self.width.min(NEAR));
+                near.iter_mut().zip(&self.near).for_each(|(out, row)| *out = row.published);
+                far.iter_mut().zip(far_rows).for_each(|(out, row)| *out = row.published);
             }
-            _ => *out = Published::Far(entries.collect()),
+            _ => {
+                let rows = self.near.iter().chain(far_rows).take(self.width);
+                *out = Published::Far(rows.map(|row| row.published).collect());
+            }
         }
     }
 

@@ -35,6 +35,7 @@ fn finding(source: &Source, kind: Kind, code: &'static str, (tid, pc): (Tid, Pc)
         certificate: None,
         note: None,
         advice: Vec::new(),
+        observed: None,
     }
 }
 

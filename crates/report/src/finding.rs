@@ -3,6 +3,7 @@
 use crate::advice::{self, Advice};
 use crate::codes;
 use crate::computation;
+use crate::observed::Observed;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::run::{self, Assigned, Start, Step, stale_values};
@@ -42,6 +43,9 @@ pub struct Finding {
     pub note: Option<String>,
     /// What to do about it.
     pub advice: Vec<Advice>,
+    /// What is known besides, if it was observed in a running program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observed>,
 }
 
 /// What kind of thing is wrong.
@@ -169,6 +173,7 @@ impl Finding {
             ),
             certificate,
             note: None,
+            observed: None,
             tid: witness.tid,
             thread,
         }

@@ -14,6 +14,7 @@ use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ir::Tid;
 use lang::Span;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// No run showed a violation of robustness.
@@ -34,6 +35,28 @@ pub struct Observation {
     pub other: Option<Access>,
     /// What to do about it.
     pub advice: Vec<String>,
+    /// What else is known.
+    pub observed: Observed,
+}
+
+/// What is known of a finding in a running program besides its two accesses.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Observed {
+    /// The same from run to run and from build to build.
+    pub id: String,
+    /// Does nothing depend on the stale value? Then no harm was done in the runs that were seen.
+    pub is_unused: bool,
+    /// Paragraphs: stacks, values, what each thread knew.
+    pub details: Vec<Detail>,
+}
+
+/// A paragraph about a finding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Detail {
+    /// What it is about.
+    pub title: String,
+    /// Its lines.
+    pub lines: Vec<String>,
 }
 
 /// An access of a running program.
@@ -81,7 +104,7 @@ fn sheet(file: &str, text: &str, observations: &[&Observation]) -> InputReport {
 }
 
 fn finding(observation: &Observation, text: &str) -> Finding {
-    let Observation { problem, message, access, other, advice } = observation;
+    let Observation { problem, message, access, other, advice, observed } = observation;
     let mut threads: Vec<u32> =
         other.iter().map(|other| other.thread).chain([access.thread]).collect();
     threads.sort_unstable();
@@ -131,6 +154,7 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         certificate: None,
         note: None,
         advice: advice.iter().map(Advice::new).collect(),
+        observed: Some(observed.clone()),
     }
 }
 

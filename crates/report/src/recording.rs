@@ -134,6 +134,7 @@ pub fn finding(
              reasons above name, held to the end of the block",
         )],
         note: None,
+        observed: None,
         certificate: Some(Proof {
             po: Vec::new(),
             rf: Vec::new(),

@@ -31,7 +31,12 @@ pub fn document(sheets: &[InputReport]) -> Value {
         let required = sheet.replies.iter().filter(|reply| reply.required);
         let required = required.flat_map(|reply| &reply.findings);
         for finding in sheet.faults.iter().chain(required).chain(&sheet.stuck) {
-            let level = if finding.problem == Kind::Stuck { "warning" } else { "error" };
+            let unused = finding.observed.as_ref().is_some_and(|observed| observed.is_unused);
+            let level = match finding.problem {
+                _ if unused => "note",
+                Kind::Stuck => "warning",
+                _ => "error",
+            };
             codes.push(finding.code);
             results.push(result(sheet, finding, level));
         }
@@ -162,8 +167,12 @@ fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
     result
 }
 
-/// What stays the same when lines move: the kind of finding, the thread and the statement.
+/// What stays the same when lines move: the kind of finding, the thread and the statement. What was observed has a
+/// name of its own.
 fn fingerprint(sheet: &InputReport, finding: &Finding) -> String {
+    if let Some(observed) = &finding.observed {
+        return observed.id.clone();
+    }
     format!("{}/{}/{}/{}", sheet.model, finding.code, finding.thread, finding.place.text)
 }
 

@@ -117,6 +117,7 @@ impl Refinement<'_> {
             certificate: Some(proof),
             note: Some(note),
             advice: self.advice(kind),
+            observed: None,
         })
     }
 

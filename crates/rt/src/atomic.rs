@@ -6,7 +6,7 @@ use crate::memory;
 use crate::plain;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
-use crate::spin::{self, Frame, Question};
+use crate::spin::{self, Fate, Frame, Question};
 use crate::system;
 use crate::thread::{self, Thread};
 use crate::word::{Effect, Word, apply};
@@ -76,7 +76,10 @@ pub unsafe fn access<T: Word>(
         }
     }
     thread.busy = true;
-    let site = thread.site(frame.pc as usize);
+    if thread.fence_is_due {
+        pass(&mut thread, Order::SeqCst);
+    }
+    let (site, fenced) = thread.atomic_site(frame.pc as usize);
     // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) }.bits();
     let (mut state, mut held) = hold(&mut thread, address, T::SIZE, now);
@@ -100,6 +103,9 @@ pub unsafe fn access<T: Word>(
     {
         thread.remember(&held, address, T::SIZE, order.acquires());
         drop(held);
+        if fenced {
+            thread.expect_fence();
+        }
         thread.busy = false;
         return found;
     }
@@ -142,12 +148,15 @@ pub unsafe fn access<T: Word>(
         thread.refresh();
     }
     if let Some(stale) = stale {
-        suspect(&mut thread, state, at, frame, plan, site, stale);
+        suspect(&mut thread, state, at, frame, plan, site, stale, found);
     } else {
         drop(state);
     }
     if let Some(conflict) = race {
         report_race(&thread, address, T::SIZE, writes, order, site, conflict);
+    }
+    if fenced {
+        thread.expect_fence();
     }
     thread.busy = false;
     found
@@ -193,6 +202,7 @@ fn hold_all(
 }
 
 /// An access that may be stale: is it one that only makes the thread try again?
+#[allow(clippy::too_many_arguments)]
 #[cold]
 #[inline(never)]
 fn suspect<T: Word>(
@@ -203,6 +213,7 @@ fn suspect<T: Word>(
     plan: &Plan<T>,
     site: u32,
     stale: Stale,
+    found: T,
 ) {
     let pair = (site, stale.missed.map_or(0, |missed| missed.site));
     let slot = (pair.0 as usize ^ (pair.1 as usize) << 2) % thread.told.len();
@@ -214,13 +225,13 @@ fn suspect<T: Word>(
         thread.told[slot] = pair;
         return;
     }
-    let spins = judge(&mut state, at, frame, plan, &stale);
-    if stale.is_harmless(&spins) {
+    let judged = judge(&mut state, at, frame, plan, &stale, found);
+    if stale.is_harmless(&judged.spins) {
         return;
     }
     state.told.insert(pair);
     drop(state);
-    report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &spins);
+    report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &judged);
 }
 
 /// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
@@ -313,7 +324,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     drop(held);
     drop(state);
     if let Some(stale) = stale {
-        report(&thread, at, size, operation, order, site, &stale, &[]);
+        report(&thread, at, size, operation, order, site, &stale, &Judged::default());
     }
     thread.busy = false;
 }
@@ -357,8 +368,15 @@ pub fn fence(order: Order, pc: usize) {
     }
     schedule::point(thread, pc);
     thread.busy = true;
+    pass(&mut thread, order);
+    thread.busy = false;
+}
+
+/// Passes a fence. The thread is busy.
+fn pass(thread: &mut Thread, order: Order) {
+    thread.fence_is_due &= order != Order::SeqCst;
     let mut state = registry::recording().then(registry::lock);
-    locked_location::alone(&mut thread, |thread| match order {
+    locked_location::alone(thread, |thread| match order {
         Order::SeqCst => thread.clocks.fence(order, Some(&mut locked_location::fences())),
         _ => thread.clocks.fence(order, None),
     });
@@ -367,7 +385,6 @@ pub fn fence(order: Order, pc: usize) {
     }
     drop(state);
     thread.refresh();
-    thread.busy = false;
 }
 
 impl State {
@@ -485,7 +502,18 @@ impl State {
     }
 }
 
-/// With which of the stale values would the thread only have tried again?
+/// What becomes of stale values.
+#[derive(Default)]
+struct Judged {
+    /// With these the thread would only have tried again.
+    spins: Vec<u64>,
+    /// Does anything depend on the others, as far as that is known?
+    used: Option<bool>,
+    /// May a compare-and-swap fail for no reason, as weak ones do, with nothing else coming of it?
+    may_fail: bool,
+}
+
+/// What becomes of the stale values of an access that found the newest one.
 #[cold]
 fn judge<T: Word>(
     state: &mut State,
@@ -493,22 +521,58 @@ fn judge<T: Word>(
     frame: &Frame,
     plan: &Plan<T>,
     stale: &Stale,
-) -> Vec<u64> {
+    found: T,
+) -> Judged {
     let stack = frame as *const Frame as u64 + size_of::<Frame>() as u64;
-    let comes_back = |value: u64| {
+    let question = |value: u64| {
         let (result, wrote) = match plan.expected {
             Some(expected) => (0, Some((expected as u64, value, T::SIZE))),
             None => (value, None),
         };
-        let question = Question { address: at as u64, result, wrote };
-        T::SIZE <= 8 && spin::comes_back(frame, stack, question, &crate::entry_at)
+        Question { address: at as u64, value, result, wrote }
     };
-    let reads = registry::options().recognise_loops
-        && !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
-    let spins: Vec<u64> =
-        stale.values.iter().copied().filter(|&value| reads && comes_back(value)).collect();
-    state.record(&Event::Judged { spins: spins.clone() });
-    spins
+    let comes_back = |value: u64| spin::comes_back(frame, stack, question(value), &crate::entry_at);
+    let fate = |value: u64, newest: u64| {
+        spin::fate(frame, stack, question(value), question(newest), &crate::entry_at)
+    };
+    let reads =
+        !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
+    let follows = registry::options().recognise_loops && reads && T::SIZE <= 8 && frame.pc != 0;
+    let mut judged = Judged { may_fail: follows, ..Judged::default() };
+    let (mut unused, mut used) = (follows, false);
+    for &value in stale.values.iter().filter(|_| follows) {
+        let harmless = comes_back(value)
+            || match plan.intent {
+                // Nothing depends on it but a compare-and-swap that fails.
+                Intent::Load => {
+                    let fate = fate(value, found.bits());
+                    unused &= fate == Fate::Unused;
+                    used |= fate == Fate::Used;
+                    fate == Fate::CaughtUp
+                }
+                // It may as well fail when it finds the newest value.
+                Intent::WeakCas(_) => fate(value, found.bits()) != Fate::Used,
+                // Perhaps it is weak, and the compiler did not say so.
+                Intent::StrongCas(expected) => {
+                    let others = [expected ^ 1, expected ^ 2, !expected];
+                    judged.may_fail &= others.into_iter().all(|other| {
+                        let other = other & (u64::MAX >> (64 - 8 * u32::from(T::SIZE)));
+                        fate(value, other) != Fate::Used
+                    });
+                    false
+                }
+                _ => false,
+            };
+        if harmless {
+            judged.spins.push(value);
+        }
+    }
+    if plan.intent == Intent::Load && follows {
+        judged.used = used.then_some(true).or(unused.then_some(false));
+    }
+    judged.may_fail &= matches!(plan.intent, Intent::StrongCas(_)) && !stale.overtakes;
+    state.record(&Event::Judged { spins: judged.spins.clone() });
+    judged
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -521,8 +585,9 @@ fn report(
     order: Order,
     site: u32,
     stale: &Stale,
-    spins: &[u64],
+    judged: &Judged,
 ) {
+    let Judged { spins, used, may_fail } = judged;
     if thread.ignored > 0 || !registry::options().robustness || stale.is_harmless(spins) {
         return;
     }
@@ -532,16 +597,20 @@ fn report(
         operation: if missed.is_update { Operation::Fetch } else { Operation::Store },
         order: Some(missed.order),
         site: missed.site,
+        epoch: None,
     });
     let harmful = stale.values.iter().copied().filter(|value| !spins.contains(value));
     findings::report(&Finding {
         kind,
         address,
         size: usize::from(size),
-        access: Access { thread: thread.tid, operation, order: Some(order), site },
+        access: Access::by(thread, operation, Some(order), site),
+        locks: thread.locks.clone(),
         other,
         value: stale.missed.map(|missed| missed.value),
         stale: harmful.collect(),
+        used: *used,
+        may_fail: *may_fail,
         doubt: None,
     });
 }
@@ -571,19 +640,18 @@ fn report_race(
     if thread.ignored > 0 || !registry::options().races {
         return;
     }
+    let operation = if is_write { Operation::AtomicWrite } else { Operation::AtomicRead };
     findings::report(&Finding {
         kind: Kind::Race,
         address,
         size: usize::from(size),
-        access: Access {
-            thread: thread.tid,
-            operation: if is_write { Operation::AtomicWrite } else { Operation::AtomicRead },
-            order: Some(order),
-            site,
-        },
+        access: Access::by(thread, operation, Some(order), site),
+        locks: thread.locks.clone(),
         other: Some(plain::accessed(address, conflict)),
         value: None,
         stale: Vec::new(),
+        used: None,
+        may_fail: false,
         doubt: thread.clocks.doubt(),
     });
 }

@@ -8,7 +8,7 @@
 //! channels by the number of their descriptor. Files on disk order nothing.
 
 use crate::heap;
-use crate::registry::Role;
+use crate::objects::Role;
 use crate::sync;
 use crate::thread;
 use libc::c_int;

@@ -5,6 +5,7 @@
 //! Otherwise they go to a process of `fencepost` that prints them as they come ([`crate::printer`]). So whatever
 //! ends the program, what was found before is told.
 
+use crate::heap::{self, Block};
 use crate::printer;
 use crate::registry;
 use clocks::access::Doubt;
@@ -135,6 +136,21 @@ pub struct Access {
     pub order: Option<Order>,
     /// Where.
     pub site: Site,
+    /// In which epoch of the thread, if that is known.
+    pub epoch: Option<u64>,
+}
+
+impl Access {
+    /// By the thread that runs.
+    pub fn by(
+        thread: &crate::thread::Thread,
+        operation: Operation,
+        order: Option<Order>,
+        site: Site,
+    ) -> Access {
+        let epoch = Some(thread.epoch.epoch());
+        Access { thread: thread.tid, operation, order, site, epoch }
+    }
 }
 
 /// A finding.
@@ -148,12 +164,18 @@ pub struct Finding {
     pub size: usize,
     /// The access at fault.
     pub access: Access,
+    /// The locks that its thread holds: where they are, and where they were taken.
+    pub locks: Vec<(usize, Site)>,
     /// What it misses or races with.
     pub other: Option<Access>,
     /// What the missed write wrote.
     pub value: Option<u64>,
     /// Values it may read instead.
     pub stale: Vec<u64>,
+    /// Does anything that the thread does depend on these values, as far as that is known?
+    pub used: Option<bool>,
+    /// Would it be nothing new if this compare-and-swap failed for no reason, as weak ones may?
+    pub may_fail: bool,
     /// The load that a race needs to be stale.
     pub doubt: Option<Doubt>,
 }
@@ -196,29 +218,49 @@ impl Finding {
         let kind = self.kind.name();
         let access = |access: &Access| {
             let order = access.order.map_or("null".into(), |order| format!("\"{}\"", order.name()));
+            let created = registry::creation(access.thread, access.epoch);
+            let created = created.map_or("null".into(), |creation| {
+                format!("{{\"by\":{},\"stack\":{}}}", creation.by, stack(creation.site))
+            });
             format!(
-                "{{\"thread\":{},\"operation\":\"{}\",\"order\":{order},\"stack\":{}}}",
+                "{{\"thread\":{},\"operation\":\"{}\",\"order\":{order},\"stack\":{},\
+                 \"created\":{created}}}",
                 access.thread,
                 access.operation.name(),
                 stack(access.site)
             )
         };
+        let locks: Vec<String> =
+            self.locks.iter().map(|&(address, site)| known(address, site)).collect();
+        let block = heap::block_of(self.address).map_or("null".into(), |block| {
+            let Block { address, size, site } = block;
+            format!("{{\"address\":{address},\"size\":{size},\"stack\":{}}}", stack(site))
+        });
         let other = self.other.as_ref().map_or("null".into(), access);
         let value = self.value.map_or("null".into(), |value| value.to_string());
+        let used = self.used.map_or("null".into(), |used| used.to_string());
         let doubt = self.doubt.map_or("null".into(), |doubt| {
             let older = doubt.older.map_or("null".into(), stack);
             format!("{{\"load\":{},\"older\":{older}}}", stack(doubt.site))
         });
         format!(
             "{{\"kind\":\"{kind}\",\"pid\":{},\"address\":{},\"size\":{},\"access\":{},\
-             \"other\":{other},\"value\":{value},\"stale\":{:?},\"doubt\":{doubt}}}",
+             \"other\":{other},\"value\":{value},\"stale\":{:?},\"used\":{used},\"may_fail\":{},\
+             \"doubt\":{doubt},\"locks\":[{}],\"block\":{block}}}",
             std::process::id(),
             self.address,
             self.size,
             access(&self.access),
             self.stale,
+            self.may_fail,
+            locks.join(","),
         )
     }
+}
+
+/// Something at an address, and where it was last dealt with.
+fn known(address: usize, site: Site) -> String {
+    format!("{{\"address\":{address},\"stack\":{}}}", stack(site))
 }
 
 fn stack(site: Site) -> String {

@@ -6,6 +6,7 @@ use crate::memory;
 use crate::plain;
 use crate::registry;
 use crate::thread::{self, Giver};
+use clocks::Site;
 use clocks::trace::Event;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,15 +99,11 @@ pub fn gone(address: usize, bytes: usize, giver: Giver) {
         return;
     }
     let Some(mut thread) = thread::current() else { return };
-    plain::give_back(&mut thread, address, bytes, giver);
-    let mut at = address & !7;
-    while at < address + bytes {
-        if memory::atomics(at).load(Ordering::Relaxed) != 0 && !thread.busy {
-            thread.busy = true;
-            registry::lock().remove_locations(at, |_, _| true);
-            thread.busy = false;
-        }
-        at += 8;
+    let has_locations = plain::give_back(&mut thread, address, bytes, giver);
+    if has_locations && !thread.busy {
+        thread.busy = true;
+        gone_quietly(address, address + bytes);
+        thread.busy = false;
     }
 }
 
@@ -127,33 +124,64 @@ fn undisturbed<R>(f: impl FnOnce() -> R) -> R {
 
 /// A block of the C library has a new owner: all of it, because all of it is marked when it is given back.
 #[inline]
-fn handed_out(block: *mut u8) -> *mut u8 {
+fn handed_out(block: *mut u8, size: usize, caller: usize) -> *mut u8 {
     if !block.is_null() && READY.load(Ordering::Relaxed) {
         // SAFETY: a block of the C library.
-        fresh(block as usize, unsafe { malloc_usable_size(block) });
+        let usable = unsafe { malloc_usable_size(block) };
+        fresh(block as usize, usable);
+        if let Some(mut thread) = thread::current()
+            && !thread.busy
+        {
+            thread.busy = true;
+            let site = thread.site(caller);
+            memory::note_block(block as usize, usable.saturating_sub(size), site);
+            thread.busy = false;
+        }
     }
     block
 }
 
+/// A block of the heap.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Where it begins.
+    pub address: usize,
+    /// How many bytes were asked for.
+    pub size: usize,
+    /// Where.
+    pub site: Site,
+}
+
+/// The block that an address is in, if it is known.
+pub fn block_of(address: usize) -> Option<Block> {
+    if !READY.load(Ordering::Relaxed) {
+        return None;
+    }
+    let (start, site, slack) = memory::block_around(address)?;
+    // SAFETY: a block that was allocated and not given back.
+    let usable = unsafe { malloc_usable_size(start as *mut u8) };
+    (address < start + usable).then(|| Block { address: start, size: usable - slack, site })
+}
+
 /// `malloc`
-pub unsafe fn malloc(size: usize) -> *mut u8 {
+pub unsafe fn malloc(size: usize, caller: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_malloc(size) });
-    handed_out(block)
+    handed_out(block, size, caller)
 }
 
 /// `calloc`
-pub unsafe fn calloc(count: usize, size: usize) -> *mut u8 {
+pub unsafe fn calloc(count: usize, size: usize, caller: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_calloc(count, size) });
-    handed_out(block)
+    handed_out(block, count.saturating_mul(size), caller)
 }
 
 /// `aligned_alloc` and its like.
-pub unsafe fn memalign(alignment: usize, size: usize) -> *mut u8 {
+pub unsafe fn memalign(alignment: usize, size: usize, caller: usize) -> *mut u8 {
     // SAFETY: asks the C library for memory.
     let block = undisturbed(|| unsafe { __libc_memalign(alignment, size) });
-    handed_out(block)
+    handed_out(block, size, caller)
 }
 
 /// `free`, perhaps on behalf of `operator delete`.
@@ -165,6 +193,7 @@ pub unsafe fn free(block: *mut u8, caller: Giver) {
         let deleter = thread::current().and_then(|mut thread| thread.giver.take());
         // SAFETY: the program gives back a block that it got from the C library.
         gone(block as usize, unsafe { malloc_usable_size(block) }, deleter.unwrap_or(caller));
+        memory::forget_block(block as usize);
     }
     // SAFETY: the same block, for the first time, on the program's promise.
     undisturbed(|| unsafe { __libc_free(block) })
@@ -174,15 +203,16 @@ pub unsafe fn free(block: *mut u8, caller: Giver) {
 pub unsafe fn realloc(block: *mut u8, size: usize, caller: Giver) -> *mut u8 {
     if block.is_null() {
         // SAFETY: asks for memory.
-        return unsafe { malloc(size) };
+        return unsafe { malloc(size, caller.pc) };
     }
     if READY.load(Ordering::Relaxed) {
         // SAFETY: the program's block comes from the C library.
         gone(block as usize, unsafe { malloc_usable_size(block) }, caller);
+        memory::forget_block(block as usize);
     }
     // SAFETY: the same block, on the program's promise.
     let new = undisturbed(|| unsafe { __libc_realloc(block, size) });
-    handed_out(new)
+    handed_out(new, size, caller.pc)
 }
 
 /// `mmap`: what was there before is no more, whoever mapped it; the C library maps and unmaps memory of its

@@ -11,9 +11,11 @@
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
 //! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
+//! * [`assembly`]: fences that no compiler knows of.
 //! * [`spin`]: would a loop have gone round with the stale value?
-//! * [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`objects`]: mutexes and their like; [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
 //! * [`channels`]: pipes, sockets and their like.
+//! * [`openmp`]: teams of threads.
 //! * [`guards`]: static variables of functions in C++.
 //! * [`rust_std`]: what Rust's standard library does out of sight.
 //! * [`system`]: system calls that nobody intercepts.
@@ -29,6 +31,7 @@
 // Addresses come from the program, which is about to access them itself.
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref)]
 
+pub mod assembly;
 pub mod atomic;
 pub mod channels;
 #[cfg(feature = "export")]
@@ -39,6 +42,8 @@ pub mod heap;
 pub mod locked_location;
 pub mod memory;
 pub mod modules;
+pub mod objects;
+pub mod openmp;
 pub mod options;
 pub mod plain;
 pub mod printer;

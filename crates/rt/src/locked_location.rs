@@ -209,6 +209,27 @@ pub fn alone<R>(thread: &mut Thread, f: impl FnOnce(&mut Thread) -> R) -> R {
     result
 }
 
+/// The same with a lock held, which nobody has for long.
+#[inline]
+pub fn inside<R>(thread: &mut Thread, lock: &Lock, f: impl FnOnce(&mut Thread) -> R) -> R {
+    loop {
+        enter(thread);
+        if !lock.take(|| !may_stay()) {
+            step_aside(thread);
+            continue;
+        }
+        if may_stay() {
+            break;
+        }
+        lock.give_back();
+        step_aside(thread);
+    }
+    let result = f(thread);
+    lock.give_back();
+    leave(thread);
+    result
+}
+
 /// A location, held by a thread.
 pub struct Held {
     place: &'static Place,

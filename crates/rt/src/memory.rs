@@ -1,10 +1,11 @@
 //! Shadow memory: where what is known of an address is kept.
 //!
 //! The low 44 bits of an address tell apart everything a Linux process maps on x86-64 (programs and
-//! heaps below `0x5700_0000_0000`, libraries and stacks above `0x7e00_0000_0000`). Three arrays are
+//! heaps below `0x5700_0000_0000`, libraries and stacks above `0x7e00_0000_0000`). Arrays are
 //! reserved for them, and the system backs only the pages that are touched: the [`Cell`] of every eight
 //! bytes, the origins of its last write and read, and the number of the first atomic location in it. A fourth
-//! has the locations themselves, by number. Origins that are still of interest when another takes their place are
+//! says where the block was allocated that begins there, if one does, and a fifth has the locations themselves, by
+//! number. Origins that are still of interest when another takes their place are
 //! kept in a table, as long as there is room.
 
 use crate::locked_location::Place;
@@ -21,6 +22,7 @@ static CELLS: AtomicUsize = AtomicUsize::new(0);
 static SITES: AtomicUsize = AtomicUsize::new(0);
 static ATOMICS: AtomicUsize = AtomicUsize::new(0);
 static PLACES: AtomicUsize = AtomicUsize::new(0);
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many bytes of locations are worth no huge pages.
 const FEW: usize = 1 << 21;
@@ -61,6 +63,7 @@ pub fn reserve() {
     CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);
     SITES.store(map(GRANULES * size_of::<Sites>()), Ordering::Relaxed);
     ATOMICS.store(map(GRANULES * 4), Ordering::Relaxed);
+    BLOCKS.store(map(GRANULES * 4), Ordering::Relaxed);
     let bytes = PLACES_MOST as usize * size_of::<Place>();
     let places = map(bytes);
     PLACES.store(places, Ordering::Relaxed);
@@ -115,6 +118,12 @@ pub fn note_origin(address: usize, is_write: bool, origin: Origin) {
     }
 }
 
+/// Notes where all bytes of a cell were written, after which no other write of them is of interest.
+#[inline]
+pub fn replace_origin(address: usize, origin: Origin) {
+    sites(address).write.store(origin.bits(), Ordering::Relaxed);
+}
+
 /// Where an access to a cell was made; 0 if that is not known any more.
 pub fn origin(address: usize, conflict: Conflict) -> Site {
     let sites = sites(address);
@@ -137,6 +146,50 @@ pub fn atomics(address: usize) -> &'static AtomicU32 {
     unsafe { &*base.add(granule(address)) }
 }
 
+/// What is known of the block that begins at an address: where it was allocated, and how many bytes at its end
+/// nobody asked for; 0 if there is none.
+#[inline(always)]
+fn block(address: usize) -> &'static AtomicU32 {
+    let base = BLOCKS.load(Ordering::Relaxed) as *const AtomicU32;
+    // SAFETY: as above.
+    unsafe { &*base.add(granule(address)) }
+}
+
+/// Bits of a word about a block for what nobody asked for.
+const SLACK: u32 = 8;
+
+/// A block was allocated. It is `slack` bytes longer than asked for.
+#[inline]
+pub fn note_block(address: usize, slack: usize, site: Site) {
+    let word = if site >> (32 - SLACK) == 0 { site << SLACK | slack.min(255) as u32 } else { 0 };
+    block(address).store(word, Ordering::Relaxed);
+}
+
+/// A block is no more.
+#[inline]
+pub fn forget_block(address: usize) {
+    if block(address).load(Ordering::Relaxed) != 0 {
+        block(address).store(0, Ordering::Relaxed);
+    }
+}
+
+/// How far back the beginning of a block is looked for.
+const FARTHEST: usize = 1 << 24;
+
+/// The beginning of the block that an address may be in, where it was allocated, and how many bytes of it nobody
+/// asked for. Whether it reaches that far is the caller's to find out.
+pub fn block_around(address: usize) -> Option<(usize, Site, usize)> {
+    let mut at = address & !7;
+    for _ in 0..FARTHEST / 8 {
+        let word = block(at).load(Ordering::Relaxed);
+        if word != 0 {
+            return Some((at, word >> SLACK, (word & ((1 << SLACK) - 1)) as usize));
+        }
+        at = at.checked_sub(8)?;
+    }
+    None
+}
+
 /// The location with this number: zeroed memory until it was made.
 #[inline(always)]
 pub fn place(loc: Loc) -> &'static Place {
@@ -157,6 +210,7 @@ pub fn forget() {
     let shadows = [
         (&CELLS, GRANULES * size_of::<Cell>()),
         (&ATOMICS, GRANULES * 4),
+        (&BLOCKS, GRANULES * 4),
         (&PLACES, PLACES_MOST as usize * size_of::<Place>()),
     ];
     for (shadow, bytes) in shadows {

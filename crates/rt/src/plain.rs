@@ -36,12 +36,51 @@ pub fn access<const WRITE: bool>(address: usize, size: usize, pc: usize) {
 /// Any plain access.
 pub fn range<const WRITE: bool>(address: usize, size: usize, pc: usize) {
     let end = address + size;
-    let mut at = address;
-    while at < end {
-        let next = ((at & !7) + 8).min(end);
+    let (first, last) = (address.next_multiple_of(8), end & !7);
+    if !WRITE || last < first + 16 || registry::recording() {
+        return pieces::<WRITE>(address, end, pc);
+    }
+    pieces::<WRITE>(address, first, pc);
+    fill(first, last, pc);
+    pieces::<WRITE>(last, end, pc);
+}
+
+/// One cell after the other.
+fn pieces<const WRITE: bool>(from: usize, to: usize, pc: usize) {
+    let mut at = from;
+    while at < to {
+        let next = ((at & !7) + 8).min(to);
         access::<WRITE>(at, next - at, pc);
         at = next;
     }
+}
+
+/// Writes whole cells, with one barrier for all of them.
+fn fill(from: usize, to: usize, pc: usize) {
+    let Some(mut thread) = thread::current() else { return };
+    let quick = thread.quick;
+    let Some(from) = (from..to).step_by(8).find(|&at| !memory::cell(at).wrote(quick, 0xff)) else {
+        return;
+    };
+    if thread.busy {
+        return;
+    }
+    thread.busy = true;
+    let site = thread.site(pc);
+    let mut found = Found::default();
+    write_cells(&thread, from, to, |_| true, site, &mut found);
+    if let Some((at, mask, other)) = found.race {
+        report(&thread, at, mask, true, site, other);
+    }
+    if found.atomics {
+        for at in (from..to).step_by(8).filter(|&at| has_locations(at)) {
+            if let Some(other) = against_atomics::<true>(&mut thread, at, 0xff) {
+                report(&thread, at, 0xff, true, site, other);
+            }
+            end_locations(&mut thread, at, 0xff);
+        }
+    }
+    thread.busy = false;
 }
 
 #[inline(never)]
@@ -84,32 +123,109 @@ const MARKED: usize = 1 << 10;
 
 /// The bytes are given back, which nobody may do before others are done with them: a write to all of
 /// them. The first race is enough, and none is reported if there is a location among them that was written
-/// behind our back: then the order was made there as well.
-pub fn give_back(thread: &mut Thread, address: usize, bytes: usize, giver: Giver) {
+/// behind our back: then the order was made there as well. Says whether there are locations.
+pub fn give_back(thread: &mut Thread, address: usize, bytes: usize, giver: Giver) -> bool {
+    let end = address + bytes;
     if thread.busy || !thread.trusts(giver) {
-        return;
+        return (address & !7..end).step_by(8).any(has_locations);
     }
+    let mut found = Found::default();
     thread.busy = true;
     let site = thread.site_of_call(giver);
-    let end = address + bytes;
-    let (mut at, mut race, mut trusted) = (address, None, true);
-    while at < end {
-        let next = ((at & !7) + 8).min(end);
-        let mask = (((1u32 << (next - at)) - 1) << (at & 7)) as u8;
-        let is_marked = at - address < MARKED || !memory::cell(at).is_untouched();
-        let other = if is_marked { note::<true>(thread, at, mask, site) } else { None };
-        race = race.or(other.map(|other| (at, mask, other)));
-        if memory::atomics(at).load(Relaxed) != 0 {
+    let (first, last) = (address.next_multiple_of(8).min(end), (end & !7).max(address));
+    if registry::recording() || first >= last {
+        give_back_slowly(thread, address, end, address, site, &mut found);
+    } else {
+        give_back_slowly(thread, address, first, address, site, &mut found);
+        let marked = |at: usize| at - address < MARKED || !memory::cell(at).is_untouched();
+        write_cells(thread, first, last, marked, site, &mut found);
+        give_back_slowly(thread, last, end, address, site, &mut found);
+    }
+    if found.atomics {
+        let mut trusted = true;
+        for at in (address & !7..end).step_by(8).filter(|&at| has_locations(at)) {
+            let mask = (0..8).filter(|&k| (address..end).contains(&(at + k)));
+            let mask = mask.fold(0, |mask, k| mask | 1 << k);
             let other = against_atomics::<true>(thread, at, mask);
-            race = race.or(other.map(|other| (at, mask, other)));
+            found.race = found.race.or(other.map(|other| (at, mask, other)));
             trusted &= !has_unseen_writes(thread, at);
         }
-        at = next;
+        found.race = found.race.filter(|_| trusted);
     }
-    if let Some((at, mask, other)) = race.filter(|_| trusted) {
+    if let Some((at, mask, other)) = found.race {
         report(thread, at, mask, true, site, other);
     }
     thread.busy = false;
+    found.atomics
+}
+
+/// What was found in a block that is given back.
+#[derive(Default)]
+struct Found {
+    race: Option<(usize, u8, Access)>,
+    atomics: bool,
+}
+
+fn has_locations(address: usize) -> bool {
+    memory::atomics(address).load(Relaxed) != 0
+}
+
+/// Bytes that are not whole cells, or everything if everything is recorded.
+fn give_back_slowly(
+    thread: &mut Thread,
+    from: usize,
+    to: usize,
+    block: usize,
+    site: Site,
+    found: &mut Found,
+) {
+    let mut at = from;
+    while at < to {
+        let next = ((at & !7) + 8).min(to);
+        let mask = (((1u32 << (next - at)) - 1) << (at & 7)) as u8;
+        if at - block < MARKED || !memory::cell(at).is_untouched() {
+            let other = note::<true>(thread, at, mask, site);
+            found.race = found.race.or(other.map(|other| (at, mask, other)));
+        }
+        found.atomics |= has_locations(at);
+        at = next;
+    }
+}
+
+/// Whole cells: writes to all of them that `is_marked`, one barrier, and then a look for readers.
+fn write_cells(
+    thread: &Thread,
+    from: usize,
+    to: usize,
+    is_marked: impl Fn(usize) -> bool,
+    site: Site,
+    found: &mut Found,
+) {
+    let (me, sets) = (thread.me(), registry::sets());
+    let origin = Origin::new(thread.epoch, 0xff, site);
+    let mut conflicts = |at: usize, conflict: Option<Conflict>| {
+        if let Some(conflict) = conflict
+            && found.race.is_none()
+        {
+            found.race = Some((at, 0xff, accessed(at, conflict)));
+        }
+    };
+    let mut changed = false;
+    for at in (from..to).step_by(8) {
+        let cell = memory::cell(at);
+        if !cell.wrote(me.epoch, 0xff) && is_marked(at) {
+            conflicts(at, cell.overwrite(&me, sets));
+            memory::replace_origin(at, origin);
+            changed = true;
+        }
+    }
+    if changed {
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+    for at in (from..to).step_by(8) {
+        conflicts(at, memory::cell(at).overtaken(&me, sets));
+        found.atomics |= has_locations(at);
+    }
 }
 
 /// Puts an access into the shadow of its bytes; the earlier one that it races with.
@@ -157,6 +273,7 @@ pub fn accessed(address: usize, conflict: Conflict) -> Access {
         operation: if conflict.is_write { Operation::Write } else { Operation::Read },
         order: None,
         site: memory::origin(address, conflict),
+        epoch: Some(conflict.epoch.epoch()),
     }
 }
 
@@ -199,7 +316,7 @@ fn against_atomics<const WRITE: bool>(
     }
     let (thread, wrote, site) = found?;
     let operation = if wrote { Operation::AtomicWrite } else { Operation::AtomicRead };
-    Some(Access { thread, operation, order: None, site })
+    Some(Access { thread, operation, order: None, site, epoch: None })
 }
 
 fn report(thread: &Thread, address: usize, mask: u8, is_write: bool, site: u32, other: Access) {
@@ -207,19 +324,18 @@ fn report(thread: &Thread, address: usize, mask: u8, is_write: bool, site: u32, 
         return;
     }
     let doubt = thread.clocks.doubt();
+    let operation = if is_write { Operation::Write } else { Operation::Read };
     findings::report(&findings::Finding {
         kind: Kind::Race,
         address: (address & !7) + mask.trailing_zeros() as usize,
         size: mask.count_ones() as usize,
-        access: Access {
-            thread: thread.tid,
-            operation: if is_write { Operation::Write } else { Operation::Read },
-            order: None,
-            site,
-        },
+        access: Access::by(thread, operation, None, site),
+        locks: thread.locks.clone(),
         other: Some(other),
         value: None,
         stale: Vec::new(),
+        used: None,
+        may_fail: false,
         doubt,
     });
 }

@@ -5,11 +5,11 @@ use crate::options::Options;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
 use clocks::history::Limit;
-use clocks::location::{Location, Settings};
+use clocks::location::Settings;
 use clocks::sets::Sets;
-use clocks::thread::{Population, Synchroniser};
+use clocks::thread::Population;
 use clocks::trace::Event;
-use clocks::{Loc, Object, Site, Tid};
+use clocks::{Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
@@ -26,28 +26,14 @@ pub struct State {
     pub threads: HashMap<libc::pthread_t, Created>,
     /// The numbers of atomic locations.
     pub location_numbers: Numbers,
-    /// Mutexes and the like, by address and role.
-    objects: HashMap<(usize, Role), (Object, Synchroniser)>,
-    object_numbers: Numbers,
+    /// The numbers of mutexes and the like, in recordings.
+    pub object_numbers: Numbers,
     /// Pairs of sites that are known to go wrong: asking again is not worth the time.
     pub told: HashSet<(Site, Site)>,
     /// Words whose new value may be seen before the function that writes it returns, and by whom.
     pub unfinished: Vec<(usize, Tid)>,
     /// Events go here as well.
     pub recorder: Option<crate::findings::Recorder>,
-}
-
-/// What an object at some address is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Role {
-    /// Mutexes, spin locks, semaphores, guards: one clock.
-    Lock,
-    /// What readers of a read-write lock released.
-    Readers,
-    /// One of two generations of a barrier.
-    Barrier(bool),
-    /// What was written to a pipe, a socket and the like.
-    Channel,
 }
 
 /// A thread as its creator knows it.
@@ -59,6 +45,53 @@ pub struct Created {
     pub ended: Option<clocks::thread::Thread>,
     /// Will nobody wait for it?
     pub detached: bool,
+}
+
+/// How a thread came to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Creation {
+    /// Its first epoch: numbers are used again, epochs are not.
+    pub since: u64,
+    /// By whom.
+    pub by: Tid,
+    /// Where.
+    pub site: Site,
+}
+
+/// The creations of all threads, by number and in order.
+static CREATIONS: Mutex<Vec<Vec<Creation>>> = Mutex::new(Vec::new());
+/// How many threads of one number are remembered.
+const REMEMBERED: usize = 64;
+
+/// A thread was created.
+pub fn created(tid: Tid, creation: Creation) {
+    let mut all = CREATIONS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let tid = usize::from(tid);
+    if all.len() <= tid {
+        all.resize(tid + 1, Vec::new());
+    }
+    if all[tid].len() == REMEMBERED {
+        all[tid].remove(0);
+    }
+    all[tid].push(creation);
+}
+
+/// How the thread came to be that had this number in some epoch. Without an epoch, there must have been one only.
+pub fn creation(tid: Tid, epoch: Option<u64>) -> Option<Creation> {
+    let all = CREATIONS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let of_number = all.get(usize::from(tid))?;
+    match (epoch, &of_number[..]) {
+        (Some(epoch), creations) => {
+            creations.iter().rev().find(|creation| creation.since <= epoch).copied()
+        }
+        (None, [only]) => Some(*only),
+        _ => None,
+    }
+}
+
+/// Keeps others from creating threads, as long as what is returned lives.
+pub fn hold_creations() -> impl Sized {
+    CREATIONS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The state behind its lock.
@@ -132,7 +165,6 @@ pub fn create(options: Options) {
         running: Vec::new(),
         threads: HashMap::new(),
         location_numbers: Numbers::from(1),
-        objects: HashMap::new(),
         object_numbers: Numbers::default(),
         told: HashSet::new(),
         unfinished: Vec::new(),
@@ -203,64 +235,4 @@ impl State {
         self.record(&Event::Retire { tid: thread.tid() });
         self.population.end(thread);
     }
-
-    /// Orders a thread and the object at an address.
-    pub fn edge(
-        &mut self,
-        thread: &mut clocks::thread::Thread,
-        address: usize,
-        role: Role,
-        edge: Edge,
-    ) {
-        let State { objects, object_numbers, recorder, .. } = self;
-        let (object, synchroniser) = objects.entry((address, role)).or_insert_with(|| {
-            if let Some(recorder) = recorder {
-                recorder.record(&Event::Object);
-            }
-            (object_numbers.take(), Synchroniser::default())
-        });
-        let (tid, object) = (thread.tid(), *object);
-        let event = match edge {
-            Edge::Release => {
-                thread.release(synchroniser);
-                Event::Release { tid, object }
-            }
-            Edge::Acquire => {
-                thread.acquire(synchroniser);
-                Event::Acquire { tid, object }
-            }
-        };
-        self.record(&event);
-    }
-
-    /// The clock of a foreign word learns what was published at its location before.
-    pub fn hand_over(&mut self, loc: Loc, location: &mut Location, address: usize) {
-        let State { objects, object_numbers, recorder, .. } = self;
-        let (object, synchroniser) = objects.entry((address, Role::Lock)).or_insert_with(|| {
-            if let Some(recorder) = recorder {
-                recorder.record(&Event::Object);
-            }
-            (object_numbers.take(), Synchroniser::default())
-        });
-        location.publish_to(synchroniser);
-        let object = *object;
-        self.record(&Event::Publish { loc, object });
-    }
-
-    /// The object at an address is no more.
-    pub fn remove_object(&mut self, address: usize, role: Role) {
-        if let Some((object, _)) = self.objects.remove(&(address, role)) {
-            self.object_numbers.give_back(object);
-            self.record(&Event::RemoveObject { object });
-        }
-    }
-}
-
-/// How a thread and an object are ordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Edge {
-    /// What the thread did comes before what the object is acquired for.
-    Release,
-    /// The other way round.
-    Acquire,
 }

@@ -17,7 +17,8 @@
 //! That never invents a race or a stale value. It may order more than the program does.
 
 use crate::locked_location::{self, Held, Watch};
-use crate::registry::{self, Edge, Role, State};
+use crate::objects::{Edge, Role};
+use crate::registry::{self, State};
 use crate::schedule;
 use crate::thread::{self, Thread};
 use clocks::access::Done;

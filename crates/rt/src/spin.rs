@@ -16,8 +16,10 @@
 //! elsewhere than on the stack ends the attempt.
 
 mod machine;
+mod twins;
 
 use machine::Machine;
+pub use twins::{Fate, fate};
 
 /// Registers as an access to memory found them; laid out by the entry points.
 #[repr(C)]
@@ -46,8 +48,16 @@ impl Frame {
 pub enum Entry {
     /// An atomic load of so many bytes, or a compare-and-swap: its first argument is the address.
     Load(u8),
-    /// Compare-and-swap: only the one asked about may come again.
-    Cas,
+    /// Compare-and-swap of so many bytes: only the one asked about may come again.
+    Cas {
+        /// How many bytes.
+        size: u8,
+        /// Does it return the value that it found? Otherwise it says whether it succeeded, and its second argument
+        /// is where the expected value is.
+        returns_value: bool,
+    },
+    /// Any other atomic access, which others see.
+    Effect,
     /// Fills memory: its first argument is where, its third how much, and it returns the first.
     Fill,
     /// Nothing that matters.
@@ -59,6 +69,8 @@ pub enum Entry {
 pub struct Question {
     /// The location.
     pub address: u64,
+    /// The value of the location that it saw.
+    pub value: u64,
     /// What it returned.
     pub result: u64,
     /// Memory that it wrote besides: where, what, and how many bytes (the expected value of a
@@ -99,7 +111,7 @@ mod tests {
     fn asked(code: &[u8], result: u64) -> bool {
         let stack = [0_u64; 64];
         let frame = Frame { pc: code.as_ptr() as u64, ..Frame::default() };
-        let question = Question { address: 0x1234, result, wrote: None };
+        let question = Question { address: 0x1234, value: result, result, wrote: None };
         comes_back(&frame, stack.as_ptr() as u64, question, &|_| None)
     }
 
@@ -123,7 +135,7 @@ mod tests {
         let frame = Frame { pc: code.as_ptr() as u64, ..Frame::default() };
         let entry_point = code.as_ptr() as u64 + 8;
         for stale in [0, 16, u64::MAX - 3] {
-            let question = Question { address: 0x1234, result: stale, wrote: None };
+            let question = Question { address: 0x1234, value: stale, result: stale, wrote: None };
             let entry = |at: u64| (at == entry_point).then_some(Entry::Load(8));
             assert!(!comes_back(&frame, stack.as_ptr() as u64 + 256, question, &entry));
         }
@@ -141,7 +153,7 @@ mod tests {
         // with an unknown argument, which is not the same location.
         let frame = Frame { pc: start + 5, ..Frame::default() };
         let entry = |at: u64| (at == start + 0x20).then_some(Entry::Load(4));
-        let question = |result| Question { address: 0x1234, result, wrote: None };
+        let question = |result| Question { address: 0x1234, value: result, result, wrote: None };
         let end = stack.as_ptr() as u64 + 256;
         assert!(!comes_back(&frame, end, question(0), &entry), "another location");
         // 0: mov rdi, rbx; 3: call 0x20; 8: test eax, eax; 10: je 0

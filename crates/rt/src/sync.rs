@@ -7,7 +7,8 @@
 use crate::findings::{self, Loss};
 use crate::heap;
 use crate::memory;
-use crate::registry::{self, Created, Edge, Role};
+use crate::objects::{self, Edge, Role};
+use crate::registry::{self, Created, Creation};
 use crate::schedule;
 use crate::thread;
 use clocks::shadow::MOST_THREADS;
@@ -62,7 +63,7 @@ fn edge(address: usize, role: Role, edge: Edge) {
         return;
     }
     thread.busy = true;
-    registry::lock().edge(&mut thread.clocks, address, role, edge);
+    objects::order(&mut thread, address, role, edge);
     thread.refresh();
     thread.busy = false;
 }
@@ -74,12 +75,35 @@ pub fn destroy(address: usize) {
         return;
     }
     thread.busy = true;
-    let mut state = registry::lock();
-    for role in [Role::Lock, Role::Readers, Role::Barrier(false), Role::Barrier(true)] {
-        state.remove_object(address, role);
-    }
-    drop(state);
+    objects::remove(
+        address,
+        &[Role::Lock, Role::Readers, Role::Barrier(false), Role::Barrier(true), Role::Channel],
+    );
     thread.busy = false;
+}
+
+/// The thread took a lock, on behalf of the code at `pc`, if this says so.
+pub fn holds(lock: usize, pc: usize, result: c_int) -> c_int {
+    if (result == 0 || result == libc::EOWNERDEAD)
+        && let Some(mut thread) = thread::current()
+        && !thread.busy
+    {
+        thread.busy = true;
+        let site = thread.site(pc);
+        thread.locks.push((lock, site));
+        thread.busy = false;
+    }
+    result
+}
+
+/// The thread gives a lock back.
+fn drops(lock: usize) {
+    if let Some(mut thread) = thread::current()
+        && !thread.busy
+        && let Some(index) = thread.locks.iter().rposition(|&(held, _)| held == lock)
+    {
+        thread.locks.swap_remove(index);
+    }
 }
 
 fn point(pc: usize) {
@@ -122,6 +146,7 @@ pub fn take(
 /// Gives a lock back.
 pub fn give(address: usize, role: Role, unlock: impl FnOnce() -> c_int) -> c_int {
     point(address);
+    drops(address);
     release(address, role);
     let result = unlock();
     schedule::wake(address, true);
@@ -261,9 +286,7 @@ fn fresh_barrier(address: usize, generation: bool) {
         return;
     }
     thread.busy = true;
-    let mut state = registry::lock();
-    state.remove_object(address, Role::Barrier(generation));
-    drop(state);
+    objects::remove(address, &[Role::Barrier(generation)]);
     thread.busy = false;
 }
 
@@ -302,13 +325,14 @@ pub fn begin() {
     schedule::begin(tid);
 }
 
-/// Creates a thread that runs `entry`, which calls [`thread_begins`] and then the task.
+/// Creates a thread on behalf of the code at `pc`. It runs `entry`, which calls [`thread_begins`] and then the task.
 ///
 /// # Safety
 /// As `pthread_create`.
 pub unsafe fn create(
     start: Start,
     argument: *mut c_void,
+    pc: usize,
     entry: Start,
     detached: bool,
     make: impl FnOnce(Start, *mut c_void) -> (c_int, pthread_t),
@@ -319,6 +343,7 @@ pub unsafe fn create(
     }
     point(start as usize);
     thread.busy = true;
+    let site = thread.site(pc);
     let clocks = {
         let mut state = registry::lock();
         let clocks = state.population.start(Some(&mut thread.clocks));
@@ -330,6 +355,7 @@ pub unsafe fn create(
     };
     thread.refresh();
     let tid = clocks.tid();
+    registry::created(tid, Creation { since: clocks.epoch().epoch(), by: thread.tid, site });
     if usize::from(tid) >= MOST_THREADS {
         findings::die("there are more than 4096 threads at a time");
     }

@@ -7,6 +7,7 @@
 
 use crate::locked_location::{Held, Place};
 use clocks::Order;
+use clocks::hash::BuildMixer;
 use clocks::shadow::{Epoch, Me};
 use clocks::{Site, Tid};
 use std::cell::Cell;
@@ -18,11 +19,16 @@ use std::sync::atomic::AtomicBool;
 
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
-const CACHE: usize = 1 << 10;
+const CACHE: usize = 1 << 11;
 /// How many loads are remembered that could be repeated.
 const LOADS: usize = 8;
 /// How many callers of `free` are remembered.
 const GIVERS: usize = 64;
+
+/// Marks the address of an atomic access, where the numbers of places are cached.
+const ATOMIC: usize = 1 << 63;
+/// Marks the number of a place after which there is a fence in assembly.
+const FENCED: Site = 1 << 31;
 
 /// A thread.
 pub struct Thread {
@@ -43,6 +49,8 @@ pub struct Thread {
     pub deciding: bool,
     /// How many `fencepost_ignore_begin` are open.
     pub ignored: u32,
+    /// Did it pass a fence in assembly since its last atomic access?
+    pub fence_is_due: bool,
     /// Loads that could as well not happen again.
     loads: [Load; LOADS],
     /// Pairs of sites that were told.
@@ -55,6 +63,8 @@ pub struct Thread {
     pub last_pc: usize,
     /// Read-write locks that it holds for writing.
     pub write_locked: Vec<usize>,
+    /// Locks that it holds, and where it took them.
+    pub locks: Vec<(usize, Site)>,
     /// The fiber that it runs, if the program said; 0 otherwise.
     pub fiber: usize,
     /// Who called `operator delete`, which is about to call `free`.
@@ -158,12 +168,14 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         busy: true,
         deciding: false,
         ignored: 0,
+        fence_is_due: false,
         loads: [Load::NONE; LOADS],
         told: [(0, 0); 16],
         reader_sets: [0; 16],
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
+        locks: Vec::new(),
         fiber: 0,
         giver: None,
         givers: [(0, false); GIVERS],
@@ -220,6 +232,13 @@ impl Thread {
             size,
             acquired,
         };
+    }
+
+    /// A fence in assembly comes before its next atomic access.
+    #[cold]
+    pub fn expect_fence(&mut self) {
+        self.fence_is_due = true;
+        self.forget_loads();
     }
 
     /// Loads are to be looked at again.
@@ -283,6 +302,13 @@ impl Thread {
         self.child(node, pc)
     }
 
+    /// The same of an atomic access; does a fence in assembly follow?
+    #[inline]
+    pub fn atomic_site(&mut self, pc: usize) -> (Site, bool) {
+        let site = self.site(pc | ATOMIC);
+        (site & !FENCED, site & FENCED != 0)
+    }
+
     /// The same with the function that is called there.
     pub fn site_of_call(&mut self, giver: Giver) -> Site {
         let site = self.site(giver.pc);
@@ -302,7 +328,7 @@ impl Thread {
     #[inline]
     fn child(&mut self, node: Site, pc: usize) -> Site {
         let slot = slot(node, pc);
-        for slot in [slot, slot ^ 1] {
+        for slot in [slot, slot ^ 1, slot ^ 2, slot ^ 3] {
             let (parent, at, site) = self.cache[slot];
             if parent == node && at == pc {
                 return site;
@@ -326,8 +352,14 @@ impl Thread {
 
     #[cold]
     fn new_child(&mut self, parent: Site, pc: usize) -> Site {
-        let node = crate::registry::tree().child(parent, pc);
+        let tree = crate::registry::tree();
+        let mut node = tree.child(parent, pc & !ATOMIC);
+        if pc & ATOMIC != 0 && tree.is_fenced(node) {
+            node |= FENCED;
+        }
         let slot = slot(parent, pc);
+        self.cache[slot ^ 3] = self.cache[slot ^ 2];
+        self.cache[slot ^ 2] = self.cache[slot ^ 1];
         self.cache[slot ^ 1] = self.cache[slot];
         self.cache[slot] = (parent, pc, node);
         node
@@ -347,8 +379,10 @@ pub struct CallTree(Mutex<Tree>);
 
 #[derive(Default)]
 struct Tree {
-    children: HashMap<(Site, usize), Site>,
+    children: HashMap<(Site, usize), Site, BuildMixer>,
     nodes: Vec<(Site, usize)>,
+    /// Atomic accesses, and whether a fence in assembly follows.
+    fenced: HashMap<Site, bool, BuildMixer>,
 }
 
 impl CallTree {
@@ -362,6 +396,17 @@ impl CallTree {
         let node = tree.nodes.len() as Site;
         tree.children.insert((parent, pc), node);
         node
+    }
+
+    /// Does a fence in assembly follow the atomic access at a site?
+    pub fn is_fenced(&self, site: Site) -> bool {
+        let tree = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&known) = tree().fenced.get(&site) {
+            return known;
+        }
+        let fenced = crate::assembly::fence_follows(&self.stack(site), &crate::entry_at);
+        tree().fenced.insert(site, fenced);
+        fenced
     }
 
     /// Keeps others from looking or adding, as long as what is returned lives.

@@ -2,7 +2,7 @@
 
 use crate::filter::Filter;
 use crate::raw::{self, Raw};
-use crate::symbols::{Frame, Mapping, Symbols};
+use crate::symbols::{Frame, Mapping, Symbols, Variable};
 use report::InputReport;
 use report::observed::{self, Observation};
 use serde::Serialize;
@@ -28,6 +28,12 @@ pub struct Finding {
     pub value: Option<u64>,
     /// What may be read instead.
     pub stale_values: Vec<u64>,
+    /// Does anything depend on the stale value? None where that is not known.
+    pub used: Option<bool>,
+    /// What the bytes belong to.
+    pub memory: Option<Memory>,
+    /// The locks that the thread at fault holds.
+    pub locks: Vec<Lock>,
     /// The load that must be stale for a race to happen.
     pub needs_stale_load: Option<Vec<Frame>>,
     /// What to do about it.
@@ -48,6 +54,50 @@ pub struct Access {
     /// In which order.
     pub order: Option<String>,
     /// Where, innermost first.
+    pub stack: Vec<Frame>,
+    /// How its thread came to be, if that is known.
+    pub created: Option<Creation>,
+}
+
+/// How a thread came to be.
+#[derive(Clone, Debug, Serialize)]
+pub struct Creation {
+    /// By whom.
+    pub by: u32,
+    /// Where, innermost first.
+    pub stack: Vec<Frame>,
+}
+
+/// What bytes belong to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "what")]
+pub enum Memory {
+    /// A variable.
+    Global {
+        /// Its name.
+        name: String,
+        /// How many bytes it has.
+        size: u64,
+        /// Where in it they are.
+        offset: u64,
+    },
+    /// A block of the heap.
+    Heap {
+        /// How many bytes were asked for.
+        size: u64,
+        /// Where in it they are.
+        offset: u64,
+        /// Where it was allocated, innermost first.
+        stack: Vec<Frame>,
+    },
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lock {
+    /// Its name, if it is a variable, or where it is.
+    pub name: String,
+    /// Where it was taken, innermost first.
     pub stack: Vec<Frame>,
 }
 
@@ -115,6 +165,21 @@ impl Access {
         format!("{}@{place}", functions.join("<"))
     }
 
+    /// Is this a weak compare-and-swap? Only GCC tells the runtime; but the functions of C++ and Rust have names,
+    /// and C says so in the text.
+    fn is_weak(&self) -> bool {
+        const NAME: &str = "compare_exchange_weak";
+        let functions = self.stack.iter().take(self.own_index().unwrap_or(0) + 1);
+        let mut names = functions.filter_map(|frame| frame.function.as_deref());
+        names.any(|name| name.contains(NAME))
+            || self.stack.first().is_some_and(|frame| {
+                let (Some(file), Some(line)) = (&frame.file, frame.line) else { return false };
+                let text = std::fs::read_to_string(file).unwrap_or_default();
+                let line = text.lines().nth(line.saturating_sub(1) as usize);
+                line.is_some_and(|line| line.contains(NAME))
+            })
+    }
+
     /// Does the standard library make this access for its own purposes, as in a channel of Rust or a barrier of
     /// C++?
     pub fn is_internal(&self) -> bool {
@@ -178,10 +243,32 @@ impl Finding {
             operation: access.operation.clone(),
             order: access.order.clone(),
             stack: symbols.stack(&access.stack, maps),
+            created: access.created.as_ref().map(|creation| Creation {
+                by: creation.by,
+                stack: symbols.stack(&creation.stack, maps),
+            }),
         };
         let first = access(&raw.access);
         let other = raw.other.as_ref().map(access);
         let doubt = raw.doubt.as_ref().map(|doubt| symbols.stack(&doubt.load, maps));
+        let memory = match &raw.block {
+            Some(block) => Some(Memory::Heap {
+                size: block.size,
+                offset: raw.address.saturating_sub(block.address),
+                stack: symbols.stack(&block.stack, maps),
+            }),
+            None => symbols.variable(raw.address, maps).map(|variable| {
+                let Variable { name, size, offset } = variable;
+                Memory::Global { name, size, offset }
+            }),
+        };
+        let locks = raw.locks.iter().map(|lock| Lock {
+            name: symbols
+                .variable(lock.address, maps)
+                .map_or_else(|| format!("{:#x}", lock.address), |variable| variable.name),
+            stack: symbols.stack(&lock.stack, maps),
+        });
+        let locks = locks.collect();
         let mut finding = Finding {
             id: String::new(),
             kind: raw.kind.clone(),
@@ -191,6 +278,9 @@ impl Finding {
             size: raw.size,
             value: raw.value,
             stale_values: raw.stale.clone(),
+            used: raw.used,
+            memory,
+            locks,
             needs_stale_load: doubt,
             advice: Vec::new(),
             token: token.map(str::to_string),
@@ -233,6 +323,11 @@ impl Finding {
             access: access(&self.access),
             other: self.other.as_ref().map(access),
             advice: self.advice.clone(),
+            observed: observed::Observed {
+                id: self.id.clone(),
+                is_unused: self.used == Some(false),
+                details: crate::text::details(self),
+            },
         }
     }
 
@@ -338,6 +433,8 @@ pub struct Collection {
     pub findings: Vec<Finding>,
     /// How many were left out.
     pub suppressed: usize,
+    /// How many are the standard library's own business.
+    pub internal: usize,
     /// In which run each was found last.
     last_run: Vec<u64>,
     symbols: Symbols,
@@ -351,6 +448,7 @@ impl Collection {
         Collection {
             findings: Vec::new(),
             suppressed: 0,
+            internal: 0,
             last_run: Vec::new(),
             symbols: Symbols::default(),
             filter,
@@ -376,7 +474,12 @@ impl Collection {
         let mut new = Vec::new();
         let wanted = raw.findings.iter().filter(|(finding, _)| self.filter.wants(&finding.kind));
         for (finding, maps) in wanted.collect::<Vec<_>>() {
+            let may_fail = finding.may_fail;
             let finding = Finding::new(finding, maps, &mut self.symbols, token);
+            if may_fail && finding.access.is_weak() {
+                // It may fail whatever it finds, and nothing else comes of it.
+                continue;
+            }
             let key = finding.key();
             match self.seen.get(&key) {
                 Some(Some(index)) if self.last_run[*index] != run => {
@@ -386,6 +489,7 @@ impl Collection {
                 Some(_) => {}
                 // Its own loops wait for what they need, in ways that cannot be told from mistakes.
                 None if finding.kind != "race" && finding.access.is_internal() => {
+                    self.internal += 1;
                     self.seen.insert(key, None);
                 }
                 None if self.filter.covers(&finding) => {
@@ -421,7 +525,13 @@ mod tests {
     }
 
     fn id(kind: &str, stack: Vec<Frame>, other: Vec<Frame>) -> String {
-        let access = |stack| Access { thread: 1, operation: "load".into(), order: None, stack };
+        let access = |stack| Access {
+            thread: 1,
+            operation: "load".into(),
+            order: None,
+            stack,
+            created: None,
+        };
         let finding = Finding {
             id: String::new(),
             kind: kind.into(),
@@ -431,6 +541,9 @@ mod tests {
             size: 4,
             value: None,
             stale_values: Vec::new(),
+            used: None,
+            memory: None,
+            locks: Vec::new(),
             needs_stale_load: None,
             advice: Vec::new(),
             token: None,

@@ -14,6 +14,9 @@ use std::path::PathBuf;
 pub struct Finding {
     /// What is wrong.
     pub kind: String,
+    /// With which bytes; 0 if that is not known.
+    #[serde(default)]
+    pub address: u64,
     /// How many.
     pub size: u64,
     /// The access at fault.
@@ -24,8 +27,49 @@ pub struct Finding {
     pub value: Option<u64>,
     /// What may be read instead.
     pub stale: Vec<u64>,
+    /// Does anything depend on what may be read instead, as far as that is known?
+    #[serde(default)]
+    pub used: Option<bool>,
+    /// Would it be nothing new if this compare-and-swap failed for no reason?
+    #[serde(default)]
+    pub may_fail: bool,
     /// The load that a race needs to be stale.
     pub doubt: Option<Doubt>,
+    /// The locks that the thread at fault holds.
+    #[serde(default)]
+    pub locks: Vec<Lock>,
+    /// The block of the heap that the bytes are in.
+    #[serde(default)]
+    pub block: Option<Block>,
+}
+
+/// A lock that is held.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Lock {
+    /// Where it is.
+    pub address: u64,
+    /// Where it was taken, innermost first.
+    pub stack: Vec<u64>,
+}
+
+/// A block of the heap.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Block {
+    /// Where it begins.
+    pub address: u64,
+    /// How many bytes were asked for.
+    pub size: u64,
+    /// Where, innermost first.
+    pub stack: Vec<u64>,
+}
+
+/// How a thread came to be.
+#[derive(Clone, Deserialize, Debug)]
+pub struct Creation {
+    /// By whom.
+    pub by: u32,
+    /// Where, innermost first.
+    pub stack: Vec<u64>,
 }
 
 /// One of the accesses.
@@ -39,6 +83,9 @@ pub struct Access {
     pub order: Option<String>,
     /// Where, innermost first.
     pub stack: Vec<u64>,
+    /// How its thread came to be, if that is known.
+    #[serde(default)]
+    pub created: Option<Creation>,
 }
 
 /// A load that may be stale.

@@ -114,48 +114,62 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
 
 fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::Finding {
     match shown {
-        Shown::Stale { tid, site, operation, order, size, stale, .. } => {
+        Shown::Stale { tid, site, operation, order, address, size, stale } => {
             let operation = Operation::from_number(*operation);
             let other = stale.missed.map(|missed| raw::Access {
                 thread: u32::from(missed.thread),
                 operation: missed_name(missed.is_update).into(),
                 order: Some(missed.order.name().into()),
                 stack: stack(missed.site),
+                created: None,
             });
             raw::Finding {
                 kind: operation.kind(stale.overtakes).name().into(),
+                address: *address,
                 size: u64::from(*size),
                 access: raw::Access {
                     thread: u32::from(*tid),
                     operation: operation.name().into(),
                     order: Some(order.name().into()),
                     stack: stack(*site),
+                    created: None,
                 },
                 other,
                 value: stale.missed.map(|missed| missed.value),
                 stale: stale.values.clone(),
+                used: None,
+                may_fail: false,
                 doubt: None,
+                locks: Vec::new(),
+                block: None,
             }
         }
-        Shown::Race { tid, site, first, other, other_site, second, size, doubt, .. } => {
+        Shown::Race { tid, site, first, other, other_site, second, address, size, doubt } => {
             raw::Finding {
                 kind: "race".into(),
+                address: *address,
                 size: u64::from(*size),
                 access: raw::Access {
                     thread: u32::from(*tid),
                     operation: Operation::of(*first).name().into(),
                     order: first.order.map(|order| order.name().into()),
                     stack: stack(*site),
+                    created: None,
                 },
                 other: Some(raw::Access {
                     thread: u32::from(*other),
                     operation: Operation::of(*second).name().into(),
                     order: None,
                     stack: stack(*other_site),
+                    created: None,
                 }),
                 value: None,
                 stale: Vec::new(),
+                used: None,
+                may_fail: false,
                 doubt: doubt.map(|doubt| raw::Doubt { load: stack(doubt.site) }),
+                locks: Vec::new(),
+                block: None,
             }
         }
     }

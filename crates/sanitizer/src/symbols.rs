@@ -1,7 +1,7 @@
 //! Names for addresses.
 
 use addr2line::Loader;
-use object::{Object, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,8 +44,21 @@ pub struct Symbols {
     modules: HashMap<String, Option<Module>>,
 }
 
+/// A variable of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Where in it the address is.
+    pub offset: u64,
+}
+
 struct Module {
     loader: Loader,
+    /// Variables: where they are when nothing is moved, how many bytes they have, and their names.
+    variables: Vec<(u64, u64, String)>,
     /// File offset, size and address of each segment.
     segments: Vec<(u64, u64, u64)>,
     /// Sizes of the symbols at these addresses.
@@ -66,6 +79,19 @@ impl Symbols {
             frames.pop();
         }
         frames
+    }
+
+    /// The variable that an address is in. Only code is in the mappings; the data of a module moved with it.
+    pub fn variable(&mut self, address: u64, maps: &[Mapping]) -> Option<Variable> {
+        maps.iter().find_map(|mapping| {
+            let module = self
+                .modules
+                .entry(mapping.path.clone())
+                .or_insert_with(|| Module::open(&mapping.path));
+            let module = module.as_ref()?;
+            let at = address.wrapping_sub(module.moved(mapping)?);
+            module.variable(at)
+        })
     }
 
     fn frames(&mut self, pc: u64, maps: &[Mapping]) -> Vec<Frame> {
@@ -106,7 +132,37 @@ impl Module {
             .collect();
         let symbols = file.symbols().chain(file.dynamic_symbols());
         let sizes = symbols.map(|symbol| (symbol.address(), symbol.size())).collect();
-        Some(Module { loader, segments, sizes })
+        let data = file.symbols().chain(file.dynamic_symbols());
+        let data = data.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+        let named = data.filter_map(|symbol| {
+            Some((symbol.address(), symbol.size(), demangled(symbol.name().ok()?)))
+        });
+        let mut variables: Vec<(u64, u64, String)> = named.collect();
+        variables.sort();
+        Some(Module { loader, variables, segments, sizes })
+    }
+
+    /// By how much it was moved when it was loaded.
+    fn moved(&self, mapping: &Mapping) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        let begins = |offset: u64| offset & !(PAGE - 1);
+        let segment = self
+            .segments
+            .iter()
+            .find(|(offset, size, _)| (begins(*offset)..offset + size).contains(&mapping.offset));
+        let (offset, _, address) = segment?;
+        let unmoved = address.wrapping_sub(*offset).wrapping_add(mapping.offset);
+        Some(mapping.start.wrapping_sub(unmoved))
+    }
+
+    fn variable(&self, at: u64) -> Option<Variable> {
+        let before = self.variables.partition_point(|&(start, _, _)| start <= at);
+        let (start, size, name) = self.variables[..before].last()?;
+        (at - start < *size).then(|| Variable {
+            name: name.clone(),
+            size: *size,
+            offset: at - start,
+        })
     }
 
     fn frames(&self, offset: u64, path: &str) -> Vec<Frame> {
@@ -139,7 +195,7 @@ impl Module {
             let symbol = self.loader.find_symbol_info(probe);
             let name =
                 symbol.filter(|symbol| reaches(symbol.address())).map(|symbol| symbol.name());
-            let name = name.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+            let name = name.map(demangled);
             match result.first_mut() {
                 Some(first) => first.function = name,
                 None => result.push(Frame { function: name, ..unknown(path, offset) }),
@@ -152,6 +208,15 @@ impl Module {
     }
 }
 
+/// A symbol's name as the source has it. In C that is the symbol itself, and `x` is not mangled for `long long`.
+fn demangled(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        shorten(&addr2line::demangle_auto(symbol.into(), None))
+    } else {
+        symbol.to_string()
+    }
+}
+
 /// Without the hash that Rust adds.
 fn shorten(name: &str) -> String {
     match name.rsplit_once("::h") {
@@ -159,5 +224,18 @@ fn shorten(name: &str) -> String {
             rest.to_string()
         }
         _ => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_c_are_what_they_are() {
+        assert_eq!(demangled("x"), "x");
+        assert_eq!(demangled("i"), "i");
+        assert_eq!(demangled("_ZN5queue4pushEi"), "queue::push(int)");
+        assert_eq!(demangled("_ZN5small4main17h0123456789abcdefE"), "small::main");
     }
 }

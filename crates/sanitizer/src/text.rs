@@ -1,7 +1,8 @@
 //! Findings for people.
 
-use crate::finding::{Access, Collection, Finding};
+use crate::finding::{Access, Collection, Finding, Memory};
 use crate::symbols::Frame;
+use report::observed::Detail;
 use std::fmt::Write as _;
 
 /// `queue.c:12:5`, or what is known instead.
@@ -28,18 +29,17 @@ pub fn short(path: &str) -> String {
     relative.unwrap_or(path).to_string()
 }
 
-fn stack(out: &mut String, frames: &[Frame]) {
+/// The lines of a stack.
+fn stack(frames: &[Frame]) -> Vec<String> {
     if frames.is_empty() {
-        let _ = writeln!(
-            out,
-            "    (where is not known any more: others accessed the same bytes since)"
-        );
+        return vec!["(where is not known any more: others accessed the same bytes since)".into()];
     }
-    for (number, frame) in frames.iter().enumerate() {
+    let frame = |(number, frame): (usize, &Frame)| {
         let function = frame.function.as_deref().unwrap_or("(no symbol)");
         let inlined = if frame.inlined { " (inlined)" } else { "" };
-        let _ = writeln!(out, "    #{number} {function}{inlined} at {}", place(frame));
-    }
+        format!("#{number} {function}{inlined} at {}", place(frame))
+    };
+    frames.iter().enumerate().map(frame).collect()
 }
 
 fn who(thread: u32) -> String {
@@ -49,46 +49,92 @@ fn who(thread: u32) -> String {
     }
 }
 
+/// What is known of a finding besides what it is: both accesses with their stacks, memory, locks, threads.
+pub fn details(finding: &Finding) -> Vec<Detail> {
+    let detail = |title: String, lines: Vec<String>| Detail { title, lines };
+    let access = &finding.access;
+    let title =
+        format!("{} of {} by {}:", access.describe(), bytes(finding.size), who(access.thread));
+    let mut details = vec![detail(title, stack(&access.stack))];
+    if let Some(other) = &finding.other {
+        details.push(detail(relation(finding, other), stack(&other.stack)));
+    }
+    if let Some(load) = &finding.needs_stale_load {
+        let title = "The two are ordered only if this load reads the newest value. It may read an older one \
+                     that looks the same:";
+        details.push(detail(title.into(), stack(load)));
+    }
+    if finding.kind != "race" {
+        details.push(detail(knowledge(finding), Vec::new()));
+    }
+    match &finding.memory {
+        Some(Memory::Global { name, size, offset }) => details.push(detail(
+            format!("{} the variable `{name}` of {}", within(*offset), bytes(*size)),
+            Vec::new(),
+        )),
+        Some(Memory::Heap { size, offset, stack: frames }) => details.push(detail(
+            format!("{} a block of {} that was allocated here:", within(*offset), bytes(*size)),
+            stack(frames),
+        )),
+        None => {}
+    }
+    for lock in &finding.locks {
+        let title = format!("{} holds the lock {}, taken here:", who(access.thread), lock.name);
+        details.push(detail(title, stack(&lock.stack)));
+    }
+    let mut told = Vec::new();
+    for one in [Some(access), finding.other.as_ref()].into_iter().flatten() {
+        if let Some(creation) = &one.created
+            && !told.contains(&one.thread)
+        {
+            told.push(one.thread);
+            let title = format!("{} was created by {} here:", who(one.thread), who(creation.by));
+            details.push(detail(title, stack(&creation.stack)));
+        }
+    }
+    details
+}
+
+/// What the thread at fault knew, and what comes of it.
+fn knowledge(finding: &Finding) -> String {
+    let mut text =
+        "In every interleaving that write comes before this access, but by happens-before the \
+                    thread need not know of it."
+            .to_string();
+    if !finding.stale_values.is_empty() {
+        let values: Vec<String> = finding.stale_values.iter().map(|&value| number(value)).collect();
+        let _ = write!(text, " It may read {} instead.", values.join(" or "));
+    }
+    match finding.used {
+        Some(true) => text.push_str(" What it does next depends on the value."),
+        Some(false) => text.push_str(
+            " Nothing that it does next depends on the value: this is benign as long as that is so.",
+        ),
+        None => {}
+    }
+    text
+}
+
+fn bytes(size: u64) -> String {
+    if size == 1 { "1 byte".into() } else { format!("{size} bytes") }
+}
+
+fn within(offset: u64) -> String {
+    match offset {
+        0 => "At the beginning of".into(),
+        offset => format!("{} into", bytes(offset)),
+    }
+}
+
 /// A finding, in full.
 pub fn finding(finding: &Finding) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "\nfencepost: {} [{}]", finding.message, finding.id);
-    let bytes = match finding.size {
-        1 => "1 byte".into(),
-        size => format!("{size} bytes"),
-    };
-    let _ = writeln!(
-        out,
-        "  {} of {bytes} by {}:",
-        finding.access.describe(),
-        who(finding.access.thread)
-    );
-    stack(&mut out, &finding.access.stack);
-    if let Some(other) = &finding.other {
-        let _ = writeln!(out, "  {}", relation(finding, other));
-        stack(&mut out, &other.stack);
-    }
-    if let Some(load) = &finding.needs_stale_load {
-        let _ = writeln!(
-            out,
-            "  The two are ordered only if this load reads the newest value. It may read an older one that \
-             looks the same:"
-        );
-        stack(&mut out, load);
-    }
-    if finding.kind != "race" {
-        let instead = match &finding.stale_values[..] {
-            [] => String::new(),
-            values => {
-                let values: Vec<String> = values.iter().map(|&value| number(value)).collect();
-                format!(" It may read {} instead.", values.join(" or "))
-            }
-        };
-        let _ = writeln!(
-            out,
-            "  In every interleaving that write comes before this access, but by happens-before the thread \
-             need not know of it.{instead}"
-        );
+    for Detail { title, lines } in details(finding) {
+        let _ = writeln!(out, "  {title}");
+        for line in lines {
+            let _ = writeln!(out, "    {line}");
+        }
     }
     for (k, advice) in finding.advice.iter().enumerate() {
         let lead = if k == 0 { "What to do: " } else { "            " };
@@ -128,10 +174,14 @@ pub fn summary(collection: &Collection, runs: u64) -> String {
         1 => String::new(),
         runs => format!(" in {runs} runs"),
     };
-    let suppressed = match collection.suppressed {
+    let mut suppressed = match collection.suppressed {
         0 => String::new(),
         n => format!(", {n} not shown (suppressed or known)"),
     };
+    if collection.internal > 0 {
+        let _ =
+            write!(suppressed, ", {} inside the standard library not shown", collection.internal);
+    }
     if collection.findings.is_empty() {
         return format!("fencepost: nothing found{runs}{suppressed}");
     }

@@ -1,20 +1,43 @@
-/* Store buffering with fences in assembly, which nobody sees; NAMED: they are named as well. */
+/* Store buffering with fences in assembly. HOW says which; without a HOW there are none. BRANCH: behind a branch, where
+ * they are not seen, unless they are NAMED as well. */
 #include "run.h"
 #include <fencepost.h>
+#define MFENCE 1
+#define LOCKED 2
+#define EXCHANGE 3
 atomic_int x, y;
+volatile int always = 1;
+int plain[2];
 static void full_fence(void) {
-  __asm__ volatile("mfence" : : : "memory");
+#ifdef BRANCH
+  if (always)
+#endif
+  {
+#if HOW == MFENCE
+    __asm__ volatile("mfence" : : : "memory");
+#elif HOW == LOCKED
+    __asm__ volatile("lock; addl $0, -8(%%rsp)" : : : "memory", "cc");
+#elif HOW == EXCHANGE
+    int there = 0, here = 1;
+    __asm__ volatile("xchg %0, %1" : "+m"(there), "+r"(here) : : "memory");
+#endif
+  }
 #ifdef NAMED
   fencepost_fence(memory_order_seq_cst);
 #endif
 }
+__attribute__((noinline)) static void announce(atomic_int *flag) {
+  atomic_store_explicit(flag, 1, rlx);
+}
 static void *left(void *p) {
-  store(x, 1, rlx);
+  announce(&x);
+  plain[0] = 1;
   full_fence();
   return (void *)(long)load(y, rlx);
 }
 static void *right(void *p) {
-  store(y, 1, rlx);
+  announce(&y);
+  plain[1] = 1;
   full_fence();
   return (void *)(long)load(x, rlx);
 }

@@ -7,6 +7,7 @@
 #define RING 1
 #define BACKOFF 2
 #define MIXED 3
+#define CACHED 4
 struct side {
   int want;
   atomic_uint flag;
@@ -15,6 +16,7 @@ struct side {
 static struct side sides[2] = {{1}, {1}};
 static struct side *volatile at[2] = {&sides[0], &sides[1]};
 unsigned size = 4, step = 5;
+unsigned seen[2] = {7, 7};
 volatile double weight = 2.5;
 struct pair {
   long a, b, c, d;
@@ -42,6 +44,11 @@ static void *meet(void *p) {
     for (unsigned i = delay; i != 0; i--) __asm__ volatile("pause");
     delay = delay < 64 ? delay + delay : delay;
     if (delay == 64) sched_yield();
+  }
+#elif LOOP == CACHED
+  /* A copy of the flag, which is asked again when it does not do. */
+  while (!DONE(seen[me])) {
+    seen[me] = load(other->flag, rlx);
   }
 #else
   /* Numbers with a point, and copies that compilers make with wide registers. */

@@ -254,6 +254,7 @@ fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     for note in reservations(finding) {
         let _ = writeln!(out, "<p class=\"notice undecided\">{}</p>", ticked(note));
     }
+    details(out, finding);
     out.push_str("<div class=\"panes\">\n");
     if !sheet.text.is_empty() {
         source::pane(out, id, sheet, finding);
@@ -278,6 +279,17 @@ fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
 }
 
 /// The text with what stands between backticks as code.
+/// What was observed: both accesses with their stacks, values, and what the threads knew.
+fn details(out: &mut String, finding: &Finding) {
+    for detail in finding.observed.iter().flat_map(|observed| &observed.details) {
+        let _ = writeln!(out, "<h4>{}</h4>\n<ul class=\"observed\">", ticked(&detail.title));
+        for line in &detail.lines {
+            let _ = writeln!(out, "<li>{}</li>", ticked(line));
+        }
+        out.push_str("</ul>\n");
+    }
+}
+
 fn ticked(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {

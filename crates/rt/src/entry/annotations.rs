@@ -6,7 +6,8 @@
 //! for the thread that runs them; one that goes on in another thread comes after what it did before.
 
 use crate::heap;
-use crate::registry::{self, Role};
+use crate::objects::Role;
+use crate::registry;
 use crate::sync;
 use crate::thread;
 use libc::{c_char, c_int, c_long, c_uint, c_void};

@@ -171,12 +171,16 @@ macro_rules! atomics {
             saving!($val "r9" val);
             pub fn entries() -> Vec<(u64, Entry)> {
                 let size = size_of::<T>() as u8;
-                vec![
+                let compares = Entry::Cas { size, returns_value: false };
+                let mut all = vec![
                     ($load as *const () as u64, Entry::Load(size)),
-                    ($strong as *const () as u64, Entry::Cas),
-                    ($weak as *const () as u64, Entry::Cas),
-                    ($val as *const () as u64, Entry::Cas),
-                ]
+                    ($strong as *const () as u64, compares),
+                    ($weak as *const () as u64, compares),
+                    ($val as *const () as u64, Entry::Cas { size, returns_value: true }),
+                ];
+                let others = [$store, $exchange, $add, $sub, $and, $or, $xor, $nand];
+                all.extend(others.map(|at| (at as *const () as u64, Entry::Effect)));
+                all
             }
         }
     };

@@ -9,38 +9,43 @@ use std::arch::global_asm;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn malloc(size: usize) -> *mut u8 {
+// What hands out memory is told who asks for it.
+
+with_caller!(malloc "rsi" malloc_from);
+with_caller!(calloc "rdx" calloc_from);
+with_caller!(memalign "rdx" memalign_from);
+with_caller!(aligned_alloc "rdx" memalign_from);
+with_caller!(posix_memalign "rcx" posix_memalign_from);
+with_caller!(valloc "rsi" valloc_from);
+with_caller!(pvalloc "rsi" pvalloc_from);
+
+unsafe extern "C" fn malloc_from(size: usize, pc: usize) -> *mut u8 {
     // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::malloc(size) }
+    unsafe { heap::malloc(size, pc) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut u8 {
+unsafe extern "C" fn calloc_from(count: usize, size: usize, pc: usize) -> *mut u8 {
     // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::calloc(count, size) }
+    unsafe { heap::calloc(count, size, pc) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut u8 {
+unsafe extern "C" fn memalign_from(alignment: usize, size: usize, pc: usize) -> *mut u8 {
     // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::memalign(alignment, size) }
+    unsafe { heap::memalign(alignment, size, pc) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut u8 {
-    // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::memalign(alignment, size) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_memalign(out: *mut *mut u8, alignment: usize, size: usize) -> c_int {
+unsafe extern "C" fn posix_memalign_from(
+    out: *mut *mut u8,
+    alignment: usize,
+    size: usize,
+    pc: usize,
+) -> c_int {
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
         return libc::EINVAL;
     }
     // SAFETY: the caller's promise.
     unsafe {
-        let block = heap::memalign(alignment, size);
+        let block = heap::memalign(alignment, size, pc);
         if block.is_null() {
             return libc::ENOMEM;
         }
@@ -49,16 +54,14 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut u8, alignment: usize, size: u
     0
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn valloc(size: usize) -> *mut u8 {
+unsafe extern "C" fn valloc_from(size: usize, pc: usize) -> *mut u8 {
     // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::memalign(PAGE, size) }
+    unsafe { heap::memalign(PAGE, size, pc) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pvalloc(size: usize) -> *mut u8 {
+unsafe extern "C" fn pvalloc_from(size: usize, pc: usize) -> *mut u8 {
     // SAFETY: what the program asks for, on its own promises.
-    unsafe { heap::memalign(PAGE, size.next_multiple_of(PAGE)) }
+    unsafe { heap::memalign(PAGE, size.next_multiple_of(PAGE), pc) }
 }
 
 const PAGE: usize = 4096;

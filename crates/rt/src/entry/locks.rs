@@ -2,7 +2,7 @@
 
 use crate::below;
 use crate::guards;
-use crate::registry::Role;
+use crate::objects::Role;
 use crate::rust_std;
 use crate::schedule;
 use crate::sync;
@@ -15,28 +15,36 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 macro_rules! takes {
     ($($name:ident $c:literal $try_:literal $role:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(lock: *mut c_void) -> c_int {
-            type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
-            let (real, attempt) = (below!($c, Lock), below!($try_, Lock));
-            // SAFETY: the caller's promise.
-            sync::take(lock as usize, $role, || unsafe { real(lock) }, || unsafe { attempt(lock) }, true)
+        with_caller!($name "rsi" $name::take);
+        mod $name {
+            use super::*;
+            pub(super) unsafe extern "C" fn take(lock: *mut c_void, pc: usize) -> c_int {
+                type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
+                let (real, attempt) = (below!($c, Lock), below!($try_, Lock));
+                // SAFETY: the caller's promise.
+                let (block, attempt) = (|| unsafe { real(lock) }, || unsafe { attempt(lock) });
+                let result = sync::take(lock as usize, $role, block, attempt, true);
+                sync::holds(lock as usize, pc, result)
+            }
         }
     )*};
 }
 
 macro_rules! tries {
     ($($name:ident $c:literal $role:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(lock: *mut c_void) -> c_int {
-            let real = below!($c, unsafe extern "C" fn(*mut c_void) -> c_int);
-            schedule_point(lock as usize);
-            // SAFETY: the caller's promise.
-            let result = unsafe { real(lock) };
-            if result == 0 {
-                sync::acquire(lock as usize, $role);
+        with_caller!($name "rsi" $name::attempt);
+        mod $name {
+            use super::*;
+            pub(super) unsafe extern "C" fn attempt(lock: *mut c_void, pc: usize) -> c_int {
+                let real = below!($c, unsafe extern "C" fn(*mut c_void) -> c_int);
+                schedule_point(lock as usize);
+                // SAFETY: the caller's promise.
+                let result = unsafe { real(lock) };
+                if result == 0 || result == libc::EOWNERDEAD {
+                    sync::acquire(lock as usize, $role);
+                }
+                sync::holds(lock as usize, pc, result)
             }
-            result
         }
     )*};
 }
@@ -54,14 +62,21 @@ macro_rules! gives {
 
 macro_rules! timed {
     ($($name:ident $c:literal $try_:literal $role:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(lock: *mut c_void, until: *const timespec) -> c_int {
-            type Timed = unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int;
-            let real = below!($c, Timed);
-            let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
-            // SAFETY: the caller's promise.
-            let (block, attempt) = (|| unsafe { real(lock, until) }, || unsafe { attempt(lock) });
-            sync::take(lock as usize, $role, block, attempt, false)
+        with_caller!($name "rdx" $name::take);
+        mod $name {
+            use super::*;
+            pub(super) unsafe extern "C" fn take(
+                lock: *mut c_void,
+                until: *const timespec,
+                pc: usize,
+            ) -> c_int {
+                type Timed = unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int;
+                let real = below!($c, Timed);
+                let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
+                // SAFETY: the caller's promise.
+                let (block, attempt) = (|| unsafe { real(lock, until) }, || unsafe { attempt(lock) });
+                sync::holds(lock as usize, pc, sync::take(lock as usize, $role, block, attempt, false))
+            }
         }
     )*};
 }
@@ -69,16 +84,24 @@ macro_rules! timed {
 /// The same with a clock of the caller's choice.
 macro_rules! clocked {
     ($($name:ident $c:literal $try_:literal $role:expr;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(lock: *mut c_void, clock: c_int, until: *const timespec) -> c_int {
-            type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
-            let real = below!($c, Clocked);
-            let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
-            // SAFETY: the caller's promise.
-            let block = || unsafe { real(lock, clock, until) };
-            // SAFETY: the caller's promise.
-            let attempt = || unsafe { attempt(lock) };
-            sync::take(lock as usize, $role, block, attempt, false)
+        with_caller!($name "rcx" $name::take);
+        mod $name {
+            use super::*;
+            pub(super) unsafe extern "C" fn take(
+                lock: *mut c_void,
+                clock: c_int,
+                until: *const timespec,
+                pc: usize,
+            ) -> c_int {
+                type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
+                let real = below!($c, Clocked);
+                let attempt = below!($try_, unsafe extern "C" fn(*mut c_void) -> c_int);
+                // SAFETY: the caller's promise.
+                let block = || unsafe { real(lock, clock, until) };
+                // SAFETY: the caller's promise.
+                let attempt = || unsafe { attempt(lock) };
+                sync::holds(lock as usize, pc, sync::take(lock as usize, $role, block, attempt, false))
+            }
         }
     )*};
 }
@@ -107,6 +130,7 @@ takes! {
     pthread_mutex_lock c"pthread_mutex_lock" c"pthread_mutex_trylock" Role::Lock;
     pthread_spin_lock c"pthread_spin_lock" c"pthread_spin_trylock" Role::Lock;
     mtx_lock c"mtx_lock" c"pthread_mutex_trylock" Role::Lock;
+    pthread_rwlock_rdlock c"pthread_rwlock_rdlock" c"pthread_rwlock_tryrdlock" Role::Lock;
 }
 
 tries! {
@@ -150,73 +174,61 @@ fn in_c11(result: c_int) -> c_int {
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mtx_timedlock(lock: *mut c_void, until: *const timespec) -> c_int {
+with_caller!(mtx_timedlock "rdx" mtx_timedlock_from);
+
+unsafe extern "C" fn mtx_timedlock_from(
+    lock: *mut c_void,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
     // SAFETY: C11 mutexes are POSIX ones in this C library.
-    in_c11(unsafe { pthread_mutex_timedlock(lock, until) })
+    in_c11(unsafe { pthread_mutex_timedlock::take(lock, until, pc) })
 }
 
 // Readers come after writers, not after each other; a writer comes after both.
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut c_void) -> c_int {
-    type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
-    let real = below!(c"pthread_rwlock_rdlock", Lock);
-    let attempt = below!(c"pthread_rwlock_tryrdlock", Lock);
-    sync::take(
-        lock as usize,
-        Role::Lock,
-        // SAFETY: the caller's promise.
-        || unsafe { real(lock) },
-        // SAFETY: the caller's promise.
-        || unsafe { attempt(lock) },
-        true,
-    )
-}
+with_caller!(pthread_rwlock_wrlock "rsi" wrlock);
+with_caller!(pthread_rwlock_timedwrlock "rdx" timedwrlock);
+with_caller!(pthread_rwlock_clockwrlock "rcx" clockwrlock);
+with_caller!(pthread_rwlock_trywrlock "rsi" trywrlock);
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut c_void) -> c_int {
+unsafe extern "C" fn wrlock(lock: *mut c_void, pc: usize) -> c_int {
     type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
     let real = below!(c"pthread_rwlock_wrlock", Lock);
     let attempt = below!(c"pthread_rwlock_trywrlock", Lock);
     // SAFETY: the caller's promise.
     let (block, attempt) = (|| unsafe { real(lock) }, || unsafe { attempt(lock) });
-    written(lock, sync::take(lock as usize, Role::Lock, block, attempt, true))
+    written(lock, pc, sync::take(lock as usize, Role::Lock, block, attempt, true))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_timedwrlock(
-    lock: *mut c_void,
-    until: *const timespec,
-) -> c_int {
+unsafe extern "C" fn timedwrlock(lock: *mut c_void, until: *const timespec, pc: usize) -> c_int {
     type Timed = unsafe extern "C" fn(*mut c_void, *const timespec) -> c_int;
     let real = below!(c"pthread_rwlock_timedwrlock", Timed);
     // SAFETY: the caller's promise.
-    take_to_write(lock, || unsafe { real(lock, until) })
+    take_to_write(lock, pc, || unsafe { real(lock, until) })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_clockwrlock(
+unsafe extern "C" fn clockwrlock(
     lock: *mut c_void,
     clock: c_int,
     until: *const timespec,
+    pc: usize,
 ) -> c_int {
     type Clocked = unsafe extern "C" fn(*mut c_void, c_int, *const timespec) -> c_int;
     let real = below!(c"pthread_rwlock_clockwrlock", Clocked);
     // SAFETY: the caller's promise.
-    take_to_write(lock, || unsafe { real(lock, clock, until) })
+    take_to_write(lock, pc, || unsafe { real(lock, clock, until) })
 }
 
 /// Takes a lock to write, or gives up after a while.
-fn take_to_write(lock: *mut c_void, block: impl FnOnce() -> c_int) -> c_int {
+fn take_to_write(lock: *mut c_void, pc: usize, block: impl FnOnce() -> c_int) -> c_int {
     let attempt = below!(c"pthread_rwlock_trywrlock", unsafe extern "C" fn(*mut c_void) -> c_int);
     // SAFETY: the caller's promise.
     let attempt = || unsafe { attempt(lock) };
-    written(lock, sync::take(lock as usize, Role::Lock, block, attempt, false))
+    written(lock, pc, sync::take(lock as usize, Role::Lock, block, attempt, false))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int {
+unsafe extern "C" fn trywrlock(lock: *mut c_void, pc: usize) -> c_int {
     let real = below!(c"pthread_rwlock_trywrlock", unsafe extern "C" fn(*mut c_void) -> c_int);
     schedule_point(lock as usize);
     // SAFETY: the caller's promise.
@@ -224,17 +236,17 @@ unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut c_void) -> c_int {
     if result == 0 {
         sync::acquire(lock as usize, Role::Lock);
     }
-    written(lock, result)
+    written(lock, pc, result)
 }
 
-fn written(lock: *mut c_void, result: c_int) -> c_int {
+fn written(lock: *mut c_void, pc: usize, result: c_int) -> c_int {
     if result == 0 {
         sync::acquire(lock as usize, Role::Readers);
         if let Some(mut thread) = thread::current() {
             thread.write_locked.push(lock as usize);
         }
     }
-    result
+    sync::holds(lock as usize, pc, result)
 }
 
 #[unsafe(no_mangle)]

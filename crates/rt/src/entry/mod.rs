@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 
 /// An entry point that passes the return address on in `$register`.
 macro_rules! with_caller {
-    ($name:ident $register:literal $inner:ident) => {
+    ($name:ident $register:literal $inner:path) => {
         global_asm!(
             concat!(".globl ", stringify!($name)),
             concat!(".type ", stringify!($name), ", @function"),
@@ -75,6 +75,8 @@ mod atomics;
 mod blocks;
 mod channels;
 mod locks;
+#[allow(non_snake_case, reason = "names that others chose")]
+mod openmp;
 mod plain;
 mod rust;
 mod threads;
@@ -218,6 +220,7 @@ extern "C" fn before_fork() {
         Box::new(findings::hold()),
         Box::new(crate::channels::hold()),
         Box::new(registry::hold_tolerated()),
+        Box::new(registry::hold_creations()),
         Box::new(registry::tree().hold()),
         Box::new(registry::sets().hold()),
     ];

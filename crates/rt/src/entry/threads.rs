@@ -37,12 +37,14 @@ fn thread_entry() -> Start {
     unsafe { std::mem::transmute(fencepost_thread as *const ()) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+with_caller!(pthread_create "r8" create_from);
+
+unsafe extern "C" fn create_from(
     handle: *mut pthread_t,
     attributes: *const libc::pthread_attr_t,
     start: Start,
     argument: *mut c_void,
+    pc: usize,
 ) -> c_int {
     type Create = unsafe extern "C" fn(
         *mut pthread_t,
@@ -57,7 +59,7 @@ unsafe extern "C" fn pthread_create(
         if !attributes.is_null() {
             pthread_attr_getdetachstate(attributes, &raw mut detached);
         }
-        sync::create(start, argument, thread_entry(), detached != 0, |start, argument| {
+        sync::create(start, argument, pc, thread_entry(), detached != 0, |start, argument| {
             let result = real(handle, attributes, start, argument);
             (result, if result == 0 { *handle } else { 0 })
         })
@@ -122,15 +124,17 @@ unsafe extern "C" fn pthread_detach(handle: pthread_t) -> c_int {
     unsafe { real(handle) }
 }
 
+with_caller!(thrd_create "rcx" thrd_create_from);
+
 /// C11 threads return a number instead of a pointer, in the same register.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn thrd_create(
+unsafe extern "C" fn thrd_create_from(
     handle: *mut pthread_t,
     start: Start,
     argument: *mut c_void,
+    pc: usize,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    match unsafe { pthread_create(handle, std::ptr::null(), start, argument) } {
+    match unsafe { create_from(handle, std::ptr::null(), start, argument, pc) } {
         0 => 0,
         libc::ENOMEM | libc::EAGAIN => 3,
         _ => 2,

@@ -21,14 +21,18 @@ const INSTRUCTION: u64 = 15;
 
 /// A machine on paper: what is known of its registers, its flags and its stack.
 pub(super) struct Machine {
-    rip: u64,
-    registers: [Option<u64>; 16],
-    flags: Option<Flags>,
+    pub(super) rip: u64,
+    pub(super) registers: [Option<u64>; 16],
+    pub(super) flags: Option<Flags>,
     /// The carry, where it is the only flag that is known.
-    bit: Option<bool>,
-    /// Bytes of the stack that were written; none is known of those that are unknown.
-    written: HashMap<u64, Option<u8>>,
-    info: InstructionInfoFactory,
+    pub(super) bit: Option<bool>,
+    /// Bytes that were written; none is known of those that are unknown.
+    pub(super) written: HashMap<u64, Option<u8>>,
+    /// May it write elsewhere than on the stack?
+    pub(super) writes_anywhere: bool,
+    /// Was something that is not known written where it stays: to memory, or to a register that survives a call?
+    pub(super) is_vague: bool,
+    pub(super) info: InstructionInfoFactory,
     stack: u64,
     /// The stack from its end on, as far as it is likely to be needed.
     window: Vec<u8>,
@@ -36,8 +40,8 @@ pub(super) struct Machine {
     code: (u64, Vec<u8>),
 }
 
-#[derive(Clone, Copy)]
-struct Flags {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags {
     zero: bool,
     sign: bool,
     /// Not all instructions say.
@@ -68,6 +72,8 @@ impl Machine {
             flags: None,
             bit: None,
             written: HashMap::new(),
+            writes_anywhere: false,
+            is_vague: false,
             info: InstructionInfoFactory::new(),
             stack,
             window: peek(stack, WINDOW),
@@ -89,46 +95,69 @@ impl Machine {
         entry: &dyn Fn(u64) -> Option<Entry>,
     ) -> Option<bool> {
         if let Some(entry) = entry(self.rip) {
-            let back = self.pop()?;
-            let argument = self.registers[7];
-            let same = argument == Some(address);
-            if back == home && entry != Entry::Nothing {
-                return same.then_some(true);
+            let home = self.returns_to()? == home && entry != Entry::Nothing;
+            if home {
+                return (self.registers[7] == Some(address)).then_some(true);
             }
-            let result = match entry {
-                Entry::Load(size) => Some(read(argument?, size as usize)?),
-                Entry::Cas => return None,
-                Entry::Fill => {
-                    let size = usize::try_from(self.registers[2]?).ok().filter(|&n| n <= FILLED)?;
-                    let at = argument?;
-                    if !self.on_stack(at, size) {
-                        return None;
-                    }
-                    self.written.extend((0..size as u64).map(|k| (at + k, None)));
-                    Some(at)
-                }
-                Entry::Nothing => None,
-            };
-            for index in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
-                self.registers[index] = None;
-            }
-            self.registers[0] = result;
-            self.flags = None;
-            self.rip = back;
+            self.enter(entry)?;
             return Some(false);
         }
+        self.instruction()?;
+        Some(false)
+    }
+
+    /// Where the function that was just called returns to.
+    pub(super) fn returns_to(&self) -> Option<u64> {
+        self.load(self.registers[4]?, 8)
+    }
+
+    /// An entry point of the runtime does what it is for.
+    pub(super) fn enter(&mut self, entry: Entry) -> Option<()> {
+        let argument = self.registers[7];
+        let result = match entry {
+            Entry::Load(size) => Some(self.load(argument?, size as usize)?),
+            Entry::Cas { .. } | Entry::Effect => return None,
+            Entry::Fill => {
+                let size = usize::try_from(self.registers[2]?).ok().filter(|&n| n <= FILLED)?;
+                let at = argument?;
+                if !self.on_stack(at, size) {
+                    return None;
+                }
+                self.written.extend((0..size as u64).map(|k| (at + k, None)));
+                Some(at)
+            }
+            Entry::Nothing => None,
+        };
+        self.return_with(result)
+    }
+
+    /// The function that was just called returns this.
+    pub(super) fn return_with(&mut self, result: Option<u64>) -> Option<()> {
+        self.rip = self.pop()?;
+        for index in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
+            self.registers[index] = None;
+        }
+        self.registers[0] = result;
+        self.flags = None;
+        self.bit = None;
+        Some(())
+    }
+
+    /// The next instruction.
+    pub(super) fn decode(&mut self) -> Option<Instruction> {
         let rip = self.rip;
         let mut decoder = Decoder::with_ip(64, self.code_at(rip)?, rip, DecoderOptions::NONE);
-        let instruction = decoder.decode();
-        if instruction.is_invalid() {
-            return None;
-        }
+        Some(decoder.decode()).filter(|instruction| !instruction.is_invalid())
+    }
+
+    /// One instruction, whatever it is.
+    pub(super) fn instruction(&mut self) -> Option<()> {
+        let instruction = self.decode()?;
         self.rip = instruction.next_ip();
         if instruction.rflags_modified() != 0 {
             self.bit = None;
         }
-        self.execute(&instruction)?;
-        Some(false)
+        self.execute(&instruction)
     }
 
     /// The bytes from `rip` on: an instruction's worth, or as many as there are.
@@ -256,8 +285,17 @@ impl Machine {
                     let back = self.rip;
                     self.rip = self.target(i)?;
                     self.push(Some(back))?;
+                    // No function is told anything in these.
+                    for index in [0, 10, 11] {
+                        self.registers[index] = None;
+                    }
                 }
-                M::Ret => self.rip = self.pop()?,
+                M::Ret => {
+                    self.rip = self.pop()?;
+                    // What the function left below is nobody's.
+                    let (from, to) = (self.registers[4]?.saturating_sub(STACK), self.registers[4]?);
+                    self.written.retain(|at, _| !(from..to).contains(at));
+                }
                 _ if i.condition_code() != ConditionCode::None => {
                     let holds = self.holds(i.condition_code())?;
                     if i.is_jcc_short_or_near() {
@@ -289,12 +327,6 @@ impl Machine {
         {
             return None;
         }
-        let writes = |access: OpAccess| {
-            !matches!(
-                access,
-                OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess
-            )
-        };
         let info = self.info.info_options(i, InstructionInfoOptions::NONE);
         let used = info.used_registers().iter().filter(|used| writes(used.access()));
         let registers: Vec<usize> = used.filter_map(|used| index(used.register())).collect();
@@ -309,13 +341,14 @@ impl Machine {
             // What has one operand in memory has it at the address that is written in the instruction.
             [size] if size > 0 && (0..i.op_count()).any(|k| i.op_kind(k) == OpKind::Memory) => {
                 let at = self.address(i)?;
-                if !self.on_stack(at, size) {
+                if !self.on_stack(at, size) && !self.writes_anywhere {
                     return None;
                 }
                 self.written.extend((0..size as u64).map(|k| (at + k, None)));
             }
             _ => return None,
         }
+        self.is_vague |= !written.is_empty() || registers.iter().any(|&index| survives(index));
         for register in registers {
             self.registers[register] = None;
         }
@@ -461,7 +494,7 @@ impl Machine {
         Some(value & ones(8 * register.size() as u32))
     }
 
-    fn address(&self, i: &Instruction) -> Option<u64> {
+    pub(super) fn address(&self, i: &Instruction) -> Option<u64> {
         if i.segment_prefix() != Register::None {
             return None;
         }
@@ -481,6 +514,7 @@ impl Machine {
             OpKind::Register => {
                 let register = i.op0_register();
                 let at = index(register)?;
+                self.is_vague |= value.is_none() && survives(at);
                 let old = self.registers[at];
                 self.registers[at] = match register.size() {
                     8 => value,
@@ -500,19 +534,20 @@ impl Machine {
             OpKind::Memory => {
                 let size = self.size(i, 0)?;
                 let at = self.address(i)?;
+                self.is_vague |= value.is_none();
                 self.store(at, value, size as usize)
             }
             _ => None,
         }
     }
 
-    fn on_stack(&self, at: u64, size: usize) -> bool {
+    pub(super) fn on_stack(&self, at: u64, size: usize) -> bool {
         let end = at.saturating_add(size as u64);
         at > self.stack.saturating_sub(STACK) && end < self.stack.saturating_add(STACK)
     }
 
-    fn load(&self, at: u64, size: usize) -> Option<u64> {
-        if !self.on_stack(at, size) {
+    pub(super) fn load(&self, at: u64, size: usize) -> Option<u64> {
+        if !self.on_stack(at, size) && !self.writes_anywhere {
             return read(at, size);
         }
         let mut value = 0;
@@ -520,8 +555,8 @@ impl Machine {
             let byte = match self.written.get(&(at + k)) {
                 Some(&byte) => byte?,
                 None => {
-                    let above = (at + k).checked_sub(self.stack)?;
-                    match self.window.get(above as usize) {
+                    let above = (at + k).wrapping_sub(self.stack);
+                    match usize::try_from(above).ok().and_then(|above| self.window.get(above)) {
                         Some(&byte) => byte,
                         None => read(at + k, 1)? as u8,
                     }
@@ -532,8 +567,8 @@ impl Machine {
         Some(value)
     }
 
-    fn store(&mut self, at: u64, value: Option<u64>, size: usize) -> Option<()> {
-        if !self.on_stack(at, size) {
+    pub(super) fn store(&mut self, at: u64, value: Option<u64>, size: usize) -> Option<()> {
+        if !self.on_stack(at, size) && !self.writes_anywhere {
             return None;
         }
         for k in 0..size as u64 {
@@ -572,8 +607,18 @@ fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-fn index(register: Register) -> Option<usize> {
+/// Does this write?
+pub(super) fn writes(access: OpAccess) -> bool {
+    !matches!(access, OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess)
+}
+
+pub(super) fn index(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
+}
+
+/// Does a register survive a call?
+fn survives(index: usize) -> bool {
+    matches!(index, 3 | 5 | 12..=15)
 }
 
 fn high(register: Register) -> bool {

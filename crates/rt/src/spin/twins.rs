@@ -1,0 +1,310 @@
+//! What becomes of a stale value: the code after the access is run on paper twice, once with the stale value
+//! and once with the newest, side by side.
+//!
+//! If both come to the same instruction with the same registers and the same memory, the value is forgotten: nobody
+//! can tell any more which of the two was read. There are two ways to get there. A program may not use the value,
+//! or only in a comparison that ends the same way. Or it *catches up*: the value is what a
+//! compare-and-swap of the same location expects, which then fails, because the newest value is another, and goes on
+//! with the newest. That is how every update by a loop of compare-and-swaps begins, and a stale load in it is as good
+//! as none. A thread that comes back to the same load catches up as well, if it then does what it would have done
+//! at once: a queue that keeps a copy of the other side's index and asks again when it seems full, say.
+//!
+//! A value is *used* if the two part at a branch, or write different things to memory that is not the
+//! thread's own stack. In between there are values that are still somewhere when this module loses track: at the next
+//! access that others see, or where the code does something that it does not understand.
+//!
+//! Memory may be written in either run; it is paper.
+
+use super::machine::{self, Machine};
+use super::{Entry, Frame, Question};
+use iced_x86::{Instruction, InstructionInfoOptions, OpAccess};
+
+/// How many instructions are followed.
+const STEPS: usize = 2_000;
+
+/// What becomes of a stale value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It makes a compare-and-swap of the same location fail, which goes on with the newest.
+    CaughtUp,
+    /// Nothing depends on it.
+    Unused,
+    /// Something does.
+    Used,
+    /// Nobody knows; up to the next access that others see, nothing does.
+    Unknown,
+}
+
+/// Compares what the code after an access does with a stale value and with the newest one.
+pub fn fate(
+    frame: &Frame,
+    stack: u64,
+    stale: Question,
+    newest: Question,
+    entry: &dyn Fn(u64) -> Option<Entry>,
+) -> Fate {
+    let machine = |question| {
+        let mut machine = Machine::new(frame, stack, question);
+        machine.writes_anywhere = true;
+        machine
+    };
+    let mut twins = Twins {
+        stale: machine(stale),
+        newest: machine(newest),
+        location: Location { address: stale.address, newest: newest.value },
+        entry,
+        succeeded: false,
+    };
+    if twins.comes_around(frame.pc) {
+        // It reads the newest in the end, and must then do what it would have done at once.
+        return match twins.run() {
+            Fate::Unused => Fate::CaughtUp,
+            _ => Fate::Used,
+        };
+    }
+    twins.stale = machine(stale);
+    twins.run()
+}
+
+/// What an instruction makes of different values.
+#[derive(PartialEq, Eq)]
+enum Results {
+    /// What it writes.
+    Of(Instruction),
+    /// Nothing that can be followed.
+    Vague,
+}
+
+struct Location {
+    address: u64,
+    newest: u64,
+}
+
+struct Twins<'a> {
+    stale: Machine,
+    newest: Machine,
+    location: Location,
+    entry: &'a dyn Fn(u64) -> Option<Entry>,
+    /// Did they already come to one and the same compare-and-swap?
+    succeeded: bool,
+}
+
+impl Twins<'_> {
+    /// Does the stale value lead back to the same load, which then reads the newest? Unlike in a loop that only waits,
+    /// memory may be written on the way, such as a copy of what was read.
+    fn comes_around(&mut self, home: u64) -> bool {
+        for _ in 0..STEPS {
+            if let Some(Entry::Load(_)) = (self.entry)(self.stale.rip)
+                && self.stale.registers[7] == Some(self.location.address)
+                && self.stale.returns_to() == Some(home)
+            {
+                return self.stale.return_with(Some(self.location.newest)).is_some();
+            }
+            if self.stale.go(self.entry).is_none() {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn run(&mut self) -> Fate {
+        for _ in 0..STEPS {
+            if self.stale.is_at(&self.newest) {
+                return Fate::Unused;
+            }
+            if self.stale.rip != self.newest.rip {
+                return if self.succeeded { Fate::Used } else { self.catch_up() };
+            }
+            if self.newest.expects(&self.location, self.entry).is_some() {
+                return if self.succeeded { Fate::Unknown } else { self.catch_up() };
+            }
+            let differs = self.next_differs();
+            let (stale, newest) = (self.stale.go(self.entry), self.newest.go(self.entry));
+            if stale.is_none() || newest.is_none() || differs == Some(Results::Vague) {
+                break;
+            }
+            // What came of it must be known: two unknown results are not the same.
+            if let Some(Results::Of(instruction)) = differs
+                && (self.stale.lost(&instruction) || self.newest.lost(&instruction))
+            {
+                return Fate::Used;
+            }
+        }
+        if self.stale.differs_elsewhere(&self.newest) { Fate::Used } else { Fate::Unknown }
+    }
+
+    /// Are both about to do the same with different values?
+    fn next_differs(&mut self) -> Option<Results> {
+        if let Some(entry) = (self.entry)(self.stale.rip) {
+            // What these read and return is known; what others are told is not followed.
+            let same =
+                [2, 6, 7].iter().all(|&k| self.stale.registers[k] == self.newest.registers[k]);
+            return (entry == Entry::Fill && !same).then_some(Results::Vague);
+        }
+        let instruction = self.stale.decode()?;
+        let info = self.stale.info.info_options(&instruction, InstructionInfoOptions::NONE);
+        let read = |access: OpAccess| access != OpAccess::None && access != OpAccess::Write;
+        let mut differs = info.used_registers().iter().any(|used| {
+            read(used.access())
+                && machine::index(used.register())
+                    .is_some_and(|k| self.stale.registers[k] != self.newest.registers[k])
+        });
+        let sizes: Vec<usize> = info
+            .used_memory()
+            .iter()
+            .filter(|used| read(used.access()))
+            .map(|used| used.memory_size().size())
+            .collect();
+        let flags = |machine: &Machine| (machine.flags, machine.bit);
+        differs |= instruction.rflags_read() != 0
+            && (flags(&self.stale) != flags(&self.newest) || flags(&self.stale) == (None, None));
+        for size in sizes {
+            let bytes = |machine: &Machine| {
+                let at = machine.address(&instruction)?;
+                (0..size as u64)
+                    .map(|k| machine.load(at.checked_add(k)?, 1))
+                    .collect::<Option<Vec<_>>>()
+            };
+            // Of what is on the stack, the instruction may read elsewhere than its operand says.
+            differs |= bytes(&self.stale) != bytes(&self.newest);
+        }
+        differs.then_some(Results::Of(instruction))
+    }
+
+    /// One goes to its next compare-and-swap of the location, and the other follows, if it can. What is then still
+    /// different, on the stack or in registers, must be forgotten afterwards.
+    fn catch_up(&mut self) -> Fate {
+        let parted = self.stale.rip != self.newest.rip;
+        let mut steps = 0;
+        while self.newest.expects(&self.location, self.entry).is_none() {
+            steps += 1;
+            if steps > STEPS || self.newest.go(self.entry).is_none() {
+                return Fate::Used;
+            }
+        }
+        for _ in 0..STEPS {
+            let done = match self.stale.expects(&self.location, self.entry) {
+                Some(expected) if expected.value == Some(self.location.newest) => {
+                    let vague = parted && (self.stale.is_vague || self.newest.is_vague);
+                    let same = self.stale.rip == self.newest.rip
+                        && self.stale.registers[2] == self.newest.registers[2]
+                        && !self.stale.differs_elsewhere(&self.newest);
+                    return if same && !vague { self.succeed(&expected) } else { Fate::Used };
+                }
+                Some(expected) => self.stale.fail(expected, self.location.newest),
+                None => self.stale.go(self.entry),
+            };
+            if done.is_none() {
+                break;
+            }
+        }
+        Fate::Used
+    }
+
+    /// Both compare-and-swaps succeed: does anything depend on how they came to it?
+    fn succeed(&mut self, expected: &Expected) -> Fate {
+        self.succeeded = true;
+        let result = if expected.at.is_some() { 1 } else { self.location.newest };
+        for machine in [&mut self.stale, &mut self.newest] {
+            if machine.return_with(Some(result)).is_none() {
+                return Fate::Used;
+            }
+        }
+        match self.run() {
+            Fate::Unused => Fate::CaughtUp,
+            fate => fate,
+        }
+    }
+}
+
+/// What a compare-and-swap expects.
+struct Expected {
+    value: Option<u64>,
+    /// Where the value is, if it is in memory, and how many bytes.
+    at: Option<(u64, u8)>,
+}
+
+impl Machine {
+    /// Goes on: an instruction, or a whole entry point.
+    fn go(&mut self, entry: &dyn Fn(u64) -> Option<Entry>) -> Option<()> {
+        match entry(self.rip) {
+            Some(entry) => self.enter(entry),
+            None => self.instruction(),
+        }
+    }
+
+    /// Is it about to compare and swap the location?
+    fn expects(
+        &self,
+        location: &Location,
+        entry: &dyn Fn(u64) -> Option<Entry>,
+    ) -> Option<Expected> {
+        let Some(Entry::Cas { size, returns_value }) = entry(self.rip) else { return None };
+        if self.registers[7] != Some(location.address) {
+            return None;
+        }
+        let mask = u64::MAX >> (64 - 8 * u32::from(size));
+        let second = self.registers[6];
+        Some(match returns_value {
+            true => Expected { value: second.map(|value| value & mask), at: None },
+            false => Expected {
+                value: second.and_then(|at| self.load(at, usize::from(size))),
+                at: second.map(|at| (at, size)),
+            },
+        })
+    }
+
+    /// The compare-and-swap that it is about to do fails.
+    fn fail(&mut self, expected: Expected, newest: u64) -> Option<()> {
+        expected.value?;
+        match expected.at {
+            Some((at, size)) => {
+                self.store(at, Some(newest), usize::from(size))?;
+                self.return_with(Some(0))
+            }
+            None => self.return_with(Some(newest)),
+        }
+    }
+
+    /// Is any of what the instruction wrote not known?
+    fn lost(&mut self, instruction: &Instruction) -> bool {
+        let info = self.info.info_options(instruction, InstructionInfoOptions::NONE);
+        let registers = info.used_registers().iter().any(|used| {
+            machine::writes(used.access())
+                && machine::index(used.register()).is_none_or(|k| self.registers[k].is_none())
+        });
+        let size = info
+            .used_memory()
+            .iter()
+            .filter(|used| machine::writes(used.access()))
+            .map(|used| used.memory_size().size() as u64)
+            .sum::<u64>();
+        let memory = size > 0
+            && self.address(instruction).is_none_or(|at| {
+                (0..size).any(|k| self.written.get(&at.wrapping_add(k)) == Some(&None))
+            });
+        registers || memory
+    }
+
+    /// Are two machines at the same place in the same state?
+    fn is_at(&self, other: &Machine) -> bool {
+        self.rip == other.rip
+            && self.registers == other.registers
+            && self.flags == other.flags
+            && self.bit == other.bit
+            && self.differing(other).next().is_none()
+    }
+
+    /// Is memory different that is not on the stack?
+    fn differs_elsewhere(&self, other: &Machine) -> bool {
+        self.differing(other).any(|at| !self.on_stack(at, 1))
+    }
+
+    /// The addresses of bytes that are not the same in both.
+    fn differing<'a>(&'a self, other: &'a Machine) -> impl Iterator<Item = u64> + 'a {
+        let written = self.written.keys().chain(other.written.keys()).copied();
+        written.filter(|&at| {
+            self.written.get(&at) != other.written.get(&at) && self.load(at, 1) != other.load(at, 1)
+        })
+    }
+}
