@@ -151,7 +151,8 @@ pub(crate) fn run(items: &[Item]) -> Vec<String> {
     );
     let program = bin.join("fencepost");
     fs::write(&program, shim).expect("a script");
-    std::os::unix::fs::symlink(&program, bin.join("cargo-fencepost")).expect("a link");
+    let subcommand = env!("CARGO_BIN_EXE_cargo-fencepost");
+    std::os::unix::fs::symlink(subcommand, bin.join("cargo-fencepost")).expect("a link");
     let executable = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
     fs::set_permissions(&program, executable).expect("permissions");
 
