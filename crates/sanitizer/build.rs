@@ -1,7 +1,8 @@
 //! Builds the sanitizer runtime and makes it one object file, which the program carries.
 //!
 //! The runtime is the crate `fencepost-rt`, whose build script says where its sources are, in this workspace
-//! or in a registry. A second cargo builds it as a static library, with a profile of its own, in a directory
+//! or in a registry. From a registry it is copied first, together with the crate `fencepost-clocks`, so that what is built is
+//! what this package was published with, and nothing is written among the registry's files. A second cargo builds it as a static library, with a profile of its own, in a directory
 //! of its own, and only when its sources change. What comes out is linked into one
 //! relocatable object in which only the entry points are visible: a program written in Rust has a
 //! standard library of its own, which must not meet the runtime's.
@@ -9,6 +10,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -108,9 +110,55 @@ fn main() {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    let library = build(&sources, &out);
+    let library = match sources.join("Cargo.toml.orig").exists() {
+        true => build(&copied(&sources, &out), &out),
+        false => build(&sources, &out),
+    };
     let exports = exports(&library);
     combine(&library, &exports, &out, &object);
+}
+
+/// The sources of packages, brought together in a workspace of their own.
+fn copied(sources: &Path, out: &Path) -> PathBuf {
+    let clocks = env::var_os("DEP_FENCEPOST_CLOCKS_ROOT").expect("fencepost-clocks says it");
+    let folder = out.join("sources");
+    let copied = fs::remove_dir_all(&folder).or(Ok(())).and_then(|()| {
+        copy(sources, &folder.join("rt"))?;
+        copy(Path::new(&clocks), &folder.join("clocks"))?;
+        // The versions that the runtime was packaged with.
+        let lock = folder.join("rt/Cargo.lock");
+        if lock.exists() {
+            fs::rename(lock, folder.join("Cargo.lock"))?;
+        }
+        fs::write(folder.join("Cargo.toml"), WORKSPACE)
+    });
+    if let Err(error) = copied {
+        panic!("cannot copy the sources of the sanitizer runtime to {}: {error}", folder.display());
+    }
+    folder
+}
+
+/// The workspace of the copies. The crates are named by versions in packages; the patch says where this one is.
+const WORKSPACE: &str = "\
+[workspace]
+resolver = \"3\"
+members = [\"rt\"]
+exclude = [\"clocks\"]
+
+[patch.crates-io]
+fencepost-clocks = { path = \"clocks\" }
+";
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name()))?,
+            false => drop(fs::copy(entry.path(), to.join(entry.file_name()))?),
+        }
+    }
+    Ok(())
 }
 
 fn build(sources: &Path, out: &Path) -> PathBuf {
@@ -141,7 +189,9 @@ fn build(sources: &Path, out: &Path) -> PathBuf {
 
 fn exports(library: &Path) -> Vec<String> {
     let output = Command::new("nm").args(["--defined-only", "--extern-only"]).arg(library).output();
-    let output = output.expect("nm (binutils) lists symbols");
+    let output = output.unwrap_or_else(|error| {
+        panic!("cannot run nm, needed to build the sanitizer runtime: {error}; install binutils")
+    });
     let mut names: Vec<String> = String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| line.split_ascii_whitespace().nth(2))
@@ -182,6 +232,8 @@ fn run(command: &mut Command) {
     match status {
         Ok(status) if status.success() => {}
         Ok(status) => panic!("{name} failed while building the sanitizer runtime: {status}"),
-        Err(error) => panic!("cannot run {name}, needed to build the sanitizer runtime: {error}"),
+        Err(error) => panic!(
+            "cannot run {name}, needed to build the sanitizer runtime: {error}; ld, nm and objcopy come with binutils"
+        ),
     }
 }

@@ -7,6 +7,7 @@ pub(crate) use check_tests::CheckTests;
 pub(crate) use repair::{Fix, OnlyName, OrderModelName, Orders};
 
 use crate::compiled::CodeArgs;
+use crate::known::KnownArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
 use check::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Reductions, Require};
@@ -68,12 +69,16 @@ pub(crate) enum Command {
 }
 
 /// Arguments of `check`.
-#[derive(Arguments, Debug)]
+#[derive(Arguments, Clone, Debug)]
 pub(crate) struct Check {
     /// Programs in C, C++, Rust or .fp, directories of .fp programs, or patterns such as 'locks/*.c'; - reads
-    /// standard input
-    #[arg(required = true, value_name = "FILE|DIR|GLOB")]
+    /// standard input [default: what fencepost.toml says]
+    #[arg(value_name = "FILE|DIR|GLOB")]
     pub inputs: Vec<PathBuf>,
+    /// Check the programs of a project, as this file says; if files are named as well, only programs with one of them
+    /// [default: without files, fencepost.toml in this folder or one above it]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// The memory model to check against [default: rc11; rc20 for .tpl files]
     #[arg(long, value_enum, value_name = "MODEL")]
     pub model: Option<ModelName>,
@@ -120,6 +125,8 @@ pub(crate) struct Check {
     pub search: SearchArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub known: KnownArgs,
     #[command(flatten)]
     pub faces: ReportFileArgs,
 }
@@ -310,6 +317,9 @@ pub(crate) struct Outcomes {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print how many states there are, and errors
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub code: CodeArgs,
 }
@@ -333,6 +343,9 @@ pub(crate) struct Serial {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print nothing but verdicts and errors
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Write a random recording instead of judging one
     #[arg(long, conflicts_with = "input")]
     pub random: bool,
@@ -509,6 +522,11 @@ pub(crate) enum SearchName {
 }
 
 impl Check {
+    /// Does a project's file say what to check?
+    pub(crate) fn is_project(&self) -> bool {
+        self.config.is_some()
+    }
+
     /// The question about a file that the arguments stand for, for work that begins now.
     pub(crate) fn question(&self, file: &Path) -> Question {
         Question {

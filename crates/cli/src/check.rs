@@ -5,7 +5,9 @@ use crate::compiled::{self, Reads};
 use crate::exit::Exit;
 use crate::guard;
 use crate::inputs::{self, Unusable};
+use crate::known::{self, Known, Suppression};
 use crate::progress::Board;
+use crate::project::{self, Task};
 use crate::report_files::ReportFiles;
 use crate::terminal::{self, Printer};
 use check::{Beyond, Extent, Property, Question};
@@ -14,28 +16,73 @@ use lang::{Diagnostic, Source};
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
 use report::{InputReport, Ruling, json};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Check) -> io::Result<Exit> {
-    let start = Instant::now();
+    if args.inputs.is_empty() || args.config.is_some() {
+        return match project::tasks(args) {
+            Ok((tasks, suppressions)) => run_tasks(&tasks, Vec::new(), suppressions, args),
+            Err(refusal) => {
+                for why in &refusal.why {
+                    let color = terminal::errors().color;
+                    terminal::complain(&why.render(&refusal.name, &refusal.text, color));
+                }
+                Ok(Exit::BadInput)
+            }
+        };
+    }
     let (files, unusable) = inputs::expand(&args.inputs);
+    let task = Task { args: args.clone(), files, expected: BTreeMap::new() };
+    run_tasks(&[task], unusable, Vec::new(), args)
+}
+
+/// Checks the programs of each task in turn, and refuses what is not usable.
+fn run_tasks(
+    tasks: &[Task],
+    unusable: Vec<Unusable>,
+    suppressions: Vec<Suppression>,
+    args: &args::Check,
+) -> io::Result<Exit> {
+    let start = Instant::now();
+    // Names of files are made absolute where the current folder changes; the tasks have them so.
+    let args = tasks.first().map_or(args, |task| &task.args);
+    let files: Vec<PathBuf> = tasks.iter().flat_map(|task| task.files.clone()).collect();
+    if files.is_empty() && unusable.is_empty() {
+        return Ok(Exit::Holds);
+    }
     let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
-    let mut job = Job::new(args, &files, &names, files.len() + unusable.len());
+    let known = match Known::new(&args.known, suppressions) {
+        Ok(known) => known,
+        Err(why) => {
+            terminal::complain(&format!("error: {why}"));
+            return Ok(Exit::BadInput);
+        }
+    };
+    let mut job = Job::new(args, known, &files, &names, files.len() + unusable.len());
     for argument in &unusable {
         job.refuse(argument)?;
     }
-    let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
-        files.into_iter().partition(|file| args.input.is_none() && compiled::is_code(file));
-    for file in &texts {
-        job.check(file)?;
-        job.board.done();
-    }
-    for program in compiled::programs(&code, &args.code) {
-        job.check_code(program)?;
-        job.board.done();
+    for task in tasks {
+        job.args = &task.args;
+        job.expected = &task.expected;
+        job.ids |= task.args.is_project();
+        let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) = task
+            .files
+            .iter()
+            .cloned()
+            .partition(|file| task.args.input.is_none() && compiled::is_code(file));
+        for file in &texts {
+            job.check(file)?;
+            job.board.done();
+        }
+        for program in compiled::programs(&code, &task.args.code) {
+            job.check_code(program)?;
+            job.board.done();
+        }
     }
     job.finish(start)
 }
@@ -48,7 +95,14 @@ pub(crate) fn run_programs(
     let start = Instant::now();
     let names: Vec<String> = programs.iter().map(compiled::Program::name).collect();
     let files: Vec<PathBuf> = programs.iter().map(|program| program.file.clone()).collect();
-    let mut job = Job::new(args, &files, &names, programs.len());
+    let known = match Known::new(&args.known, Vec::new()) {
+        Ok(known) => known,
+        Err(why) => {
+            terminal::complain(&format!("error: {why}"));
+            return Ok(Exit::BadInput);
+        }
+    };
+    let mut job = Job::new(args, known, &files, &names, programs.len());
     for program in programs {
         job.check_code(program)?;
         job.board.done();
@@ -72,6 +126,11 @@ enum Face {
 
 struct Job<'a> {
     args: &'a args::Check,
+    known: Known,
+    /// The verdicts that the project expects.
+    expected: &'a BTreeMap<String, Ruling>,
+    /// Are ids of findings shown in tables?
+    ids: bool,
     face: Face,
     look: Look,
     errors: Look,
@@ -84,7 +143,14 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// A job on so many inputs: their files, and what messages call them.
-    fn new(args: &'a args::Check, files: &[PathBuf], names: &[String], inputs: usize) -> Self {
+    fn new(
+        args: &'a args::Check,
+        known: Known,
+        files: &[PathBuf],
+        names: &[String],
+        inputs: usize,
+    ) -> Self {
+        const NOTHING: &BTreeMap<String, Ruling> = &BTreeMap::new();
         let look = terminal::output();
         let faces = ReportFiles::new(&args.faces, files, args.output.quiet);
         let face = match (args.output.json, inputs) {
@@ -96,6 +162,9 @@ impl<'a> Job<'a> {
         };
         Job {
             args,
+            ids: known.is_active(),
+            known,
+            expected: NOTHING,
             face,
             look,
             errors: terminal::errors(),
@@ -119,7 +188,7 @@ impl Job<'_> {
     fn check_code(&mut self, mut program: compiled::Program) -> io::Result<()> {
         program.rounds = self.args.unroll;
         // What discovering the program takes is taken from what checking it may take.
-        let question = self.args.question(&program.file);
+        let question = self.question(&program.file);
         let code = &self.args.code;
         let discover = |question: &Question, reads: Reads| {
             let found = guard::work(|| program.discover(code, question, reads, &|_| {}));
@@ -173,7 +242,7 @@ impl Job<'_> {
     }
 
     fn check_source(&mut self, source: &Source) -> io::Result<()> {
-        let question = self.args.question(Path::new(&source.name));
+        let question = self.question(Path::new(&source.name));
         self.check_with(source, &question)
     }
 
@@ -182,6 +251,15 @@ impl Job<'_> {
             Ok(report) => self.conclude(report),
             Err(unusable) => self.refuse(&unusable),
         }
+    }
+
+    /// The question about a file.
+    fn question(&self, file: &Path) -> Question {
+        let mut question = self.args.question(file);
+        if self.known.is_active() && question.model.machine().is_none() {
+            question.extent = Extent::All;
+        }
+        question
     }
 
     /// The answer to a question about a program.
@@ -226,7 +304,15 @@ impl Job<'_> {
     }
 
     /// Shows a report, and counts it.
-    fn conclude(&mut self, report: InputReport) -> io::Result<()> {
+    fn conclude(&mut self, mut report: InputReport) -> io::Result<()> {
+        self.known.take_from(&mut report);
+        if let Err(property) = known::compare(&mut report, self.expected) {
+            let file = visible(&report.file);
+            terminal::complain(&format!(
+                "error: {file}: fencepost.toml expects an answer about {property}, which was not asked"
+            ));
+            self.exit = self.exit.and(Exit::BadInput);
+        }
         for internal in &report.errors {
             let shown = report.shown(internal, self.errors.color, usize::MAX);
             terminal::complain(&shown);
@@ -270,6 +356,16 @@ impl Job<'_> {
                     terminal::complain(&report.shown(&shown, self.errors.color, usize::MAX));
                 }
                 self.out.write_all(text::line(report, names, &self.look).as_bytes())?;
+                if self.ids {
+                    let counting = report.replies.iter().filter(|reply| reply.required);
+                    let counting = counting.flat_map(|reply| &reply.findings);
+                    for finding in report.faults.iter().chain(counting) {
+                        let (id, file) = (report.id(finding), report.file_of(finding));
+                        let (line, message) = (finding.place.line, &finding.message);
+                        let told = visible(&format!("{id}  {file}:{line}: {message}"));
+                        writeln!(self.out, "  {told}")?;
+                    }
+                }
                 if details && report.findings().next().is_some() {
                     let story = text::file(report, Detail::Stories, &self.look);
                     write!(self.out, "\n{story}\n")?;
@@ -281,7 +377,7 @@ impl Job<'_> {
 
     fn warn(&self, report: &InputReport) {
         let mut warnings = report.warnings.clone();
-        let question = self.args.question(Path::new(&report.file));
+        let question = self.question(Path::new(&report.file));
         if question.extent == Extent::First {
             let help = match question.model.machine() {
                 None => "--all shows how it gets there",
@@ -327,6 +423,7 @@ impl Job<'_> {
             self.out.write_all(summary.as_bytes())?;
         }
         self.out.flush()?;
-        Ok(self.exit.and(self.faces.finish()))
+        let known = self.known.finish();
+        Ok(self.exit.and(self.faces.finish()).and(known))
     }
 }

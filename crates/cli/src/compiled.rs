@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use vm::{Entry, Stub};
 
 /// Options for programs in C, C++, Rust and LLVM IR.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CodeArgs {
     /// C, C++, Rust: functions that run as threads, in place of `main`
     #[arg(long, value_name = "FUNCTIONS", value_delimiter = ',')]

@@ -193,13 +193,13 @@ fn print(
             writeln!(out, "{name}: {fences} it {reached}{least}")?;
         }
     }
-    for (line, _, thread, text) in &places {
+    for (line, _, thread, text) in places.iter().filter(|_| !args.quiet) {
         writeln!(out, "  line {line}, thread `{thread}`: before `{text}`")?;
     }
     if args.diff {
         let diff = similar::TextDiff::from_lines(&*source.text, patched);
         write!(out, "{}", diff.unified_diff().header(&source.name, "fixed"))?;
-    } else if args.write.is_none() && !places.is_empty() {
+    } else if args.write.is_none() && !places.is_empty() && !args.quiet {
         write!(out, "\n{patched}")?;
     }
     out.flush()

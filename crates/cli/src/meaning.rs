@@ -71,6 +71,7 @@ const TABLES: &[Table] = &[
         prefix: "--model ",
         options: &[
             option("inputs", MODELS),
+            option("config", MODELS),
             option("model", MODELS),
             option("method", MACHINES),
             option("trf", TSO),
@@ -103,6 +104,9 @@ const TABLES: &[Table] = &[
             option("details", MODELS),
             option("quiet", MODELS),
             option("no_progress", MODELS),
+            option("suppressions", MODELS),
+            option("baseline", MODELS),
+            option("write_baseline", MODELS),
             option("html", MODELS),
             option("svg", MODELS),
             option("dot", MODELS),
@@ -127,6 +131,7 @@ const TABLES: &[Table] = &[
             option("limit_time", MODELS),
             option("jobs", MODELS),
             option("json", MODELS),
+            option("quiet", MODELS),
             option("entry", MODELS),
             option("stub", MODELS),
             option("volatile_atomic", MODELS),
@@ -166,6 +171,7 @@ const TABLES: &[Table] = &[
             option("write", REPAIRED),
             option("diff", REPAIRED),
             option("json", REPAIRED),
+            option("quiet", REPAIRED),
             option("limit_states", REPAIRED),
             option("limit_memory", REPAIRED),
             option("limit_time", REPAIRED),
@@ -196,6 +202,7 @@ const TABLES: &[Table] = &[
             option("limit_buffer", &[FROM]),
             option("reading", &[RECORDING]),
             option("json", &[RECORDING, FROM]),
+            option("quiet", &[RECORDING, FROM]),
             option("random", &[RANDOM]),
             option("threads", &[RANDOM]),
             option("events", &[RANDOM]),
@@ -224,9 +231,39 @@ fn models(matches: &ArgMatches) -> Vec<String> {
     }
 }
 
+/// Commands that hand all their arguments on.
+const HANDING_ON: &[&str] = &["cc", "c++", "rustc", "cargo"];
+
+/// When to use colours: an option of every command that has words of its own.
+fn color() -> clap::Arg {
+    clap::Arg::new("color")
+        .long("color")
+        .value_name("WHEN")
+        .value_parser(["auto", "always", "never"])
+        .default_value("auto")
+        .hide_possible_values(true)
+        .help("When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+}
+
+/// Does what `--color` asks for.
+fn paint(matches: &ArgMatches) {
+    use anstream::ColorChoice;
+    let asked = matches.subcommand().filter(|(name, _)| !HANDING_ON.contains(name));
+    let asked = asked.and_then(|(_, matches)| matches.get_one::<String>("color"));
+    match asked.map(String::as_str) {
+        Some("always") => ColorChoice::Always.write_global(),
+        Some("never") => ColorChoice::Never.write_global(),
+        _ => {}
+    }
+}
+
 /// The command line as clap knows it, its help texts with the cases that options are about.
 pub(crate) fn command() -> clap::Command {
-    let mut whole = Args::command();
+    let mut whole =
+        Args::command().mut_subcommands(|command| match HANDING_ON.contains(&command.get_name()) {
+            true => command,
+            false => command.arg(color()),
+        });
     for table in TABLES {
         whole = whole.mut_subcommand(table.command, |mut command| {
             for meaning in table.options {
@@ -267,6 +304,7 @@ const REQUIRED: &[&str] = &["input", "from", "random"];
 /// The arguments of this process; if they mean nothing, the sentence that says so.
 pub(crate) fn arguments() -> Result<Args, String> {
     let matches = command().get_matches_from(words(std::env::args_os().collect()));
+    paint(&matches);
     refusal(&matches).map_or(Ok(()), Err)?;
     Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
 }
@@ -410,6 +448,69 @@ mod tests {
             }
         }
         assert!(accepted > 150 && refused > 20, "{accepted} accepted, {refused} refused");
+    }
+
+    /// The commands that a page names: on lines of their own, and between backquotes. What only stands for a command, with
+    /// words in capitals or left out, is not one.
+    fn commands_of(text: &str) -> Vec<String> {
+        let lines = text.lines().map(|line| line.trim_start_matches("$ ").trim_start());
+        let inline = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        let mut commands = Vec::new();
+        for line in lines.chain(inline).filter(|line| line.starts_with("fencepost ")) {
+            // An explanation stands behind two spaces, other commands behind signs of the shell.
+            let ends = ["  ", " | ", " && ", " > ", " 2>", ";", " #"];
+            let end = ends.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+            let command = line[..end].replace(['\'', '"'], "");
+            let stands_for =
+                |word: &str| word.chars().all(|c| c.is_ascii_uppercase()) || word.contains('…');
+            let words = command.split_whitespace();
+            let is_sentence = command.ends_with(':') || command.contains(": ");
+            if !is_sentence && !words.clone().any(stands_for) && words.count() > 1 {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+
+    /// Catches a page that names a command or an option that does not exist, or no longer. Pages that are run have more
+    /// tests in `tests/book.rs`; this one is about what they only mention.
+    #[test]
+    fn commands_of_the_pages_are_understood() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut folders = vec![root.join("docs")];
+        let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "corpus/README.md"]
+            .map(|page| root.join(page))
+            .to_vec();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if path.extension().is_some_and(|e| e == "md") => pages.push(path),
+                    false => {}
+                }
+            }
+        }
+        let (mut wrong, mut understood) = (Vec::new(), 0);
+        for page in pages {
+            let text = std::fs::read_to_string(&page).expect("a page");
+            for command in commands_of(&text) {
+                use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+                let words = command.split_whitespace();
+                match super::command().try_get_matches_from(words) {
+                    Ok(matches) => match refusal(&matches) {
+                        None => understood += 1,
+                        Some(why) => wrong.push(format!("{}: {command}: {why}", page.display())),
+                    },
+                    Err(error) if matches!(error.kind(), DisplayHelp | DisplayVersion) => {
+                        understood += 1
+                    }
+                    Err(error) => wrong.push(format!("{}: {command}: {error}", page.display())),
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(understood > 100, "only {understood} commands");
     }
 
     /// Defaults are not what somebody asked for.

@@ -81,6 +81,9 @@ fn list(args: &args::Orders, input: &Path) -> io::Result<Exit> {
         correct(&question),
         model.name(),
     )?;
+    if args.quiet {
+        return Ok(Exit::Holds);
+    }
     let at = rows.iter().map(|(row, _)| row.at().len()).max().unwrap_or(0);
     let width = rows.iter().map(|(row, _)| row.text.chars().count()).max().unwrap_or(0).min(WIDTH);
     for (row, need) in &rows {
@@ -259,7 +262,7 @@ fn show(
             )?;
         }
     }
-    for (row, strength, why) in &changes {
+    for (row, strength, why) in changes.iter().filter(|_| !args.quiet) {
         let what = match (row.kind, row.new, strength.fence()) {
             (Kind::Fence, true, _) => format!("new {} fence before", word(row.kind, *strength)),
             (Kind::Fence, false, None) => "fence not needed:".to_string(),
@@ -272,7 +275,7 @@ fn show(
         }
     }
     // What stays as it is written has its reason, too, if it could have become weaker.
-    if args.weaken {
+    if args.weaken && !args.quiet {
         let kept = sites.iter().zip(&assignment.strengths).zip(&assignment.reasons);
         let kept = kept.filter(|((site, strength), _)| site.written == **strength);
         for ((site, strength), why) in kept {
@@ -287,7 +290,7 @@ fn show(
             let diff = similar::TextDiff::from_lines(&*file.before, &*file.after);
             write!(out, "{}", diff.unified_diff().header(&file.name, "fixed"))?;
         }
-    } else if args.write.is_none() {
+    } else if args.write.is_none() && !args.quiet {
         for file in &done.files {
             write!(out, "\n{}", file.after)?;
         }

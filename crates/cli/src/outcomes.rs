@@ -143,7 +143,7 @@ fn print(
     warnings: &[Diagnostic],
 ) -> io::Result<Exit> {
     let color = terminal::errors().color;
-    for warning in warnings {
+    for warning in warnings.iter().filter(|_| !args.quiet) {
         terminal::complain(&warning.render(&source.name, &source.text, color));
     }
     let herd = report::litmus::table(source, &seen.states, seen.racy == Some(true), seen.elapsed);
@@ -154,9 +154,17 @@ fn print(
         false if source.litmus.is_some() => {
             let incomplete = render(&table.incomplete(), &terminal::errors());
             incomplete.lines().for_each(terminal::complain);
-            out.write_all(herd.as_bytes())?;
+            // Of herd's table, the line that says how often the condition is met.
+            let kept = |line: &&str| !args.quiet || line.starts_with("Observation ");
+            for line in herd.lines().filter(kept) {
+                writeln!(out, "{line}")?;
+            }
         }
-        false => out.write_all(render(&table.document(), &terminal::output()).as_bytes())?,
+        false => {
+            let text = render(&table.document(), &terminal::output());
+            let end = text.find('\n').filter(|_| args.quiet).map_or(text.len(), |at| at + 1);
+            out.write_all(&text.as_bytes()[..end])?;
+        }
     }
     out.flush()?;
     Ok(if table.limit.is_some() { Exit::Undecided } else { Exit::Holds })

@@ -110,7 +110,11 @@ pub(crate) struct Output {
     /// Print a JSON object per finding
     #[arg(long)]
     pub json: bool,
-    /// Findings not to report, see the manual
+    /// Print only how many findings there are, and errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Findings not to report: a line KIND:PATTERN for each, such as race:parse_* or stale-read:queue.c or
+    /// id:FP1a2b3c4d5e6f; PATTERN is a function or a file
     #[arg(long, value_name = "FILE")]
     pub suppressions: Option<PathBuf>,
     /// Report only findings whose ids are not in this file
@@ -162,6 +166,7 @@ pub(crate) struct ReportRaw {
 
 /// Runs a command of the sanitizer.
 pub(crate) fn run(command: &Command) -> ExitCode {
+    explain(command);
     let code = match command {
         Command::Cc(args) => compiler::c(&args.arguments, Language::C).map(|never| match never {}),
         Command::Cxx(args) => {
@@ -192,10 +197,26 @@ pub(crate) fn run(command: &Command) -> ExitCode {
     })
 }
 
+/// Where a wrapper is asked for help, says first what the wrapper does; the compiler's own help follows.
+fn explain(command: &Command) {
+    let (text, args) = match command {
+        Command::Cc(args) => (CC, args),
+        Command::Cxx(args) => (CXX, args),
+        Command::Rustc(args) => (RUSTC, args),
+        Command::Cargo(args) => (CARGO, args),
+        _ => return,
+    };
+    if args.arguments.first().is_some_and(|word| word == "--help" || word == "-h") {
+        let mut out = std::io::stdout();
+        // If nobody reads it, the compiler will notice, too.
+        let _ = writeln!(out, "{text}\n").and_then(|()| out.flush());
+    }
+}
+
 impl Run {
     fn run(&self) -> Result<ExitCode, String> {
         let inputs: Vec<PathBuf> = self.program.first().map(PathBuf::from).into_iter().collect();
-        let files = ReportFiles::new(&self.faces, &inputs, self.output.json);
+        let files = ReportFiles::new(&self.faces, &inputs, self.output.json || self.output.quiet);
         let series = launch::run(&Launch {
             program: self.program.clone(),
             runs: self.runs,
@@ -218,7 +239,7 @@ impl Run {
 impl Replay {
     fn run(&self) -> Result<ExitCode, String> {
         let inputs = std::slice::from_ref(&self.recording);
-        let files = ReportFiles::new(&self.faces, inputs, self.output.json);
+        let files = ReportFiles::new(&self.faces, inputs, self.output.json || self.output.quiet);
         let series = replay::run(&replay::Replay {
             recording: self.recording.clone(),
             transactions: self.transactions.clone(),
@@ -233,6 +254,7 @@ impl Output {
     fn wanted(&self) -> sanitizer::Output {
         sanitizer::Output {
             json: self.json,
+            quiet: self.quiet,
             suppressions: self.suppressions.clone(),
             baseline: self.baseline.clone(),
             write_baseline: self.write_baseline.clone(),
@@ -260,6 +282,44 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 fn only(text: &str) -> Result<Only, String> {
     Only::parse(text).ok_or_else(|| "expected races or robustness".to_string())
 }
+
+const CC: &str = "\
+fencepost cc: compiles and links C with the sanitizer, by your own compiler.
+
+  fencepost cc -O1 -o queue queue.c -pthread && fencepost run ./queue
+  make CC=\"fencepost cc\"                 a whole project
+  fencepost wrappers DIR                   DIR/fencepost-cc, for builds that take one word
+
+All arguments go to the compiler: the one that FENCEPOST_CC or CC names, else gcc, clang or cc (GCC 9, Clang 11 or
+newer, x86-64 Linux). Added are -g, -fsanitize=thread and Fencepost's runtime in place of ThreadSanitizer's.
+`fencepost run --help` says what the program then reports. What follows is the compiler's own help.";
+
+const CXX: &str = "\
+fencepost c++: compiles and links C++ with the sanitizer, by your own compiler.
+
+  fencepost c++ -O1 -o queue queue.cc -pthread && fencepost run ./queue
+  make CC=\"fencepost cc\" CXX=\"fencepost c++\"
+
+All arguments go to the compiler: the one that FENCEPOST_CXX or CXX names, else g++, clang++ or c++ (GCC 9, Clang 11
+or newer, x86-64 Linux). Added are -g, -fsanitize=thread and Fencepost's runtime in place of ThreadSanitizer's.
+`fencepost run --help` says what the program then reports. What follows is the compiler's own help.";
+
+const RUSTC: &str = "\
+fencepost rustc: compiles Rust with the sanitizer, by your own rustc.
+
+  fencepost rustc -O queue.rs && fencepost run ./queue
+
+All arguments go to rustc, the one that RUSTC names. Added are -g, instrumentation and Fencepost's runtime; the flags are
+not stable, so RUSTC_BOOTSTRAP=1 is set. `fencepost cargo` does the same for a package. What follows is rustc's own help.";
+
+const CARGO: &str = "\
+fencepost cargo: runs cargo with the sanitizer.
+
+  fencepost cargo test                     all test programs run; one report, one exit code
+  fencepost cargo build && fencepost run target/x86_64-unknown-linux-gnu/debug/server
+
+All arguments go to cargo, the one that CARGO names. Programs that it runs (test, run, bench) are watched as by `fencepost
+run`. A target is set, so that build scripts are built as usual. What follows is cargo's own help.";
 
 const RUN: &str = "\
 Runs a program that was built with `fencepost cc`, `c++`, `rustc` or `cargo`, and reports accesses that weak \

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
         Some(ReadingName::Trace) => Reading::Trace,
     };
     let name = inputs::name(input);
-    let mut faces = ReportFiles::new(&args.faces, std::slice::from_ref(input), false);
+    let mut faces = ReportFiles::new(&args.faces, std::slice::from_ref(input), args.quiet);
     let budget = args.limits.limits().budget;
     let judged = match input.to_str() {
         Some("-") => judge::judge_within(io::stdin().lock(), reading, budget),
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
     if args.json {
         writeln!(out, "{}", report::to_json(&judged))?;
     } else {
-        out.write_all(render(&recording::document(&judged), &terminal::output()).as_bytes())?;
+        let text = render(&recording::document(&judged), &terminal::output());
+        out.write_all(verdicts(&text, args.quiet).as_bytes())?;
     }
     out.flush()?;
     if faces.wanted() {
@@ -76,6 +77,12 @@ pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
         _ => Exit::Undecided,
     };
     Ok(exit.and(faces.finish()))
+}
+
+/// A report, or only its verdicts, which stand before the first empty line.
+fn verdicts(report: &str, only: bool) -> &str {
+    let end = report.find("\n\n").filter(|_| only).map_or(report.len(), |at| at + 1);
+    &report[..end]
 }
 
 /// The text of a recording, if it is short enough to be shown.
@@ -91,7 +98,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
         Err(unusable) => return refuse(args, &unusable),
     };
     let look = terminal::errors();
-    for warning in &source.warnings {
+    for warning in source.warnings.iter().filter(|_| !args.quiet) {
         terminal::complain(&warning.render(&source.name, &source.text, look.color));
     }
     let question = check::Question {
@@ -114,7 +121,7 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
             return refuse(args, &Unusable::new(program, source.text.to_string(), why));
         }
     };
-    let mut faces = ReportFiles::new(&args.faces, &[program.to_path_buf()], false);
+    let mut faces = ReportFiles::new(&args.faces, &[program.to_path_buf()], args.quiet);
     let mut reply = ::report::serializability::Reply::new(&source, &answer);
     let mut out = io::stdout().lock();
     match args.json {
@@ -123,7 +130,10 @@ fn explore(args: &args::Serial, program: &Path) -> io::Result<Exit> {
                 writeln!(out, "{}", serde_json::to_string(&line)?)?;
             }
         }
-        false => out.write_all(render(&reply.document(), &terminal::output()).as_bytes())?,
+        false => {
+            let text = render(&reply.document(), &terminal::output());
+            out.write_all(verdicts(&text, args.quiet).as_bytes())?;
+        }
     }
     out.flush()?;
     if faces.wanted() {

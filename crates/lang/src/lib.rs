@@ -30,7 +30,7 @@ pub mod orders;
 mod parser;
 mod render;
 pub mod source;
-mod suggest;
+pub mod suggest;
 mod syntax;
 pub mod trencher;
 

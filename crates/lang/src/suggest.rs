@@ -1,10 +1,7 @@
 //! "Did you mean": the known name that is closest to an unknown one.
 
 /// The candidate nearest to `wrong`, if one is near enough to be worth mentioning.
-pub(crate) fn nearest<'a>(
-    wrong: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Long names are not typing errors, and distances cost the product of the lengths.
     const LONGEST: usize = 40;
     const MOST: usize = 1000;

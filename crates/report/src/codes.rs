@@ -43,4 +43,6 @@ codes! {
     FINAL_CONDITION = "FP0016";
     /// Threads wait or spin for ever, though all see the newest writes.
     LIVENESS = "FP0017";
+    /// `fencepost.toml` cannot be used, or there is none.
+    PROJECT = "FP0018";
 }

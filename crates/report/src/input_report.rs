@@ -31,6 +31,8 @@ pub struct InputReport {
     pub replies: Vec<Reply>,
     /// Run-time errors of the program.
     pub faults: Vec<Finding>,
+    /// Run-time errors that the user knows already, each with why it is not told.
+    pub known_faults: Vec<(Finding, String)>,
     /// Where threads can get stuck.
     pub stuck: Vec<Finding>,
     /// What may not be as meant: the language's warnings, values that wrapped around, `sc` accesses.
@@ -96,6 +98,22 @@ pub struct Reply {
     pub weak: Option<WeakAnswer>,
     /// Does the input have to have the property?
     pub required: bool,
+    /// Is the answer good or bad for a reason of the user's own?
+    pub standing: Standing,
+    /// Findings that the user knows already, each with why it is not told.
+    pub known: Vec<(Finding, String)>,
+}
+
+/// What the user said beforehand about an answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Standing {
+    /// Nothing: the property has to hold.
+    #[default]
+    Ordinary,
+    /// The answer is fine, for the reason given.
+    Accepted(String),
+    /// The answer is not fine, for the reason given.
+    Refused(String),
 }
 
 impl Reply {
@@ -106,7 +124,16 @@ impl Reply {
         why: Option<String>,
         findings: Vec<Finding>,
     ) -> Self {
-        Reply { property, ruling, why, findings, weak: None, required: true }
+        Reply {
+            property,
+            ruling,
+            why,
+            findings,
+            weak: None,
+            required: true,
+            standing: Standing::default(),
+            known: Vec::new(),
+        }
     }
 
     /// How far the answer goes, in a few words, if it comes from the weak memory itself.
@@ -200,6 +227,7 @@ impl InputReport {
             model,
             replies: Vec::new(),
             faults: Vec::new(),
+            known_faults: Vec::new(),
             stuck: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),
@@ -235,6 +263,8 @@ impl InputReport {
                     _ => None,
                 },
                 required: !is_robustness || question.require == Require::Robust,
+                standing: Standing::default(),
+                known: Vec::new(),
             }
         };
         let mut warnings = source.warnings.clone();
@@ -312,6 +342,12 @@ impl InputReport {
         self.faults.iter().chain(self.replies.iter().flat_map(|reply| &reply.findings))
     }
 
+    /// Everything wrong, also what the user knows already, and threads that can get stuck.
+    pub fn all_findings(&self) -> impl Iterator<Item = &Finding> {
+        let known = self.replies.iter().flat_map(|reply| &reply.known).chain(&self.known_faults);
+        self.findings().chain(known.map(|(finding, _)| finding)).chain(&self.stuck)
+    }
+
     /// Warnings of all kinds: threads that can get stuck are a finding, but no property is violated.
     pub fn notices(&self) -> Vec<Notice> {
         let stuck = self.stuck.iter().map(|finding| Notice {
@@ -368,9 +404,11 @@ impl InputReport {
         let required = || self.replies.iter().filter(|reply| reply.required);
         // What holds up to a bound is not known to hold.
         let bounded = |reply: &Reply| reply.weak.is_some_and(|weak| weak.stale.is_some());
-        let of = |reply: &Reply| match reply.ruling {
-            Ruling::Holds if bounded(reply) => Ruling::Undecided,
-            ruling => ruling,
+        let of = |reply: &Reply| match (&reply.standing, reply.ruling) {
+            (Standing::Accepted(_), _) => Ruling::Holds,
+            (Standing::Refused(_), _) => Ruling::Violated,
+            (Standing::Ordinary, Ruling::Holds) if bounded(reply) => Ruling::Undecided,
+            (Standing::Ordinary, ruling) => ruling,
         };
         let any = |ruling| required().any(|reply| of(reply) == ruling);
         let worst = [Ruling::Violated, Ruling::Undecided].into_iter().find(|ruling| any(*ruling));

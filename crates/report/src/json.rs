@@ -14,6 +14,8 @@
 //! | `exists` | whether a final state that the file asks for exists: `yes`, `no` or `unknown`, and why |
 //! | `unchecked` | what was not looked for, although the file could have it, and why |
 //! | `witness` | the [`Finding`], if there is one |
+//! | `id` | what a baseline or a suppression calls the finding |
+//! | `known` | if the user knows the finding already: why it does not count |
 //! | `warnings` | what may not be as meant: threads that can get stuck, values that wrapped around |
 //! | `error` | why there is no answer, with the place |
 //!
@@ -21,7 +23,7 @@
 //! `docs/finding.schema.json`.
 
 use crate::finding::Finding;
-use crate::input_report::{Attacks, InputReport, Notice, Unchecked, WeakAnswer};
+use crate::input_report::{Attacks, InputReport, Notice, Reply, Unchecked, WeakAnswer};
 use lang::Diagnostic;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -60,6 +62,12 @@ pub struct Line<'a> {
     pub unchecked: &'a [Unchecked],
     /// What is wrong.
     pub witness: Option<&'a Finding>,
+    /// What baselines and suppressions call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Why it does not count, if the user knows it already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<&'a str>,
     /// What may not be as meant.
     pub warnings: Vec<Warning<'a>>,
     /// Why there is no answer.
@@ -78,7 +86,37 @@ pub struct Warning<'a> {
 
 /// The lines for a sheet.
 pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
-    let blank = || Line {
+    let mut lines = Vec::new();
+    if let [first, more @ ..] = &*sheet.errors {
+        let mut error = sheet.located(&sheet.notice(first));
+        if !more.is_empty() {
+            error.push_str(&format!(" (and {} more)", more.len()));
+        }
+        lines.push(Line { error: Some(error), ..blank(sheet) });
+    }
+    let known_faults = sheet.known_faults.iter().map(|(fault, why)| (fault, Some(why.as_str())));
+    for (fault, known) in sheet.faults.iter().map(|fault| (fault, None)).chain(known_faults) {
+        let place = &fault.place;
+        let file = place.file.as_ref().unwrap_or(&sheet.file);
+        let error = format!("{file}:{}:{}: {}", place.line, place.column, fault.message);
+        let id = Some(sheet.id(fault));
+        lines.push(Line { witness: Some(fault), id, known, error: Some(error), ..blank(sheet) });
+    }
+    for reply in &sheet.replies {
+        if reply.findings.is_empty() && reply.known.is_empty() {
+            lines.push(answer(sheet, reply, None));
+        }
+        lines.extend(reply.findings.iter().map(|finding| answer(sheet, reply, Some(finding))));
+        for (finding, why) in &reply.known {
+            lines.push(Line { known: Some(why), ..answer(sheet, reply, Some(finding)) });
+        }
+    }
+    lines
+}
+
+/// A line about the sheet as a whole, with nothing wrong yet.
+fn blank(sheet: &InputReport) -> Line<'_> {
+    Line {
         file: &sheet.file,
         model: sheet.model,
         property: None,
@@ -93,39 +131,25 @@ pub fn lines(sheet: &InputReport) -> Vec<Line<'_>> {
         exists: sheet.exists.as_deref(),
         unchecked: &sheet.unchecked,
         witness: None,
+        id: None,
+        known: None,
         warnings: warnings(sheet),
         error: None,
-    };
-    let mut lines = Vec::new();
-    if let [first, more @ ..] = &*sheet.errors {
-        let mut error = sheet.located(&sheet.notice(first));
-        if !more.is_empty() {
-            error.push_str(&format!(" (and {} more)", more.len()));
-        }
-        lines.push(Line { error: Some(error), ..blank() });
     }
-    for fault in &sheet.faults {
-        let place = &fault.place;
-        let file = place.file.as_ref().unwrap_or(&sheet.file);
-        let error = format!("{file}:{}:{}: {}", place.line, place.column, fault.message);
-        lines.push(Line { witness: Some(fault), error: Some(error), ..blank() });
+}
+
+/// The line for one answer and one finding that it rests on.
+fn answer<'a>(sheet: &'a InputReport, reply: &'a Reply, witness: Option<&'a Finding>) -> Line<'a> {
+    Line {
+        property: Some(reply.property),
+        verdict: reply.ruling.name(),
+        required: reply.required,
+        weak: reply.weak,
+        witness,
+        id: witness.map(|finding| sheet.id(finding)),
+        error: reply.why.clone(),
+        ..blank(sheet)
     }
-    for reply in &sheet.replies {
-        let line = |witness| Line {
-            property: Some(reply.property),
-            verdict: reply.ruling.name(),
-            required: reply.required,
-            weak: reply.weak,
-            witness,
-            error: reply.why.clone(),
-            ..blank()
-        };
-        if reply.findings.is_empty() {
-            lines.push(line(None));
-        }
-        lines.extend(reply.findings.iter().map(|finding| line(Some(finding))));
-    }
-    lines
 }
 
 fn warnings(sheet: &InputReport) -> Vec<Warning<'_>> {

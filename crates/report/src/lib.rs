@@ -28,6 +28,7 @@ pub mod escape;
 pub mod explain;
 pub mod finding;
 pub mod html;
+mod identity;
 pub mod input_report;
 pub mod json;
 pub mod junit;
@@ -49,7 +50,7 @@ pub mod text;
 pub mod timeline;
 
 pub use finding::{Finding, Kind};
-pub use input_report::{InputReport, Unchecked};
+pub use input_report::{InputReport, Standing, Unchecked};
 pub use outcomes::OutcomeTable;
 pub use place::Place;
 pub use proof::Proof;

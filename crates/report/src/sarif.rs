@@ -2,7 +2,8 @@
 //!
 //! One run of the tool, one result per finding and warning. The interleaving is a code flow: one thread
 //! flow per thread, the steps numbered across all of them by `executionOrder`. Advice that comes down to
-//! insertions is a fix. The tests validate documents against the published schema.
+//! insertions is a fix. A finding is recognised from one run to the next by its id, of which the file is a part; what
+//! the user knows already is there as a suppressed note. The tests validate documents against the published schema.
 
 use crate::explain;
 use crate::finding::{Finding, Kind};
@@ -30,6 +31,13 @@ pub fn document(sheets: &[InputReport]) -> Value {
         }
         let required = sheet.replies.iter().filter(|reply| reply.required);
         let required = required.flat_map(|reply| &reply.findings);
+        let known = sheet.replies.iter().flat_map(|reply| &reply.known).chain(&sheet.known_faults);
+        for (finding, why) in known {
+            codes.push(finding.code);
+            let mut known = result(sheet, finding, "note");
+            known["suppressions"] = json!([{ "kind": "external", "justification": why }]);
+            results.push(known);
+        }
         for finding in sheet.faults.iter().chain(required).chain(&sheet.stuck) {
             let unused = finding.observed.as_ref().is_some_and(|observed| observed.is_unused);
             let level = match finding.problem {
@@ -118,7 +126,7 @@ fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
         "level": level,
         "message": { "text": text },
         "locations": [location(sheet, &finding.place, None)],
-        "partialFingerprints": { "finding/v1": fingerprint(sheet, finding) },
+        "partialFingerprints": { "finding/v2": sheet.id(finding) },
         "properties": { "model": sheet.model, "problem": finding.problem },
     });
     let related = related(sheet, finding);
@@ -165,15 +173,6 @@ fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
         result["fixes"] = json!(fixes);
     }
     result
-}
-
-/// What stays the same when lines move: the kind of finding, the thread and the statement. What was observed has a
-/// name of its own.
-fn fingerprint(sheet: &InputReport, finding: &Finding) -> String {
-    if let Some(observed) = &finding.observed {
-        return observed.id.clone();
-    }
-    format!("{}/{}/{}/{}", sheet.model, finding.code, finding.thread, finding.place.text)
 }
 
 fn remark(sheet: &InputReport, notice: &Notice, level: &str) -> Value {

@@ -56,12 +56,46 @@ pub struct Filter {
 
 /// A line of a file of suppressions.
 #[derive(Clone, Debug)]
-struct Rule {
-    kind: String,
-    pattern: String,
-    /// `FILE:LINE`
-    place: String,
-    used: Cell<bool>,
+pub struct Rule {
+    /// What kind of finding it is about, `id` or `*`.
+    pub kind: String,
+    /// A function, a file or an id, with `*` for anything.
+    pub pattern: String,
+    /// Where the rule stands: `FILE:LINE`.
+    pub place: String,
+    /// Did it cover a finding?
+    pub used: Cell<bool>,
+}
+
+/// The rules of a file of suppressions, about these kinds of findings.
+pub fn rules(path: &Path, kinds: &[&str]) -> Result<Vec<Rule>, String> {
+    let mut rules = Vec::new();
+    for (number, line) in lines(path)?.iter().enumerate() {
+        let line = content(line);
+        if line.is_empty() {
+            continue;
+        }
+        let place = format!("{}:{}", path.display(), number + 1);
+        let Some((kind, pattern)) = line.split_once(':') else {
+            return Err(format!(
+                "{place}: expected KIND:PATTERN, such as race:parse_*, found `{line}`"
+            ));
+        };
+        let (kind, pattern) = (kind.trim().to_string(), pattern.trim().to_string());
+        if !kinds.contains(&kind.as_str()) {
+            let kinds = kinds.join(", ");
+            return Err(format!("{place}: there is no kind `{kind}`, only {kinds}"));
+        }
+        rules.push(Rule { kind, pattern, place, used: Cell::new(false) });
+    }
+    Ok(rules)
+}
+
+/// The ids in a baseline.
+pub fn ids(path: &Path) -> Result<HashSet<String>, String> {
+    let ids = lines(path)?;
+    let ids = ids.iter().map(|line| content(line).to_string());
+    Ok(ids.filter(|id| !id.is_empty()).collect())
 }
 
 impl Rule {
@@ -83,28 +117,10 @@ impl Filter {
     pub fn new(output: &Output) -> Result<Filter, String> {
         let mut filter = Filter { only: output.only, ..Filter::default() };
         if let Some(path) = &output.suppressions {
-            for (number, line) in lines(path)?.iter().enumerate() {
-                let line = content(line);
-                if line.is_empty() {
-                    continue;
-                }
-                let place = format!("{}:{}", path.display(), number + 1);
-                let Some((kind, pattern)) = line.split_once(':') else {
-                    return Err(format!(
-                        "{place}: expected KIND:PATTERN, such as race:parse_*, found `{line}`"
-                    ));
-                };
-                let (kind, pattern) = (kind.trim().to_string(), pattern.trim().to_string());
-                if !KINDS.contains(&kind.as_str()) {
-                    let kinds = KINDS.join(", ");
-                    return Err(format!("{place}: there is no kind `{kind}`, only {kinds}"));
-                }
-                filter.rules.push(Rule { kind, pattern, place, used: Cell::new(false) });
-            }
+            filter.rules = rules(path, &KINDS)?;
         }
         if let Some(path) = &output.baseline {
-            let ids = lines(path)?;
-            filter.known = ids.iter().map(|line| content(line).to_string()).collect();
+            filter.known = ids(path)?;
         }
         Ok(filter)
     }
@@ -175,7 +191,7 @@ fn mentions(frame: &Frame, pattern: &str) -> bool {
 }
 
 /// Does the text match, with `*` for anything?
-fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let parts: Vec<&str> = pattern.split('*').collect();
     let [first, middle @ .., last] = &parts[..] else { return pattern == text };
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -256,7 +256,7 @@ pub fn show(collection: &Collection, index: usize, output: &Output, progress: &P
         // The program prints, too. What is written at once stays together.
         let line = serde_json::to_string(finding).unwrap_or_default() + "\n";
         let _ = std::io::stdout().lock().write_all(line.as_bytes());
-    } else {
+    } else if !output.quiet {
         let _ = write!(std::io::stderr(), "{}", text::finding(finding));
     }
 }

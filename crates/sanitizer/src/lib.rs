@@ -43,6 +43,8 @@ pub const UNDECIDED: u8 = 3;
 pub struct Output {
     /// Print a JSON object per finding?
     pub json: bool,
+    /// Print only how many findings there are?
+    pub quiet: bool,
     /// Findings not to report.
     pub suppressions: Option<PathBuf>,
     /// Report only findings whose ids are not in this file.

@@ -2,6 +2,7 @@
 
 use super::{Check, MethodName, ModelName, OutputArgs, RequireName, SearchArgs};
 use crate::compiled::CodeArgs;
+use crate::known::KnownArgs;
 use crate::quantity;
 use crate::report_files::ReportFileArgs;
 use clap::Args as Arguments;
@@ -39,6 +40,8 @@ pub(crate) struct CheckTests {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
+    pub known: KnownArgs,
+    #[command(flatten)]
     pub faces: ReportFileArgs,
     /// More arguments for `cargo test`, such as --package or --features
     #[arg(last = true, value_name = "ARGUMENTS")]
@@ -50,6 +53,7 @@ impl CheckTests {
     pub(crate) fn check(&self) -> Check {
         Check {
             inputs: Vec::new(),
+            config: None,
             model: self.model,
             method: MethodName::Auto,
             trf: false,
@@ -65,6 +69,7 @@ impl CheckTests {
             code: CodeArgs { stub: self.stub.clone(), ..CodeArgs::default() },
             search: self.search.clone(),
             output: self.output.clone(),
+            known: self.known.clone(),
             faces: self.faces.clone(),
         }
     }

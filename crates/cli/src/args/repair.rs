@@ -56,6 +56,9 @@ pub(crate) struct Fix {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print one line, and the diff if it is asked for
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -83,6 +86,9 @@ pub(crate) struct Orders {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print one line
+    #[arg(long, short)]
+    pub quiet: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

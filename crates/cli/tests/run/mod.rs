@@ -51,6 +51,11 @@ pub(crate) fn run_at_root(arguments: &str) -> Run {
     run_in(&root, &arguments.split_whitespace().collect::<Vec<_>>())
 }
 
+/// Runs `fencepost` with these arguments, separated by spaces, in a directory.
+pub(crate) fn run_within(directory: &Path, arguments: &str) -> Run {
+    run_in(directory, &arguments.split_whitespace().collect::<Vec<_>>())
+}
+
 fn run_in(directory: &Path, arguments: &[&str]) -> Run {
     // On one core, because which of several shortest witnesses comes first is up to the scheduler.
     let checks = arguments.len() > 1 && arguments[0] == "check" && !arguments.contains(&"--jobs");

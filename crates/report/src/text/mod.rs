@@ -19,7 +19,7 @@ pub use style::{Ink, Look};
 
 use crate::document::{Block, Document, Line};
 use crate::escape::{columns, pad, visible};
-use crate::input_report::{Attacks, InputReport, Reply, Unchecked};
+use crate::input_report::{Attacks, InputReport, Reply, Standing, Unchecked};
 use crate::ruling::Ruling;
 use check::Property;
 use std::time::Duration;
@@ -89,7 +89,15 @@ const MORE: &str = "\
     deep states first by --search dfs.";
 
 fn ruling(report: &InputReport, reply: &Reply) -> Line {
-    let word = Line::inked(reply.ruling.ink(), reply.ruling.name());
+    let ink = match &reply.standing {
+        Standing::Ordinary => reply.ruling.ink(),
+        Standing::Accepted(_) => Ink::Good,
+        Standing::Refused(_) => Ink::Bad,
+    };
+    let word = Line::inked(ink, reply.ruling.name());
+    if let Standing::Accepted(why) | Standing::Refused(why) = &reply.standing {
+        return word.then(format!(", {why}"));
+    }
     let said = match (&reply.why, reply.findings.len()) {
         (Some(why), _) => word.then(format!(": {why}")),
         (None, more @ 2..) => word.then(format!(", in {more} places")),
@@ -98,6 +106,10 @@ fn ruling(report: &InputReport, reply: &Reply) -> Line {
             None => word,
         },
         (None, 1) => word,
+    };
+    let said = match reply.known.len() as u64 {
+        0 => said,
+        known => said.then(format!("; {known} more known")),
     };
     match report.attacks.filter(|_| reply.property == Property::Robustness.name()) {
         Some(Attacks { attacks, attacks_examined, method }) => {
@@ -118,9 +130,21 @@ pub fn line(report: &InputReport, names: usize, look: &Look) -> String {
     let mut notes: Vec<String> = report
         .replies
         .iter()
-        .filter(|reply| reply.ruling == overall && overall != Ruling::Holds)
-        .map(|reply| reply.property.to_string())
+        .filter(|reply| match &reply.standing {
+            Standing::Ordinary => reply.ruling == overall && overall != Ruling::Holds,
+            Standing::Accepted(_) => false,
+            Standing::Refused(_) => true,
+        })
+        .map(|reply| match &reply.standing {
+            Standing::Refused(why) => format!("{} {}, {why}", reply.property, reply.ruling.name()),
+            _ => reply.property.to_string(),
+        })
         .collect();
+    let known = report.replies.iter().map(|reply| reply.known.len()).sum::<usize>();
+    match known + report.known_faults.len() {
+        0 => {}
+        known => notes.push(format!("{known} known")),
+    }
     match (report.warnings.len() + report.stuck.len()) as u64 {
         0 => {}
         warnings => notes.push(amount::plural(warnings, "warning")),
