@@ -34,6 +34,7 @@ fn finding(source: &Source, kind: Kind, code: &'static str, (tid, pc): (Tid, Pc)
         run: Vec::new(),
         certificate: None,
         note: None,
+        observed: None,
         advice: Vec::new(),
     }
 }

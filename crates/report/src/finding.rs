@@ -3,6 +3,7 @@
 use crate::advice::{self, Advice};
 use crate::codes;
 use crate::computation;
+use crate::observed::Observed;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::run::{self, Assigned, Start, Step, stale_values};
@@ -40,6 +41,9 @@ pub struct Finding {
     /// What goes wrong, in a few sentences, if the run does not say it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// If it was observed in a running program: what is known of its accesses beyond their places.
+    #[serde(skip)]
+    pub observed: Option<Box<Observed>>,
     /// What to do about it.
     pub advice: Vec<Advice>,
 }
@@ -169,6 +173,7 @@ impl Finding {
             ),
             certificate,
             note: None,
+            observed: None,
             tid: witness.tid,
             thread,
         }

@@ -2,7 +2,8 @@
 //!
 //! The sanitizer knows two accesses, their stacks, and what is wrong with them. Each source file with a
 //! finding gets a sheet; the run has the other access first, if it is in the same file, and the access at
-//! fault after it. That nothing was found says something about these runs only, and so do the names of the
+//! fault after it. What only a running program has, stacks, values and a name that stays the same from run to run,
+//! is kept in [`Observed`]. That nothing was found says something about these runs only, and so do the names of the
 //! properties.
 
 use crate::advice::Advice;
@@ -10,6 +11,7 @@ use crate::codes;
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
+use crate::proof::{Event, EventKind, Proof};
 use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ir::Tid;
@@ -28,12 +30,39 @@ pub struct Observation {
     pub problem: Kind,
     /// What is wrong, in one line.
     pub message: String,
+    /// What it is called, from run to run.
+    pub id: String,
     /// The access at fault.
     pub access: Access,
     /// What it misses or races with.
     pub other: Option<Access>,
+    /// How many bytes are accessed.
+    pub size: u64,
+    /// What the missed write wrote.
+    pub value: Option<String>,
+    /// What may be read instead.
+    pub stale_values: Vec<String>,
+    /// The stack of the load that must be stale for a race to happen.
+    pub needs_stale_load: Option<Vec<String>>,
+    /// What brings the run back.
+    pub token: Option<String>,
+    /// In how many runs it was found.
+    pub runs: u64,
     /// What to do about it.
     pub advice: Vec<String>,
+}
+
+/// What is known of an observed finding beyond places and a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Observed {
+    /// What it is called, from run to run.
+    pub id: String,
+    /// What else is known: a name and a value each.
+    pub facts: Vec<(&'static str, String)>,
+    /// Where accesses came from: what they did, and their frames, innermost first.
+    pub stacks: Vec<(String, Vec<String>)>,
+    /// The two accesses and what is between them, for drawings.
+    pub(crate) proof: Proof,
 }
 
 /// An access of a running program.
@@ -51,6 +80,8 @@ pub struct Access {
     pub line: usize,
     /// The column, counted from 1.
     pub column: usize,
+    /// The stack, innermost first, a frame a line.
+    pub stack: Vec<String>,
 }
 
 /// One sheet per file; one about `program` if there is nothing to tell. `read` gives the text of a file.
@@ -81,7 +112,7 @@ fn sheet(file: &str, text: &str, observations: &[&Observation]) -> InputReport {
 }
 
 fn finding(observation: &Observation, text: &str) -> Finding {
-    let Observation { problem, message, access, other, advice } = observation;
+    let Observation { problem, message, access, other, advice, .. } = observation;
     let mut threads: Vec<u32> =
         other.iter().map(|other| other.thread).chain([access.thread]).collect();
     threads.sort_unstable();
@@ -89,8 +120,51 @@ fn finding(observation: &Observation, text: &str) -> Finding {
     let number = |thread: u32| {
         Tid::from(threads.iter().position(|&other| other == thread).unwrap_or_default())
     };
-    let here = other.iter().filter(|other| other.file == access.file);
-    let run = here.chain([access]).map(|one| Step {
+    let events: Vec<Event> = other
+        .iter()
+        .chain([access])
+        .enumerate()
+        .map(|(id, one)| Event {
+            id,
+            thread: Some(name(one.thread)),
+            tid: Some(number(one.thread)),
+            kind: if one.action == "load" { EventKind::Read } else { EventKind::Write },
+            mode: None,
+            location: None,
+            read: None,
+            written: None,
+            label: one.what.clone(),
+            place: Some(match one.file == access.file {
+                true => place(one, text),
+                // There is no line of it in the text.
+                false => Place {
+                    whole_line: 0,
+                    ..Place::at(one.line, one.column, format!("in {}", one.file), Span::new(0, 0))
+                },
+            }),
+        })
+        .collect();
+    let last = events.len() - 1;
+    let proof = Proof {
+        po: Vec::new(),
+        rf: Vec::new(),
+        mo: Vec::new(),
+        // What is missed overwrote what is read.
+        fr: if *problem == Kind::Race || last == 0 { Vec::new() } else { vec![(last, 0)] },
+        sw: Vec::new(),
+        hb: Vec::new(),
+        access: last,
+        other: 0,
+        newest: None,
+        used_by: None,
+        propagation: Vec::new(),
+        timeline: false,
+        conclusive: true,
+        cycle: Vec::new(),
+        events,
+    };
+    let here = other.iter().chain([access]).enumerate();
+    let run = here.filter(|(_, one)| one.file == access.file).map(|(id, one)| Step {
         thread: name(one.thread),
         tid: number(one.thread),
         place: place(one, text),
@@ -99,8 +173,8 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         read: None,
         written: None,
         assigned: Vec::new(),
-        events: Vec::new(),
-        effect: None,
+        events: vec![id],
+        effect: Some(effect(observation, id == last)),
         newer: 0,
         stale: None,
     });
@@ -130,8 +204,56 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         run: run.collect(),
         certificate: None,
         note: None,
+        observed: Some(Box::new(Observed {
+            id: observation.id.clone(),
+            facts: facts(observation),
+            stacks: stacks(observation),
+            proof,
+        })),
         advice: advice.iter().map(Advice::new).collect(),
     }
+}
+
+/// What an access did, as far as values are known.
+fn effect(observation: &Observation, at_fault: bool) -> String {
+    let Observation { problem, value, stale_values, .. } = observation;
+    match (problem, at_fault, value) {
+        (Kind::Race, true, _) => "races".to_string(),
+        (Kind::Race, false, _) => "races with it".to_string(),
+        (Kind::StaleWrite, true, _) => "may take effect earlier".to_string(),
+        (_, true, _) if stale_values.is_empty() => "may read an older value".to_string(),
+        (_, true, _) => format!("may read {}", stale_values.join(" or ")),
+        (_, false, Some(value)) => format!("writes {value}"),
+        (_, false, None) => "is missed".to_string(),
+    }
+}
+
+fn facts(observation: &Observation) -> Vec<(&'static str, String)> {
+    let Observation { value, stale_values, size, token, runs, .. } = observation;
+    let bytes = match size {
+        1 => "1 byte".to_string(),
+        size => format!("{size} bytes"),
+    };
+    let mut facts = vec![("accessed", bytes)];
+    facts.extend(value.iter().map(|value| ("newest value", value.clone())));
+    if !stale_values.is_empty() {
+        facts.push(("may be read instead", stale_values.join(" or ")));
+    }
+    if *runs > 1 {
+        facts.push(("found in", format!("{runs} runs")));
+    }
+    facts.extend(token.iter().map(|token| ("again", format!("fencepost run --token {token}"))));
+    facts
+}
+
+fn stacks(observation: &Observation) -> Vec<(String, Vec<String>)> {
+    let Observation { access, other, needs_stale_load, .. } = observation;
+    let of = |one: &Access| (format!("{} by {}", one.what, name(one.thread)), one.stack.clone());
+    let mut stacks = vec![of(access)];
+    stacks.extend(other.iter().map(of));
+    let doubt = "load that has to be stale".to_string();
+    stacks.extend(needs_stale_load.iter().map(|frames| (doubt.clone(), frames.clone())));
+    stacks
 }
 
 fn name(thread: u32) -> String {
@@ -162,7 +284,7 @@ mod tests {
 
     fn access(file: &str, line: usize, column: usize) -> Access {
         let (what, file) = ("load (acquire)".into(), file.into());
-        Access { thread: 2, what, action: "load", file, line, column }
+        Access { thread: 2, what, action: "load", file, line, column, stack: Vec::new() }
     }
 
     #[test]
@@ -182,6 +304,13 @@ mod tests {
         let observation = |file: &str| Observation {
             problem: Kind::Race,
             message: "data race".into(),
+            id: "FP000000000000".into(),
+            size: 4,
+            value: None,
+            stale_values: Vec::new(),
+            needs_stale_load: None,
+            token: None,
+            runs: 1,
             access: access(file, 1, 1),
             other: Some(access("b.c", 1, 1)),
             advice: Vec::new(),

@@ -127,6 +127,7 @@ impl Refinement<'_> {
             run: steps,
             certificate: Some(proof),
             note: Some(note),
+            observed: None,
             advice: self.advice(kind),
         })
     }

@@ -220,6 +220,7 @@ impl Finding {
                 file: file.unwrap_or_else(|| "?".into()),
                 line: number(frame.and_then(|frame| frame.line)).unwrap_or(0),
                 column: number(frame.and_then(|frame| frame.column)).unwrap_or(1),
+                stack: crate::text::frames(&access.stack),
             }
         };
         Observation {
@@ -230,8 +231,15 @@ impl Finding {
                 _ => report::finding::Kind::Race,
             },
             message: self.message.clone(),
+            id: self.id.clone(),
             access: access(&self.access),
             other: self.other.as_ref().map(access),
+            size: self.size,
+            value: self.value.map(crate::text::number),
+            stale_values: self.stale_values.iter().copied().map(crate::text::number).collect(),
+            needs_stale_load: self.needs_stale_load.as_deref().map(crate::text::frames),
+            token: self.token.clone(),
+            runs: self.runs,
             advice: self.advice.clone(),
         }
     }

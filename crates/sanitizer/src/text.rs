@@ -35,11 +35,19 @@ fn stack(out: &mut String, frames: &[Frame]) {
             "    (where is not known any more: others accessed the same bytes since)"
         );
     }
-    for (number, frame) in frames.iter().enumerate() {
+    for frame in self::frames(frames) {
+        let _ = writeln!(out, "    {frame}");
+    }
+}
+
+/// A stack, a frame a line.
+pub fn frames(frames: &[Frame]) -> Vec<String> {
+    let line = |(number, frame): (usize, &Frame)| {
         let function = frame.function.as_deref().unwrap_or("(no symbol)");
         let inlined = if frame.inlined { " (inlined)" } else { "" };
-        let _ = writeln!(out, "    #{number} {function}{inlined} at {}", place(frame));
-    }
+        format!("#{number} {function}{inlined} at {}", place(frame))
+    };
+    frames.iter().enumerate().map(line).collect()
 }
 
 fn who(thread: u32) -> String {
@@ -112,7 +120,8 @@ fn relation(finding: &Finding, other: &Access) -> String {
     }
 }
 
-fn number(value: u64) -> String {
+/// A value as it is best read.
+pub fn number(value: u64) -> String {
     if value < 1 << 32 { value.to_string() } else { format!("{value:#x}") }
 }
 
