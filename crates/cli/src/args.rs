@@ -1,9 +1,11 @@
 //! The command line: what can be asked, and the help that teaches it.
 
 mod check_tests;
+mod editor;
 mod repair;
 
 pub(crate) use check_tests::CheckTests;
+pub(crate) use editor::{Lsp, Play};
 pub(crate) use repair::{Fix, OnlyName, OrderModelName, Orders};
 
 use crate::compiled::CodeArgs;
@@ -58,6 +60,12 @@ pub(crate) enum Command {
     Export(Export),
     #[command(flatten)]
     Sanitizer(crate::sanitizer::Command),
+    /// A page on this machine to try programs on: an editor, the verdict as you type, the execution
+    #[command(long_about = help::PLAY, after_long_help = help::PLAY_EXAMPLES)]
+    Play(Play),
+    /// A language server for editors: diagnostics, what memory orders do, fixes
+    #[command(long_about = help::LSP, after_long_help = help::LSP_EXAMPLES)]
+    Lsp(Lsp),
     /// What a code such as FP0001 means, with an example and its fix
     Explain(Explain),
     /// Completions for a shell

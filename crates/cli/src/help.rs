@@ -195,6 +195,51 @@ Examples:
 Exit codes: 0 TSO-serializable, 1 not, 2 bad input, 3 undecided because of a limit or Ctrl-C,
 4 an internal error.";
 
+/// `play --help`.
+pub(crate) const PLAY: &str = "\
+Serves a page on this machine: an editor with examples, the verdict as you type, and for every violation the \
+execution graph and a player that steps through the run. Programs may be in .fp, C, C++, Rust or litmus tests; \
+they are compiled and explored, never run.
+
+The server listens on the loopback address only, and answers only who knows the token in the address that it \
+prints. Each check is a process with limits; a new text ends the check of the one before. The address bar holds \
+the program, and \"Copy link\" gives a link without the token, which whoever has Fencepost can open.";
+
+/// Examples of `play`.
+pub(crate) const PLAY_EXAMPLES: &str = "\
+Examples:
+  fencepost play                             with an example to begin with
+  fencepost play lock.c                      with a copy of this file
+  fencepost play 'http://127.0.0.1:…/#p=…'   with the program that a link holds
+  fencepost play --port 8080 --limit-time 3s
+
+Exit codes: 0 ended by Ctrl-C, 2 the port is taken, the file cannot be read or the link is damaged.";
+
+/// `lsp --help`.
+pub(crate) const LSP: &str = "\
+Talks to an editor over standard input and output, in the Language Server Protocol: findings of `check` as \
+diagnostics, what a memory order does and whether it is needed (from `orders`) when the cursor is on it, and \
+changes that make a program correct, or its orders weaker (from `fix`), as actions.
+
+Programs in .fp are checked as they are typed; C, C++ and Rust when they are opened and saved, with the flags and \
+the compile_commands.json that the editor's settings name. Checks run in the background, each as a process with \
+limits, and end when the text changes or the editor does.";
+
+/// Examples of `lsp`.
+pub(crate) const LSP_EXAMPLES: &str = "\
+Settings (initializationOptions, or \"fencepost\" in the editor's configuration):
+  model             the memory model, such as \"tso\" [default: that of the language]
+  limitTime         seconds for each check [default: --limit-time]
+  limitMemory       megabytes for each check [default: --limit-memory]
+  orders            look at memory orders, too [default: true]
+  flags             more flags for clang or rustc, such as [\"-DNDEBUG\"]
+  compileCommands   the folder of compile_commands.json
+  delay             milliseconds without typing before a check begins [default: 250]
+
+How to set it up in VS Code, Neovim, Helix and Emacs: docs/editor.md.
+
+Exit codes: 0 the editor said goodbye, 1 it went away without, 2 bad usage.";
+
 /// Examples of `completions`.
 pub(crate) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -16,6 +16,11 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// A budget for work that begins now; a signal ends it early.
 pub(crate) fn budget(time: Option<Duration>, memory: Option<u64>) -> Budget {
+    Budget::new(time, memory).interrupted_by(flag())
+}
+
+/// Is set by the first signal.
+pub(crate) fn flag() -> &'static AtomicBool {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
         // Without a handler, signals end the program at once, as they always did.
@@ -25,5 +30,5 @@ pub(crate) fn budget(time: Option<Duration>, memory: Option<u64>) -> Budget {
             }
         });
     });
-    Budget::new(time, memory).interrupted_by(&INTERRUPTED)
+    &INTERRUPTED
 }

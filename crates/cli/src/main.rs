@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod check_tests;
 mod compiled;
+mod editor;
 mod exit;
 mod explain;
 mod export;
@@ -55,6 +56,8 @@ fn run(args: &args::Args) -> ExitCode {
         args::Command::Refine(args) => refine::run(args),
         args::Command::Export(args) => export::run(args),
         args::Command::Sanitizer(command) => return sanitizer::run(command),
+        args::Command::Play(args) => editor::play(args),
+        args::Command::Lsp(args) => editor::lsp(args),
         args::Command::Explain(args) => explain::explain(args),
         args::Command::Completions(args) => explain::completions(args),
         args::Command::Man(args) => explain::manual(args),

@@ -1,125 +1,13 @@
-//! The page in a real browser: headless Chromium, driven through its debugging protocol.
-//!
-//! If Chromium is missing, the tests say so and pass. The pictures in `docs/img` are made here, too:
-//!
-//! ```text
-//! cargo test -p fencepost --test browser -- --ignored screenshots
-//! ```
+//! What the page says and how it reacts, in a real browser. How it looks is measured in `page.rs`.
 
+mod chromium;
 mod run;
 
-use headless_chrome::browser::tab::Tab;
-use headless_chrome::protocol::cdp::Emulation::{
-    MediaFeature, SetDeviceMetricsOverride, SetEmulatedMedia,
-};
-use headless_chrome::protocol::cdp::Page::CaptureScreenshotFormatOption;
-use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::{Browser, LaunchOptions};
+use chromium::{Shown, scheme, size};
 use run::{Desk, run_at_root};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
-
-/// Where Chromium is, if it is there.
-fn chromium() -> Option<PathBuf> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let path = std::env::var_os("PATH")?;
-        let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-        std::env::split_paths(&path)
-            .flat_map(|directory| names.map(|name| directory.join(name)))
-            .find(|path| path.is_file())
-    });
-    if found.is_none() {
-        eprintln!("Chromium is missing (.ci/run installs it): the tests of the page are SKIPPED");
-    }
-    found.clone()
-}
-
-/// A page in a browser, and what it complained about.
-struct Shown {
-    tab: Arc<Tab>,
-    complaints: Arc<Mutex<Vec<String>>>,
-    _browser: Browser,
-    _profile: tempfile::TempDir,
-}
-
-impl Shown {
-    /// Opens a file; `None` without a browser.
-    fn open(file: &Path) -> Option<Shown> {
-        let profile = tempfile::tempdir().expect("a temporary directory");
-        let arguments = [
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-        ];
-        let options = LaunchOptions {
-            path: Some(chromium()?),
-            sandbox: false,
-            user_data_dir: Some(profile.path().to_path_buf()),
-            args: arguments.iter().map(OsStr::new).collect(),
-            window_size: Some((1280, 900)),
-            idle_browser_timeout: Duration::from_secs(120),
-            ..LaunchOptions::default()
-        };
-        let browser = Browser::new(options).expect("the browser starts");
-        let tab = browser.new_tab().expect("a tab");
-        tab.set_default_timeout(Duration::from_secs(30));
-        let complaints = Arc::new(Mutex::new(Vec::new()));
-        let kept = complaints.clone();
-        let listen = move |event: &Event| {
-            let text = match event {
-                Event::RuntimeExceptionThrown(thrown) => format!("{:?}", thrown.params),
-                Event::RuntimeConsoleAPICalled(called) => format!("{:?}", called.params),
-                Event::LogEntryAdded(added) => format!("{:?}", added.params.entry),
-                _ => return,
-            };
-            kept.lock().expect("no panic").push(text);
-        };
-        tab.add_event_listener(Arc::new(listen)).expect("a listener");
-        tab.enable_runtime().expect("the runtime's events");
-        tab.enable_log().expect("the log's events");
-        let address = format!("file://{}", file.display());
-        tab.navigate_to(&address).expect("the page");
-        tab.wait_until_navigated().expect("the page is there");
-        Some(Shown { tab, complaints, _browser: browser, _profile: profile })
-    }
-
-    /// What an expression of the page's script is.
-    fn ask(&self, expression: &str) -> Value {
-        let wrapped = format!("JSON.stringify({expression})");
-        let answer = self.tab.evaluate(&wrapped, false).expect(expression).value;
-        let text = answer.as_ref().and_then(Value::as_str).unwrap_or("null");
-        serde_json::from_str(text).expect("JSON")
-    }
-
-    fn count(&self, selector: &str) -> u64 {
-        let shown = format!("document.querySelectorAll({selector:?}).length");
-        self.ask(&shown).as_u64().expect("a number")
-    }
-
-    fn click(&self, selector: &str) {
-        self.ask(&format!("document.querySelector({selector:?}).click()"));
-    }
-
-    fn text(&self, selector: &str) -> String {
-        let text = self.ask(&format!("document.querySelector({selector:?}).textContent"));
-        text.as_str().unwrap_or_default().to_string()
-    }
-
-    fn no_complaints(&self) {
-        let complaints = self.complaints.lock().expect("no panic");
-        assert!(complaints.is_empty(), "{complaints:#?}");
-    }
-}
 
 /// The page about files of the corpus, and the same findings as JSON.
 fn page(arguments: &str) -> (Desk, PathBuf, Vec<Value>) {
@@ -161,11 +49,11 @@ fn the_graph_is_the_certificate() {
     let proof = &objects[0]["witness"]["certificate"];
     let events = proof["events"].as_array().expect("events");
     let accesses = events.iter().filter(|e| e["kind"] != "control" && e["kind"] != "initial");
-    assert_eq!(shown.count(".node:not(.k-initial)"), accesses.count() as u64);
-    assert_eq!(shown.count(".edge.e-rf"), proof["rf"].as_array().expect("rf").len() as u64);
-    assert_eq!(shown.count(".edge.e-fr"), proof["fr"].as_array().expect("fr").len() as u64);
+    assert_eq!(shown.count(".wide .node:not(.k-initial)"), accesses.count() as u64);
+    assert_eq!(shown.count(".wide .edge.e-rf"), proof["rf"].as_array().expect("rf").len() as u64);
+    assert_eq!(shown.count(".wide .edge.e-fr"), proof["fr"].as_array().expect("fr").len() as u64);
     assert_eq!(
-        shown.count(".edge.cycle"),
+        shown.count(".wide .edge.cycle"),
         proof["cycle"].as_array().expect("a cycle").len() as u64
     );
     let wrong = shown.ask("document.querySelector('.node.wrong').dataset.events");
@@ -248,6 +136,21 @@ fn the_keyboard_works() {
     let press = |key: &str| {
         shown.tab.press_key(key).expect("a key");
     };
+    // On a fresh page nothing has the focus.
+    assert_eq!(shown.ask("document.activeElement === document.body"), true);
+    press("Home");
+    at(0);
+    press("End");
+    at(steps);
+    press("Home");
+    press(" ");
+    assert_eq!(shown.text(".play"), "Pause");
+    press(" ");
+    assert_eq!(shown.text(".play"), "Play");
+    // A link that has the focus keeps its keys.
+    shown.ask("document.querySelector('a[href]').focus()");
+    press("End");
+    assert_ne!(shown.text(".controls output"), format!("step {steps} of {steps}"));
     shown.ask("document.querySelector('.player').focus()");
     press("Home");
     at(0);
@@ -283,7 +186,7 @@ fn buffers_fill_and_drain() {
     shown.click("[data-do=last]");
     assert_eq!(shown.count(".chip.buffered"), 0);
     assert!(shown.text(".memory").contains("x = 1"));
-    assert_eq!(shown.count(".edge.cycle"), 4);
+    assert_eq!(shown.count(".wide .edge.cycle"), 4);
     shown.no_complaints();
 }
 
@@ -295,7 +198,8 @@ fn many_files() {
     let Some(shown) = Shown::open(&path) else { return };
     let violated = objects.iter().filter(|object| object["verdict"] == "violated").count();
     assert_eq!(shown.count(".finding"), violated as u64);
-    assert_eq!(shown.count(".finding svg.execution"), violated as u64);
+    assert_eq!(shown.count(".finding svg.execution.wide"), violated as u64);
+    assert_eq!(shown.count(".finding svg.execution.narrow"), violated as u64);
     shown.click("[data-filter=violated]");
     let rows = "[...document.querySelectorAll('.summary tbody tr')].filter(r => !r.hidden)";
     let others = format!("{rows}.filter(r => r.dataset.verdict !== 'violated').length");
@@ -322,14 +226,13 @@ fn timeline() {
     run_at_root(&format!("refine --html {} {files}", path.display()));
     let Some(shown) = Shown::open(&path) else { return };
     assert_eq!(shown.text(".graph h4"), "Timeline");
-    assert_eq!(shown.count(".node.k-arrival"), 2);
-    assert_eq!(shown.count(".edge[data-kind=propagation]"), 2);
+    assert_eq!(shown.count(".wide .node.k-arrival"), 2);
+    assert_eq!(shown.count(".wide .edge[data-kind=propagation]"), 2);
     assert_eq!(shown.text(".node.wrong .label"), "return 0");
-    let tops =
-        "[...document.querySelectorAll('.node rect')].map(r => r.getBoundingClientRect().top)";
+    let tops = "[...document.querySelectorAll('.wide .node rect')].map(r => r.getBoundingClientRect().top)";
     assert_eq!(shown.ask(&format!("(t => t.every((y, i) => !i || t[i - 1] < y))({tops})")), true);
     shown.click(".toggle.e-propagation input");
-    assert_eq!(shown.count(".edge[data-kind=propagation].off"), 2);
+    assert_eq!(shown.count(".wide .edge[data-kind=propagation].off"), 2);
     let last = shown.count(".cell");
     assert_eq!(shown.count(".cell.now.wrong"), 1, "the player starts at the end");
     for (key, step) in [("first", 0), ("step", 1), ("step", 2), ("back", 1), ("last", last)] {
@@ -337,7 +240,7 @@ fn timeline() {
         assert_eq!(shown.text("output"), format!("step {step} of {last}"));
     }
     shown.click("[data-do=back]");
-    assert_eq!(shown.count(".node.wrong.future"), 1, "not there yet");
+    assert_eq!(shown.count(".wide .node.wrong.future"), 1, "not there yet");
     shown.no_complaints();
 }
 
@@ -391,56 +294,4 @@ fn light_and_dark() {
     assert_eq!(shown.ask("document.documentElement.dataset.theme"), "dark");
     assert_eq!(shown.ask(contrast), serde_json::json!([]));
     shown.no_complaints();
-}
-
-fn size(tab: &Tab, width: u32, height: u32, mobile: bool) {
-    let metrics = SetDeviceMetricsOverride {
-        width,
-        height,
-        device_scale_factor: 1.0,
-        mobile,
-        scale: None,
-        screen_width: None,
-        screen_height: None,
-        position_x: None,
-        position_y: None,
-        dont_set_visible_size: None,
-        screen_orientation: None,
-        viewport: None,
-        display_feature: None,
-        device_posture: None,
-    };
-    tab.call_method(metrics).expect("a size");
-}
-
-fn scheme(tab: &Tab, name: &str) {
-    let feature = MediaFeature { name: "prefers-color-scheme".into(), value: name.into() };
-    tab.call_method(SetEmulatedMedia { media: None, features: Some(vec![feature]) })
-        .expect("a scheme");
-}
-
-/// Makes the pictures in `docs/img`.
-#[test]
-#[ignore = "writes docs/img"]
-fn screenshots() {
-    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/img");
-    std::fs::create_dir_all(&images).expect("a directory");
-    for (name, arguments, theme, height) in [
-        ("stale-read", "corpus/litmus/mp-rlx.fp", "light", 1160),
-        ("store-buffers", "--model tso corpus/litmus/sb-rlx.fp", "dark", 960),
-        ("peterson", "corpus/tables/rc20/peterson.fp", "light", 1420),
-    ] {
-        let (_desk, path, _) = page(arguments);
-        let shown = Shown::open(&path).expect("Chromium");
-        size(&shown.tab, 1200, height, false);
-        scheme(&shown.tab, theme);
-        if name == "store-buffers" {
-            shown.click(".cell[data-step='4']");
-        }
-        shown.ask("document.querySelector('details').scrollIntoView()");
-        std::thread::sleep(Duration::from_millis(400));
-        let format = CaptureScreenshotFormatOption::Png;
-        let picture = shown.tab.capture_screenshot(format, None, None, true).expect("a picture");
-        std::fs::write(images.join(format!("{name}.png")), picture).expect("a file");
-    }
 }

@@ -45,6 +45,16 @@ fn export() {
 }
 
 #[test]
+fn play() {
+    golden!(Desk::new().run("play --help").stdout);
+}
+
+#[test]
+fn lsp() {
+    golden!(Desk::new().run("lsp --help").stdout);
+}
+
+#[test]
 fn summaries() {
     let desk = Desk::new();
     golden!(

@@ -43,9 +43,9 @@ pub struct Finding {
     pub note: Option<String>,
     /// What to do about it.
     pub advice: Vec<Advice>,
-    /// What is known besides, if it was observed in a running program.
+    /// If it was observed in a running program: what is known of its accesses beyond their places.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub observed: Option<Observed>,
+    pub observed: Option<Box<Observed>>,
 }
 
 /// What kind of thing is wrong.

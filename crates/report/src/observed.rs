@@ -2,7 +2,8 @@
 //!
 //! The sanitizer knows two accesses, their stacks, and what is wrong with them. Each source file with a
 //! finding gets a sheet; the run has the other access first, if it is in the same file, and the access at
-//! fault after it. That nothing was found says something about these runs only, and so do the names of the
+//! fault after it. What only a running program has, stacks, values and a name that stays the same from run to run,
+//! is kept in [`Observed`]. That nothing was found says something about these runs only, and so do the names of the
 //! properties.
 
 use crate::advice::Advice;
@@ -10,6 +11,7 @@ use crate::codes;
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
+use crate::proof::{Event, EventKind, Proof};
 use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ir::Tid;
@@ -29,24 +31,27 @@ pub struct Observation {
     pub problem: Kind,
     /// What is wrong, in one line.
     pub message: String,
+    /// What it is called, from run to run.
+    pub id: String,
     /// The access at fault.
     pub access: Access,
     /// What it misses or races with.
     pub other: Option<Access>,
+    /// How many bytes are accessed.
+    pub size: u64,
+    /// What the missed write wrote.
+    pub value: Option<String>,
+    /// What may be read instead.
+    pub stale_values: Vec<String>,
+    /// What brings the run back.
+    pub token: Option<String>,
+    /// In how many runs it was found.
+    pub runs: u64,
     /// What to do about it.
     pub advice: Vec<String>,
-    /// What else is known.
-    pub observed: Observed,
-}
-
-/// What is known of a finding in a running program besides its two accesses.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Observed {
-    /// The same from run to run and from build to build.
-    pub id: String,
     /// Does nothing depend on the stale value? Then no harm was done in the runs that were seen.
     pub is_unused: bool,
-    /// Paragraphs: stacks, values, what each thread knew.
+    /// Paragraphs: stacks, memory, locks, what each thread knew.
     pub details: Vec<Detail>,
 }
 
@@ -57,6 +62,23 @@ pub struct Detail {
     pub title: String,
     /// Its lines.
     pub lines: Vec<String>,
+}
+
+/// What is known of an observed finding beyond places and a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Observed {
+    /// What it is called, from run to run and from build to build.
+    pub id: String,
+    /// Does nothing depend on the stale value? Then no harm was done in the runs that were seen.
+    pub is_unused: bool,
+    /// What else is known: a name and a value each.
+    #[serde(skip)]
+    pub facts: Vec<(&'static str, String)>,
+    /// Paragraphs: stacks, memory, locks, what each thread knew.
+    pub details: Vec<Detail>,
+    /// The two accesses and what is between them, for drawings.
+    #[serde(skip)]
+    pub(crate) proof: Proof,
 }
 
 /// An access of a running program.
@@ -104,7 +126,7 @@ fn sheet(file: &str, text: &str, observations: &[&Observation]) -> InputReport {
 }
 
 fn finding(observation: &Observation, text: &str) -> Finding {
-    let Observation { problem, message, access, other, advice, observed } = observation;
+    let Observation { problem, message, access, other, advice, .. } = observation;
     let mut threads: Vec<u32> =
         other.iter().map(|other| other.thread).chain([access.thread]).collect();
     threads.sort_unstable();
@@ -112,8 +134,51 @@ fn finding(observation: &Observation, text: &str) -> Finding {
     let number = |thread: u32| {
         Tid::from(threads.iter().position(|&other| other == thread).unwrap_or_default())
     };
-    let here = other.iter().filter(|other| other.file == access.file);
-    let run = here.chain([access]).map(|one| Step {
+    let events: Vec<Event> = other
+        .iter()
+        .chain([access])
+        .enumerate()
+        .map(|(id, one)| Event {
+            id,
+            thread: Some(name(one.thread)),
+            tid: Some(number(one.thread)),
+            kind: if one.action == "load" { EventKind::Read } else { EventKind::Write },
+            mode: None,
+            location: None,
+            read: None,
+            written: None,
+            label: one.what.clone(),
+            place: Some(match one.file == access.file {
+                true => place(one, text),
+                // There is no line of it in the text.
+                false => Place {
+                    whole_line: 0,
+                    ..Place::at(one.line, one.column, format!("in {}", one.file), Span::new(0, 0))
+                },
+            }),
+        })
+        .collect();
+    let last = events.len() - 1;
+    let proof = Proof {
+        po: Vec::new(),
+        rf: Vec::new(),
+        mo: Vec::new(),
+        // What is missed overwrote what is read.
+        fr: if *problem == Kind::Race || last == 0 { Vec::new() } else { vec![(last, 0)] },
+        sw: Vec::new(),
+        hb: Vec::new(),
+        access: last,
+        other: 0,
+        newest: None,
+        used_by: None,
+        propagation: Vec::new(),
+        timeline: false,
+        conclusive: true,
+        cycle: Vec::new(),
+        events,
+    };
+    let here = other.iter().chain([access]).enumerate();
+    let run = here.filter(|(_, one)| one.file == access.file).map(|(id, one)| Step {
         thread: name(one.thread),
         tid: number(one.thread),
         place: place(one, text),
@@ -122,8 +187,8 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         read: None,
         written: None,
         assigned: Vec::new(),
-        events: Vec::new(),
-        effect: None,
+        events: vec![id],
+        effect: Some(effect(observation, id == last)),
         newer: 0,
         stale: None,
     });
@@ -153,9 +218,47 @@ fn finding(observation: &Observation, text: &str) -> Finding {
         run: run.collect(),
         certificate: None,
         note: None,
+        observed: Some(Box::new(Observed {
+            id: observation.id.clone(),
+            is_unused: observation.is_unused,
+            facts: facts(observation),
+            details: observation.details.clone(),
+            proof,
+        })),
         advice: advice.iter().map(Advice::new).collect(),
-        observed: Some(observed.clone()),
     }
+}
+
+/// What an access did, as far as values are known.
+fn effect(observation: &Observation, at_fault: bool) -> String {
+    let Observation { problem, value, stale_values, .. } = observation;
+    match (problem, at_fault, value) {
+        (Kind::Race, true, _) => "races".to_string(),
+        (Kind::Race, false, _) => "races with it".to_string(),
+        (Kind::StaleWrite, true, _) => "may take effect earlier".to_string(),
+        (_, true, _) if stale_values.is_empty() => "may read an older value".to_string(),
+        (_, true, _) => format!("may read {}", stale_values.join(" or ")),
+        (_, false, Some(value)) => format!("writes {value}"),
+        (_, false, None) => "is missed".to_string(),
+    }
+}
+
+fn facts(observation: &Observation) -> Vec<(&'static str, String)> {
+    let Observation { value, stale_values, size, token, runs, .. } = observation;
+    let bytes = match size {
+        1 => "1 byte".to_string(),
+        size => format!("{size} bytes"),
+    };
+    let mut facts = vec![("accessed", bytes)];
+    facts.extend(value.iter().map(|value| ("newest value", value.clone())));
+    if !stale_values.is_empty() {
+        facts.push(("may be read instead", stale_values.join(" or ")));
+    }
+    if *runs > 1 {
+        facts.push(("found in", format!("{runs} runs")));
+    }
+    facts.extend(token.iter().map(|token| ("again", format!("fencepost run --token {token}"))));
+    facts
 }
 
 fn name(thread: u32) -> String {
@@ -206,6 +309,14 @@ mod tests {
         let observation = |file: &str| Observation {
             problem: Kind::Race,
             message: "data race".into(),
+            id: "FP000000000000".into(),
+            size: 4,
+            value: None,
+            stale_values: Vec::new(),
+            is_unused: false,
+            details: Vec::new(),
+            token: None,
+            runs: 1,
             access: access(file, 1, 1),
             other: Some(access("b.c", 1, 1)),
             advice: Vec::new(),

@@ -146,6 +146,8 @@ pub enum EdgeKind {
     Indirect,
     /// It is a call or return, and the other its arrival at another thread.
     Propagation,
+    /// They race: neither comes before the other. In drawings only.
+    Race,
 }
 
 impl EdgeKind {
@@ -162,6 +164,7 @@ impl EdgeKind {
             EdgeKind::Chosen => "chosen",
             EdgeKind::Indirect => "indirect",
             EdgeKind::Propagation => "propagation",
+            EdgeKind::Race => "race",
         }
     }
 
@@ -178,6 +181,7 @@ impl EdgeKind {
             EdgeKind::Chosen => "conflicts with, and may come before",
             EdgeKind::Indirect => "comes before, through transactions no longer held",
             EdgeKind::Propagation => "propagates to",
+            EdgeKind::Race => "races with",
         }
     }
 }

@@ -74,11 +74,12 @@ pub fn finding(
     text: &str,
 ) -> Finding {
     let place = |line: u32, fallback: String| place(text, line, fallback);
-    let units: Vec<&Unit> = violation.cycle.iter().map(|step| &step.unit).collect();
-    let events: Vec<Event> = units
+    let events: Vec<Event> = violation
+        .cycle
         .iter()
+        .map(|step| (&step.unit, &step.leaves))
         .enumerate()
-        .map(|(id, unit)| Event {
+        .map(|(id, (unit, own))| Event {
             id,
             thread: Some(names.of_thread(unit.thread).to_string()),
             tid: Some(tid(unit.thread)),
@@ -87,11 +88,7 @@ pub fn finding(
             location: None,
             read: None,
             written: None,
-            label: match (unit.label, unit.single) {
-                (Some(label), _) => names.of_label(label).to_string(),
-                (None, false) => "transaction".to_string(),
-                (None, true) => "single event".to_string(),
-            },
+            label: unit_name(names, unit, own),
             place: Some(place(unit.line, unit.show(names))),
         })
         .collect();
@@ -152,6 +149,18 @@ pub fn finding(
             cycle: cycle.collect(),
             events,
         }),
+    }
+}
+
+/// What a transaction is called: by the label it was given, else by where it begins; a single event by what it does.
+fn unit_name(names: &Names, unit: &Unit, own: &Access) -> String {
+    match (unit.label, unit.single) {
+        (Some(label), _) => names.of_label(label).to_string(),
+        (None, false) => format!("transaction at line {}", unit.line),
+        (None, true) => match own.action.var() {
+            Some(var) => format!("{} {}", own.action.word(), names.of_var(var)),
+            None => own.action.word().to_string(),
+        },
     }
 }
 

@@ -320,14 +320,17 @@ impl Finding {
                 _ => report::finding::Kind::Race,
             },
             message: self.message.clone(),
+            id: self.id.clone(),
             access: access(&self.access),
             other: self.other.as_ref().map(access),
+            size: self.size,
+            value: self.value.map(crate::text::number),
+            stale_values: self.stale_values.iter().copied().map(crate::text::number).collect(),
+            token: self.token.clone(),
+            runs: self.runs,
             advice: self.advice.clone(),
-            observed: observed::Observed {
-                id: self.id.clone(),
-                is_unused: self.used == Some(false),
-                details: crate::text::details(self),
-            },
+            is_unused: self.used == Some(false),
+            details: crate::text::details(self),
         }
     }
 

@@ -158,7 +158,8 @@ fn relation(finding: &Finding, other: &Access) -> String {
     }
 }
 
-fn number(value: u64) -> String {
+/// A value as it is best read.
+pub fn number(value: u64) -> String {
     if value < 1 << 32 { value.to_string() } else { format!("{value:#x}") }
 }
 

@@ -12,7 +12,8 @@ mod source;
 use crate::escape::html;
 use crate::finding::Finding;
 use crate::input_report::{InputReport, Notice, Unchecked};
-use crate::picture::{Picture, svg};
+use crate::observed::Observed;
+use crate::picture::{Picture, Width, svg};
 use crate::proof::{EdgeKind, Event, Proof};
 use crate::ruling::Ruling;
 use crate::text::{amount, reservations, sentence};
@@ -254,7 +255,6 @@ fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     for note in reservations(finding) {
         let _ = writeln!(out, "<p class=\"notice undecided\">{}</p>", ticked(note));
     }
-    details(out, finding);
     out.push_str("<div class=\"panes\">\n");
     if !sheet.text.is_empty() {
         source::pane(out, id, sheet, finding);
@@ -264,6 +264,9 @@ fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
     }
     out.push_str("</div>\n");
     player::pane(out, id, finding);
+    if let Some(observed) = &finding.observed {
+        self::observed(out, observed);
+    }
     out.push_str("<div class=\"panes\">\n");
     if let Some(proof) = finding.certificate.as_ref().filter(|proof| !proof.cycle.is_empty()) {
         cycle(out, proof);
@@ -279,17 +282,6 @@ fn finding(out: &mut String, id: &str, sheet: &InputReport, finding: &Finding) {
 }
 
 /// The text with what stands between backticks as code.
-/// What was observed: both accesses with their stacks, values, and what the threads knew.
-fn details(out: &mut String, finding: &Finding) {
-    for detail in finding.observed.iter().flat_map(|observed| &observed.details) {
-        let _ = writeln!(out, "<h4>{}</h4>\n<ul class=\"observed\">", ticked(&detail.title));
-        for line in &detail.lines {
-            let _ = writeln!(out, "<li>{}</li>", ticked(line));
-        }
-        out.push_str("</ul>\n");
-    }
-}
-
 fn ticked(text: &str) -> String {
     let mut out = String::new();
     for (index, part) in text.split('`').enumerate() {
@@ -323,7 +315,34 @@ fn graph(out: &mut String, id: &str, picture: &Picture, finding: &Finding) {
         );
     }
     out.push_str("</div></div><div class=\"scroll canvas\" tabindex=\"0\" role=\"region\" aria-label=\"Execution graph\">");
-    out.push_str(&svg::element(picture, &format!("{heading}: {}", finding.message)));
+    let title = format!("{heading}: {}", finding.message);
+    out.push_str(&svg::element(picture, &title));
+    // What a phone shows instead.
+    if let Some(narrow) = Picture::within(finding, Width::Narrow) {
+        out.push_str(&svg::element(&narrow, &title));
+    }
+    out.push_str("</div></section>\n");
+}
+
+/// What is known of accesses that were observed in a running program.
+fn observed(out: &mut String, observed: &Observed) {
+    let _ = write!(
+        out,
+        "<section class=\"pane observed\"><div class=\"row\"><h4>As observed</h4>\
+         <code class=\"code\" title=\"the name of this finding, from run to run\">{}</code></div><dl>",
+        html(&observed.id)
+    );
+    for (name, value) in &observed.facts {
+        let _ = write!(out, "<div><dt>{name}</dt><dd><code>{}</code></dd></div>", html(value));
+    }
+    out.push_str("</dl><div class=\"stacks\">");
+    for detail in &observed.details {
+        let _ = write!(out, "<section><h5>{}</h5><ol class=\"stack\">", ticked(&detail.title));
+        for line in &detail.lines {
+            let _ = write!(out, "<li><code>{}</code></li>", html(line));
+        }
+        out.push_str("</ol></section>");
+    }
     out.push_str("</div></section>\n");
 }
 
@@ -339,6 +358,7 @@ fn meaning(kind: EdgeKind) -> &'static str {
         EdgeKind::Chosen => "conflict whose direction was open",
         EdgeKind::Indirect => "through transactions no longer held",
         EdgeKind::Propagation => "propagation: a call or return becomes known to another thread",
+        EdgeKind::Race => "race: nothing orders the two accesses",
     }
 }
 

@@ -10,6 +10,17 @@
     return element;
   };
 
+  // Inside another page, which has a heading of its own.
+  if (window.top !== window) document.documentElement.classList.add("embedded");
+
+  // Everything is printed, also what is folded up.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all("details:not([open])");
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
+
   // Theme: the system's, unless the reader chooses.
   const theme = one("#theme");
   const themes = ["auto", "dark", "light"];
@@ -47,7 +58,8 @@
 
   for (const finding of all(".finding")) {
     const lines = one(".lines", finding);
-    const svg = one("svg.execution", finding);
+    // The drawing, once for wide and once for narrow pages.
+    const svgs = all("svg.execution", finding);
 
     // Scrolls the source so that something stands at a part of its height.
     const show = (element, part) => {
@@ -69,25 +81,25 @@
     if (main) show(main, 0.6);
 
     const toggles = one(".toggles", finding);
-    if (toggles && svg) {
+    if (toggles && svgs.length) {
       toggles.hidden = false;
       toggles.addEventListener("change", event => {
         const kind = event.target.dataset.edge;
-        for (const edge of all(`.edge[data-kind="${kind}"]`, svg))
+        for (const edge of all(`.edge[data-kind="${kind}"]`, finding))
           edge.classList.toggle("off", !event.target.checked);
       });
     }
 
     // An event knows its line, and a line its events.
-    if (svg) {
-      for (const node of all(".node", svg)) {
+    if (svgs.length) {
+      for (const node of all(".node", finding)) {
         node.addEventListener("mouseenter", () => light(node.dataset.line, true));
         node.addEventListener("mouseleave", () => light(null));
         node.addEventListener("focus", () => light(node.dataset.line, true));
         node.addEventListener("blur", () => light(null));
       }
       for (const row of all(".ln", finding)) {
-        const nodes = () => all(`.node[data-line="${row.dataset.line}"]`, svg);
+        const nodes = () => all(`.node[data-line="${row.dataset.line}"]`, finding);
         row.addEventListener("mouseenter", () => nodes().forEach(n => n.classList.add("lit")));
         row.addEventListener("mouseleave", () => nodes().forEach(n => n.classList.remove("lit")));
       }
@@ -96,10 +108,10 @@
       link.addEventListener("click", () => light(link.dataset.line, true));
 
     const pane = one(".player", finding);
-    if (pane) players.push(player(pane, svg, light));
+    if (pane) players.push(player(pane, svgs, light));
   }
 
-  function player(pane, svg, light) {
+  function player(pane, svgs, light) {
     const data = JSON.parse(one("script", pane).textContent);
     const total = data.steps.length;
     const controls = one(".controls", pane);
@@ -184,7 +196,7 @@
         if (number === at) cell.setAttribute("aria-current", "step");
         else cell.removeAttribute("aria-current");
       }
-      if (svg) {
+      for (const svg of svgs) {
         const here = new Set(step ? step.v : []);
         const ids = node => (node.dataset.events || "").split(" ").map(Number);
         const gone = new Set();
@@ -244,8 +256,15 @@
     const inside = players.find(({ pane }) => pane.contains(focus));
     if (focus.matches("input[type=range], input[type=checkbox], summary")) return;
     if (name === "play" && focus.matches("button, a")) return;
-    if (!inside && (name === "first" || name === "last" || name === "play")) return;
-    const target = inside || players.find(({ pane }) => pane.checkVisibility ? pane.checkVisibility() : true);
+    // Elsewhere these keys scroll; on a page where nothing has the focus they are the player's.
+    const fresh = focus === document.body || focus === document.documentElement;
+    if (!inside && !fresh && (name === "first" || name === "last" || name === "play")) return;
+    const shown = players.filter(({ pane }) => pane.checkVisibility ? pane.checkVisibility() : true);
+    const inView = ({ pane }) => {
+      const { top, bottom } = pane.getBoundingClientRect();
+      return bottom > 0 && top < innerHeight;
+    };
+    const target = inside || shown.find(inView) || shown[0];
     if (!target) return;
     event.preventDefault();
     target.act(name);

@@ -33,7 +33,7 @@ pub(super) fn pane(out: &mut String, id: &str, finding: &Finding) {
     let _ = write!(
         out,
         "<section class=\"pane player\" data-player=\"{id}\" tabindex=\"0\" aria-label=\"The run, step by \
-         step. Arrow keys step, space plays.\"><div class=\"row\"><h4>How it comes about</h4>\
+         step. Arrow keys step, Home and End go to its ends, space plays.\"><div class=\"row\"><h4>How it comes about</h4>\
          <div class=\"controls\" hidden>\
          <button type=\"button\" data-do=\"first\" aria-label=\"To the start\">|◀</button>\
          <button type=\"button\" data-do=\"back\" aria-label=\"One step back\">◀</button>\
@@ -43,7 +43,7 @@ pub(super) fn pane(out: &mut String, id: &str, finding: &Finding) {
          <input type=\"range\" min=\"0\" max=\"{count}\" value=\"{count}\" aria-label=\"Step\">\
          <output aria-live=\"polite\">step {count} of {count}</output></div></div>\
          <div class=\"stage\"><div class=\"scroll\"><div class=\"lanes\" \
-         style=\"grid-template-columns:repeat({columns},minmax(11rem,1fr))\">",
+         style=\"grid-template-columns:repeat({columns},minmax(min(11rem,38vw),1fr))\">",
         count = steps.len(),
         columns = active.len(),
     );
@@ -102,7 +102,12 @@ fn steps<'a>(finding: &'a Finding, threads: &[&str]) -> Vec<Shown<'a>> {
     let matters =
         |step: &&Step| step.is_shown() || !step.assigned.is_empty() || step.stale.is_some();
     let proof = finding.certificate.as_ref();
+    let seen = finding.observed.as_ref().map(|observed| &observed.proof);
     let marked = |step: &Step| {
+        if let Some(seen) = seen {
+            let race = finding.problem == Kind::Race;
+            return race || step.events.contains(&seen.access);
+        }
         proof.is_some_and(|proof| {
             let is = |event: usize| step.events.contains(&event);
             if proof.timeline {

@@ -1,6 +1,6 @@
 //! The source of a finding, with the lines that matter.
 
-use crate::escape::{html, visible};
+use crate::escape::{columns, html, visible};
 use crate::finding::Finding;
 use crate::input_report::InputReport;
 use std::collections::BTreeSet;
@@ -62,11 +62,14 @@ pub(super) fn pane(out: &mut String, id: &str, sheet: &InputReport, finding: &Fi
             sheet.line_in_file(line),
             marked(text, &here)
         );
+        // Under the code that it means.
         for label in here {
+            let before = text.get(..label.from.min(text.len())).unwrap_or_default();
             let _ = write!(
                 out,
-                "<div class=\"ann{}\">{}</div>",
+                "<div class=\"ann{}\" style=\"--at:{}\">{}</div>",
                 if label.main { " main" } else { "" },
+                columns(&visible(before)),
                 html(&label.text)
             );
         }
@@ -98,6 +101,9 @@ fn labels(text: &str, finding: &Finding) -> Vec<Label> {
 fn marked(line: &str, labels: &[&Label]) -> String {
     let mut out = String::new();
     let mut done = 0;
+    // Of labels about the same place, the main one marks it.
+    let mut labels = labels.to_vec();
+    labels.sort_by_key(|label| (label.from, !label.main));
     for label in labels {
         let (from, to) = (label.from.max(done), label.to.min(line.len()));
         let (Some(before), Some(part)) = (line.get(done..from), line.get(from..to)) else {

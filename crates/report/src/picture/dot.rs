@@ -63,6 +63,7 @@ fn graph(out: &mut String, index: usize, picture: &Picture, finding: &Finding) {
         // Only program order, reads-from and propagation decide what is above what.
         let free = match edge.kind {
             EdgeKind::Po | EdgeKind::Rf | EdgeKind::Propagation => "",
+            EdgeKind::Race => ", constraint=false, dir=none",
             _ => ", constraint=false",
         };
         let _ = writeln!(
@@ -87,6 +88,7 @@ fn look(kind: EdgeKind) -> (&'static str, &'static str) {
         EdgeKind::Conflict => ("#b4420f", "solid"),
         EdgeKind::Indirect => ("#5b6579", "dotted"),
         EdgeKind::Propagation => ("#7a3fb5", "solid"),
+        EdgeKind::Race => ("#c8102e", "bold"),
     }
 }
 

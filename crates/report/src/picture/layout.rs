@@ -3,41 +3,116 @@
 //! A thread's events stand below each other; an event that reads from another thread stands below what
 //! it reads. Edges leave and enter nodes at ports: each end of an edge gets a place of its own on the
 //! side of the node that looks towards the other end, in the order of the other ends, so that edges
-//! cross as little as possible and never coincide.
+//! cross as little as possible and never coincide. The names of edges come last (`labels`).
+//!
+//! There are two sets of measures. On a phone a drawing has to do with a third of the room, so nodes say less there
+//! (what is left out is in their titles) and columns stand closer together.
 
-use super::{Edge, Node, Picture};
-use crate::escape::columns;
+use super::{Edge, Node, Picture, Width, labels};
+use crate::escape::{columns, cut, visible};
 use crate::proof::EdgeKind;
 use std::collections::HashMap;
 
-/// Space around the drawing.
-const MARGIN: f64 = 22.0;
 /// Height of a thread's name.
-const HEAD: f64 = 38.0;
+pub(super) const HEAD: f64 = 38.0;
+/// How far above the first node a thread's name stands.
+pub(super) const NAME_ABOVE: f64 = 14.0;
 /// Height of a node, and of an initial value.
 const NODE: f64 = 46.0;
 const INITIAL: f64 = 28.0;
 /// From the top of a row to the top of the next.
 const ROW: f64 = 86.0;
-/// Between the columns.
-const GAP: f64 = 96.0;
-/// Room on both sides for edges that go round.
-const BULGE: f64 = 38.0;
-/// Width of a character of the larger and the smaller text.
-const LARGE: f64 = 7.9;
-const SMALL: f64 = 6.7;
-/// The narrowest and the widest node.
-const NARROW: f64 = 132.0;
-const WIDE: f64 = 250.0;
+/// Width of a character of a thread's name.
+pub(super) const NAME: f64 = 8.2;
+/// Width of a character of an edge's name.
+pub(super) const SMALL: f64 = 6.7;
 
-/// The text below a node's label, cut to fit.
-pub(super) fn caption(node: &Node) -> String {
-    match node.line {
-        Some(line) if node.text.is_empty() => format!("line {line}"),
-        Some(line) => {
-            crate::escape::cut(&format!("{line}: {}", crate::escape::visible(&node.text)), 34)
+/// The measures that depend on how much room there is.
+pub(super) struct Measures {
+    /// Space around the drawing.
+    margin: f64,
+    /// Between the columns.
+    gap: f64,
+    /// Room on both sides for edges that go round.
+    bulge: f64,
+    /// How far out edges go that come from above.
+    around: f64,
+    /// Width of a character of a node's label, and of its caption.
+    label: f64,
+    caption: f64,
+    /// The most characters of a label and a caption.
+    label_most: usize,
+    caption_most: usize,
+    /// Space beside a node's text.
+    padding: f64,
+    /// The narrowest and the widest node.
+    narrowest: f64,
+    widest: f64,
+}
+
+const WIDE: Measures = Measures {
+    margin: 22.0,
+    gap: 96.0,
+    bulge: 38.0,
+    around: 58.0,
+    label: 7.9,
+    caption: 6.7,
+    label_most: 29,
+    caption_most: 34,
+    padding: 24.0,
+    narrowest: 132.0,
+    widest: 250.0,
+};
+
+/// Two columns and what goes round them fit into some 320 pixels.
+const NARROW: Measures = Measures {
+    margin: 4.0,
+    gap: 40.0,
+    bulge: 20.0,
+    around: 26.0,
+    label: 6.7,
+    caption: 6.1,
+    label_most: 16,
+    caption_most: 17,
+    padding: 8.0,
+    narrowest: 92.0,
+    widest: 116.0,
+};
+
+impl Measures {
+    pub(super) fn of(width: Width) -> &'static Measures {
+        match width {
+            Width::Wide => &WIDE,
+            Width::Narrow => &NARROW,
         }
-        None => String::new(),
+    }
+
+    /// What a node says it did, cut to fit.
+    pub(super) fn label(&self, width: Width, node: &Node) -> String {
+        let text = match width {
+            Width::Wide => &node.label,
+            Width::Narrow => &node.effect,
+        };
+        let most = if node.line.is_none() { self.label_most + 11 } else { self.label_most };
+        cut(&visible(text), most)
+    }
+
+    /// The text below a node's label, cut to fit.
+    pub(super) fn caption(&self, width: Width, node: &Node) -> String {
+        let text = match (node.line, width, &node.mode) {
+            (None, ..) => String::new(),
+            (Some(line), Width::Wide, _) if node.text.is_empty() => format!("line {line}"),
+            (Some(line), Width::Wide, _) => format!("{line}: {}", visible(&node.text)),
+            (Some(line), Width::Narrow, Some(mode)) => format!("line {line}, {mode}"),
+            (Some(line), Width::Narrow, None) => format!("line {line}"),
+        };
+        cut(&text, self.caption_most)
+    }
+
+    fn width_of(&self, width: Width, node: &Node) -> f64 {
+        let text = (columns(&self.label(width, node)) as f64 * self.label)
+            .max(columns(&self.caption(width, node)) as f64 * self.caption);
+        (text + self.padding).clamp(self.narrowest, self.widest)
     }
 }
 
@@ -47,6 +122,7 @@ pub(super) fn place(picture: &mut Picture) {
     columns_of_lanes(picture);
     nodes(picture);
     paths(picture);
+    labels::place(picture);
 }
 
 /// How far down each event is: below the one before it in its thread, and below what it reads.
@@ -73,28 +149,27 @@ fn rows(picture: &mut Picture) {
     }
 }
 
-fn width_of(node: &Node) -> f64 {
-    let text = (columns(&crate::escape::visible(&node.label)) as f64 * LARGE)
-        .max(columns(&caption(node)) as f64 * SMALL);
-    (text + 24.0).clamp(NARROW, WIDE)
-}
-
 fn columns_of_lanes(picture: &mut Picture) {
-    let mut x = MARGIN + BULGE;
+    let (width, measures) = (picture.width, Measures::of(picture.width));
+    let mut x = measures.margin + measures.bulge;
     for (index, lane) in picture.lanes.iter_mut().enumerate() {
         let own = picture.nodes.iter().filter(|node| node.lane == Some(index));
-        let name = columns(&crate::escape::visible(&lane.name)) as f64 * LARGE + 12.0;
-        lane.width = own.map(width_of).fold(name.max(NARROW), f64::max);
+        let name = columns(&visible(&lane.name)) as f64 * NAME + 12.0;
+        let own = own.map(|node| measures.width_of(width, node));
+        lane.width = own.fold(name.max(measures.narrowest), f64::max);
         lane.x = x + lane.width / 2.0;
-        x += lane.width + GAP;
+        x += lane.width + measures.gap;
     }
-    picture.size.0 = x - GAP + MARGIN + BULGE;
+    picture.size.0 = x - measures.gap + measures.margin + measures.bulge;
 }
 
 fn nodes(picture: &mut Picture) {
+    let measures = Measures::of(picture.width);
+    let margin = measures.margin;
     let initial: Vec<usize> =
         (0..picture.nodes.len()).filter(|index| picture.nodes[*index].lane.is_none()).collect();
-    let width_of_initial = |node: &Node| columns(&node.label) as f64 * LARGE + 24.0;
+    let width_of_initial =
+        |node: &Node| columns(&visible(&node.label)) as f64 * measures.label + measures.padding;
     // Each as near as possible to what it is tied to, but none upon another.
     let mut wanted: Vec<(f64, usize)> = initial
         .iter()
@@ -107,19 +182,19 @@ fn nodes(picture: &mut Picture) {
         })
         .collect();
     wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let mut x = MARGIN;
+    let mut x = margin;
     for (middle, index) in wanted {
         let node = &mut picture.nodes[index];
         let width = width_of_initial(node);
         let left = (middle - width / 2.0).max(x);
         node.size = (width, INITIAL);
-        node.at = (left + width / 2.0, MARGIN + INITIAL / 2.0);
+        node.at = (left + width / 2.0, margin + INITIAL / 2.0);
         x = left + width + 14.0;
     }
     if !initial.is_empty() {
-        picture.size.0 = picture.size.0.max(x - 14.0 + MARGIN);
+        picture.size.0 = picture.size.0.max(x - 14.0 + margin);
     }
-    let top = if initial.is_empty() { MARGIN } else { MARGIN + INITIAL + 34.0 };
+    let top = if initial.is_empty() { margin } else { margin + INITIAL + 34.0 };
     let mut bottom = top + HEAD;
     for node in &mut picture.nodes {
         let Some(lane) = node.lane.map(|lane| &picture.lanes[lane]) else { continue };
@@ -127,7 +202,7 @@ fn nodes(picture: &mut Picture) {
         node.at = (lane.x, top + HEAD + node.row as f64 * ROW + NODE / 2.0);
         bottom = bottom.max(node.at.1 + NODE / 2.0);
     }
-    picture.size.1 = bottom + MARGIN + if picture.hidden > 0 { 24.0 } else { 0.0 };
+    picture.size.1 = bottom + margin + if picture.hidden > 0 { 24.0 } else { 0.0 };
 }
 
 /// A side of a node.
@@ -169,6 +244,7 @@ fn from_above(picture: &Picture, node: &Node, lane: usize) -> Side {
 }
 
 fn paths(picture: &mut Picture) {
+    let around_by = Measures::of(picture.width).around;
     // All ends of edges at one side of one node, with where the other end is.
     let mut ports: HashMap<(usize, Side), Vec<End>> = HashMap::new();
     let all: Vec<(Side, Side)> = picture.edges.iter().map(|edge| sides(picture, edge)).collect();
@@ -206,7 +282,7 @@ fn paths(picture: &mut Picture) {
     for ((edge, [start, end]), (leaves, enters)) in picture.edges.iter_mut().zip(ends).zip(all) {
         let distance = (end.0 - start.0).hypot(end.1 - start.1);
         let reach = match leaves {
-            Side::Right if enters == Side::Right => 26.0 + distance / 9.0,
+            Side::Right if enters == Side::Right => (26.0 + distance / 9.0).min(around_by * 1.2),
             _ => (distance * 0.4).clamp(18.0, 110.0),
         };
         let out = |(x, y): (f64, f64), side: Side| match side {
@@ -216,8 +292,8 @@ fn paths(picture: &mut Picture) {
             Side::Bottom => (x, y + reach),
         };
         let around = |to: (f64, f64), side: Side| match side {
-            Side::Left => Some((to.0 - 58.0, start.1 + 16.0)),
-            Side::Right => Some((to.0 + 58.0, start.1 + 16.0)),
+            Side::Left => Some((to.0 - around_by, start.1 + 16.0)),
+            Side::Right => Some((to.0 + around_by, start.1 + 16.0)),
             Side::Top | Side::Bottom => None,
         };
         edge.path = match around(end, enters).filter(|_| leaves == Side::Bottom) {

@@ -8,13 +8,15 @@
 //! No graph layout program is needed: columns and an order of events are what executions have anyway.
 
 pub mod dot;
+mod labels;
 mod layout;
 pub mod svg;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Kind};
 use crate::proof::{EdgeKind, Event, EventKind, Proof};
 use crate::run::Step;
 use ir::Tid;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// More events than this are not drawn; those that matter are.
@@ -33,8 +35,19 @@ pub struct Picture {
     pub hidden: usize,
     /// Is it a history, a row for each event?
     pub timeline: bool,
+    /// How much room there is.
+    pub width: Width,
     /// Width and height.
     pub size: (f64, f64),
+}
+
+/// How much room there is for a drawing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// That of a page or a file.
+    Wide,
+    /// That of a phone: nodes say less.
+    Narrow,
 }
 
 /// A thread's column.
@@ -57,8 +70,12 @@ pub struct Node {
     pub lane: Option<usize>,
     /// How far down.
     pub row: usize,
-    /// What it did: `write x = 1`.
+    /// What it did, with its memory order: `write x = 1  rlx`.
     pub label: String,
+    /// What it did, without.
+    pub effect: String,
+    /// Its memory order.
+    pub mode: Option<String>,
     /// The statement's line.
     pub line: Option<usize>,
     /// Its line in the text as a whole, if that is of several files.
@@ -92,22 +109,33 @@ pub struct Edge {
     pub quiet: bool,
     /// The path that it takes: a start, two control points and an end.
     pub path: [(f64, f64); 4],
+    /// The middle of its name, if there is room for it.
+    pub label: Option<(f64, f64)>,
 }
 
 impl Picture {
     /// The drawing of a finding; `None` if nothing happened.
     pub fn of(finding: &Finding) -> Option<Picture> {
-        let from_run;
-        let proof = match &finding.certificate {
-            Some(proof) => proof,
-            None => {
-                from_run = of_run(finding);
-                &from_run
-            }
+        Picture::within(finding, Width::Wide)
+    }
+
+    /// The drawing of a finding where there is so much room.
+    pub fn within(finding: &Finding, width: Width) -> Option<Picture> {
+        let proof = match (&finding.certificate, &finding.observed) {
+            (Some(proof), _) => Cow::Borrowed(proof),
+            (None, Some(observed)) => Cow::Borrowed(&observed.proof),
+            (None, None) => Cow::Owned(of_run(finding)),
         };
-        let mut picture = choose(proof, finding.certificate.is_some())?;
+        let known = finding.certificate.is_some() || finding.observed.is_some();
+        let mut picture = choose(&proof, known, finding.problem, width)?;
         layout::place(&mut picture);
         Some(picture)
+    }
+
+    /// Where the threads' first events begin.
+    pub(crate) fn top(&self) -> f64 {
+        let nodes = self.nodes.iter().filter(|node| node.lane.is_some());
+        nodes.map(|node| node.at.1 - node.size.1 / 2.0).fold(f64::INFINITY, f64::min)
     }
 
     /// The kinds of edges that it has, in the order in which they are explained.
@@ -223,7 +251,9 @@ fn event_of(step: &Step, id: usize) -> Event {
 }
 
 /// The nodes and edges worth drawing, without places.
-fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
+fn choose(proof: &Proof, certified: bool, problem: Kind, width: Width) -> Option<Picture> {
+    // Two accesses that race are wrong together, and only together.
+    let race = problem == Kind::Race && certified && proof.access != proof.other;
     let kept = kept(proof, certified);
     let mut tids: Vec<(Tid, String)> = proof
         .events
@@ -241,7 +271,9 @@ fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
     let mut node_of: HashMap<usize, usize> = HashMap::new();
     for event in proof.events.iter().filter(|event| kept.contains(&event.id)) {
         let lane = event.tid.and_then(|tid| tids.iter().position(|(t, _)| *t == tid));
-        let wrong = event.id == proof.access || (certified && Some(event.id) == proof.used_by);
+        let wrong = event.id == proof.access
+            || (certified && Some(event.id) == proof.used_by)
+            || (race && event.id == proof.other);
         // A `seq_cst` fence is three events of one statement, one after the other.
         let is_fence = matches!(event.kind, EventKind::Fence | EventKind::FenceOrder);
         let same = |node: &&mut Node| {
@@ -263,18 +295,23 @@ fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
             continue;
         }
         let whole = is_fence && (starts_fence || event.kind == EventKind::FenceOrder);
-        let mut label = event.label.clone();
+        let mut effect = event.label.clone();
+        let mut mode = event.mode.clone().filter(|_| event.location.is_some());
         if whole {
-            label = "fence seq_cst".to_string();
-        } else if let (Some(mode), true) = (&event.mode, event.location.is_some()) {
-            label = format!("{label}  {mode}");
+            (effect, mode) = ("fence seq_cst".to_string(), None);
         }
+        let label = match &mode {
+            Some(mode) => format!("{effect}  {mode}"),
+            None => effect.clone(),
+        };
         node_of.insert(event.id, index);
         nodes.push(Node {
             events: vec![event.id],
             lane,
             row: 0,
             label,
+            effect,
+            mode,
             line: event.place.as_ref().map(|place| place.line),
             whole_line: event.place.as_ref().map(|place| place.whole_line),
             text: event.place.as_ref().map_or_else(String::new, |place| place.text.clone()),
@@ -285,14 +322,21 @@ fn choose(proof: &Proof, certified: bool) -> Option<Picture> {
             size: (0.0, 0.0),
         });
     }
-    let edges = edges(proof, &nodes, &node_of);
+    let mut edges = edges(proof, &nodes, &node_of);
+    if let (true, Some(&from), Some(&to)) =
+        (race, node_of.get(&proof.other), node_of.get(&proof.access))
+    {
+        let path = [(0.0, 0.0); 4];
+        let (kind, on_cycle, quiet, label) = (EdgeKind::Race, true, false, None);
+        edges.push(Edge { from, to, kind, on_cycle, quiet, path, label });
+    }
     let drawn = proof.events.iter().filter(|event| event.tid.is_some()).count();
     let shown = nodes.iter().filter(|node| node.lane.is_some()).flat_map(|n| &n.events).count();
     let hidden = if drawn > MOST_EVENTS { drawn - shown } else { 0 };
     let lane = |(_, name): (Tid, String)| Lane { name, x: 0.0, width: 0.0 };
     let lanes = tids.into_iter().map(lane).collect();
     let timeline = proof.timeline;
-    Some(Picture { lanes, nodes, edges, hidden, timeline, size: (0.0, 0.0) })
+    Some(Picture { lanes, nodes, edges, hidden, timeline, width, size: (0.0, 0.0) })
 }
 
 /// The events that are drawn.
@@ -327,7 +371,7 @@ fn edges(proof: &Proof, nodes: &[Node], node_of: &HashMap<usize, usize>) -> Vec<
             // What happens before what matters to races; elsewhere the other edges say enough.
             let quiet = kind == EdgeKind::Hb && !proof.cycle.is_empty();
             let path = [(0.0, 0.0); 4];
-            edges.push(Edge { from, to, kind, on_cycle: false, quiet, path });
+            edges.push(Edge { from, to, kind, on_cycle: false, quiet, path, label: None });
         }
     };
     let drawn = |order: &Vec<usize>| -> Vec<usize> {

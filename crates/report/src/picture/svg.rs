@@ -3,7 +3,8 @@
 //! Colours and dashes are classes, so that a page can switch kinds of edges off and show light and dark
 //! alike. An SVG of its own carries its style along.
 
-use super::{Edge, Node, Picture, layout};
+use super::layout::{Measures, NAME_ABOVE};
+use super::{Edge, Node, Picture, Width, labels};
 use crate::escape::{html, visible};
 use crate::finding::Finding;
 use crate::proof::{EdgeKind, EventKind};
@@ -13,7 +14,7 @@ use std::fmt::Write;
 pub const STYLE: &str = include_str!("picture.css");
 
 /// All kinds of edges that have arrows of their own.
-const KINDS: [EdgeKind; 10] = [
+const KINDS: [EdgeKind; 11] = [
     EdgeKind::Po,
     EdgeKind::Rf,
     EdgeKind::Mo,
@@ -24,6 +25,7 @@ const KINDS: [EdgeKind; 10] = [
     EdgeKind::Chosen,
     EdgeKind::Indirect,
     EdgeKind::Propagation,
+    EdgeKind::Race,
 ];
 
 /// The arrow heads that drawings refer to: once per document.
@@ -52,8 +54,12 @@ enum Quiet {
 pub fn element(picture: &Picture, title: &str) -> String {
     let (width, height) = picture.size;
     let mut out = format!(
-        "<svg class=\"execution\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+        "<svg class=\"execution {}\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
          height=\"{height:.0}\" role=\"group\" aria-label=\"{}\">",
+        match picture.width {
+            Width::Wide => "wide",
+            Width::Narrow => "narrow",
+        },
         html(title)
     );
     out.push_str(&content(picture, Quiet::There));
@@ -98,8 +104,7 @@ pub fn file(findings: &[&Finding]) -> String {
 
 fn content(picture: &Picture, quiet: Quiet) -> String {
     let mut out = String::new();
-    let top = picture.nodes.iter().filter(|n| n.lane.is_some()).map(|n| n.at.1 - n.size.1 / 2.0);
-    let top = top.fold(f64::INFINITY, f64::min);
+    let top = picture.top();
     // Edges of the cycle last, on top of the others.
     let mut order: Vec<usize> = (0..picture.edges.len()).collect();
     order.sort_by_key(|index| picture.edges[*index].on_cycle);
@@ -113,7 +118,7 @@ fn content(picture: &Picture, quiet: Quiet) -> String {
             out,
             "<text class=\"lane\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             lane.x,
-            top - 14.0,
+            top - NAME_ABOVE,
             html(&lane.name)
         );
     }
@@ -134,7 +139,6 @@ fn content(picture: &Picture, quiet: Quiet) -> String {
 fn edge(out: &mut String, picture: &Picture, edge: &Edge) {
     let [a, b, c, d] = edge.path;
     let kind = edge.kind;
-    let middle = |p: fn((f64, f64)) -> f64| (p(a) + 3.0 * p(b) + 3.0 * p(c) + p(d)) / 8.0;
     let cycle = match (edge.on_cycle, edge.quiet) {
         (true, _) => " cycle",
         (false, true) => " off",
@@ -144,8 +148,7 @@ fn edge(out: &mut String, picture: &Picture, edge: &Edge) {
     let _ = write!(
         out,
         "<g class=\"edge e-{kind}{cycle}\" data-kind=\"{kind}\" data-from=\"{}\" data-to=\"{}\">\
-         <title>{}</title><path d=\"M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}\" \
-         marker-end=\"url(#arrow-{kind})\"/><text x=\"{:.1}\" y=\"{:.1}\">{kind}</text></g>",
+         <title>{}</title><path d=\"M{:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}\"{}/>",
         edge.from,
         edge.to,
         html(&format!("{} {} {}", from.label, kind.words(), to.label)),
@@ -157,9 +160,16 @@ fn edge(out: &mut String, picture: &Picture, edge: &Edge) {
         c.1,
         d.0,
         d.1,
-        middle(|p| p.0),
-        middle(|p| p.1) + 4.0,
+        match kind {
+            // Neither comes first.
+            EdgeKind::Race => String::new(),
+            _ => format!(" marker-end=\"url(#arrow-{kind})\""),
+        },
     );
+    if let Some((x, y)) = edge.label {
+        let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\">{kind}</text>", y - 7.0 + labels::RISE);
+    }
+    out.push_str("</g>");
 }
 
 fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
@@ -176,9 +186,10 @@ fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
         EventKind::Arrival => "arrival",
     };
     let thread = node.lane.map_or("start", |lane| &picture.lanes[lane].name);
-    let title = match node.line {
-        Some(line) => format!("{thread}, line {line}: {}\n{}", node.text, node.label),
-        None => format!("initially {}", node.label),
+    let title = match (node.line, node.lane) {
+        (Some(line), _) => format!("{thread}, line {line}: {}\n{}", node.text, node.label),
+        (None, Some(_)) => format!("{thread}: {}", node.label),
+        (None, None) => format!("initially {}", node.label),
     };
     let events: Vec<String> = node.events.iter().map(usize::to_string).collect();
     let line = node.whole_line.map_or_else(String::new, |line| format!(" data-line=\"{line}\""));
@@ -195,12 +206,10 @@ fn node_group(out: &mut String, picture: &Picture, index: usize, node: &Node) {
         node.size.0,
         node.size.1,
     );
-    let caption = layout::caption(node);
-    let (label_y, most) = match caption.is_empty() {
-        true => (node.at.1 + 4.5, 40),
-        false => (node.at.1 - 3.0, 29),
-    };
-    let label = crate::escape::cut(&visible(&node.label), most);
+    let measures = Measures::of(picture.width);
+    let caption = measures.caption(picture.width, node);
+    let label_y = if caption.is_empty() { node.at.1 + 4.5 } else { node.at.1 - 3.0 };
+    let label = measures.label(picture.width, node);
     let _ = write!(
         out,
         "<text class=\"label\" x=\"{:.1}\" y=\"{label_y:.1}\">{}</text>",

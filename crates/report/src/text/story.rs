@@ -91,6 +91,7 @@ pub(crate) fn last_step(finding: &Finding) -> Option<String> {
     let in_run = |proof| step_of(finding, proof, proof.access()).is_some();
     let done = match finding.problem {
         _ if finding.certificate.as_ref().is_some_and(|proof| proof.timeline) => true,
+        _ if finding.observed.is_some() => true,
         Kind::Race => finding.certificate.as_ref().is_some_and(in_run),
         Kind::DelayedStore | Kind::TriangularRace | Kind::NotSerializable => true,
         _ => false,
