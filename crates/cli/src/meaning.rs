@@ -194,6 +194,8 @@ const TABLES: &[Table] = &[
             option("from", &[FROM]),
             option("limit_buffer", &[FROM]),
             option("reading", &[RECORDING]),
+            option("predict", &[RECORDING]),
+            option("level", &[RECORDING]),
             option("json", &[RECORDING, FROM]),
             option("random", &[RANDOM]),
             option("threads", &[RANDOM]),
