@@ -65,7 +65,7 @@ pub enum Source {
     Unknown,
     /// Nobody had written the variable.
     Initial,
-    /// The event of this number of this thread, `T2#7`: all its lines count, from 1.
+    /// The event of this number of this thread, `T2#7`: all its lines but commits count, from 1.
     Event(Thread, u32),
 }
 

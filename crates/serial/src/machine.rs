@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Action, Event, Lock, Names, Source, Thread, Value, Var};
+use crate::event::{Action, Data, Event, Lock, Names, Source, Thread, Value, Var};
 use crate::hash::Map;
 
 /// A write: what, and which line of its thread.
@@ -22,7 +22,7 @@ struct Written {
 
 #[derive(Default, Debug)]
 struct Progress {
-    /// Lines of the thread so far.
+    /// Lines of the thread so far that are no commits.
     lines: u32,
     pending: VecDeque<Written>,
     issued: u64,
@@ -41,6 +41,10 @@ struct Cell {
 pub struct Machine {
     threads: Vec<Progress>,
     memory: Map<u32, Cell>,
+    /// Whether an event has said what it read or wrote; before that nobody need know what memory holds.
+    told: bool,
+    /// Whether there were writes before that: what is not in `memory` is then not known.
+    missed: bool,
     /// Per lock, who gave it back last, after so many writes.
     locks: Map<Lock, (Thread, u64)>,
 }
@@ -53,14 +57,17 @@ impl Machine {
             self.threads.resize_with(index + 1, Progress::default);
         }
         let thread = &mut self.threads[index];
-        thread.lines += 1;
+        thread.lines += u32::from(!matches!(event.action, Action::Commit(_)));
         let by = (event.thread, thread.lines);
+        self.told |= event.data != Data::NONE;
+        self.missed |= !self.told && matches!(event.action, Action::Commit(_) | Action::Rmw(_));
         match event.action {
             Action::Write(var) => {
                 thread.issued += 1;
                 thread.pending.push_back(Written { var, value: event.data.put, by });
             }
             Action::Commit(x) => self.commit(event.thread, x, names)?,
+            Action::Read(_) if !event.data.tells_read() => {}
             Action::Read(x) => {
                 let own = thread.pending.iter().rev().find(|write| write.var == x);
                 match own.map(|own| Cell { value: own.value, by: Some(own.by) }) {
@@ -71,7 +78,9 @@ impl Machine {
             Action::Rmw(x) => {
                 self.needs_empty_buffer(event, names)?;
                 self.read_memory(event, x, names)?;
-                self.memory.insert(x.0, Cell { value: event.data.put, by: Some(by) });
+                if self.told {
+                    self.memory.insert(x.0, Cell { value: event.data.put, by: Some(by) });
+                }
             }
             Action::Fence => self.needs_empty_buffer(event, names)?,
             Action::Lock(lock) => {
@@ -124,7 +133,9 @@ impl Machine {
             }
         }
         thread.committed += 1;
-        if let Some(oldest) = thread.pending.pop_front() {
+        if let Some(oldest) = thread.pending.pop_front()
+            && self.told
+        {
             self.memory.insert(x.0, Cell { value: oldest.value, by: Some(oldest.by) });
         }
         Ok(())
@@ -142,6 +153,9 @@ impl Machine {
     }
 
     fn read_memory(&mut self, event: &Event, x: Var, names: &Names) -> Result<(), String> {
+        if !event.data.tells_read() || (self.missed && !self.memory.contains_key(&x.0)) {
+            return Ok(());
+        }
         let cell = self.memory.entry(x.0).or_default();
         if cell.by.is_none() && !cell.value.is_known() {
             cell.value = event.data.got;

@@ -145,7 +145,7 @@ fn locks() {
 fn unknown_event_word() {
     refused(
         "T1 rd x\nT1 load x\n",
-        "line 2: unknown event \"load\": expected begin, end, rd, wr, commit or fence\n    T1 load x",
+        "line 2: unknown event \"load\": expected begin, end, abort, rd, wr, rmw, commit, fence, lock or unlock\n    T1 load x",
     );
 }
 
@@ -176,8 +176,8 @@ fn empty_file() {
 fn missing_and_superfluous_words() {
     refused(
         "T1\n",
-        "line 1: only one word: after the thread \"T1\" an event is expected (begin, end, rd, wr, \
-         commit or fence)\n    T1",
+        "line 1: only one word: after the thread \"T1\" an event is expected (begin, end, abort, rd, \
+         wr, rmw, commit, fence, lock or unlock)\n    T1",
     );
     refused("T1 rd\n", "line 1: `rd` needs a variable\n    T1 rd");
     refused("T1 rd x y\n", "line 1: unexpected \"y\" after the event\n    T1 rd x y");

@@ -165,7 +165,8 @@ fn shown(history: &History) -> String {
     history.transactions.iter().map(line).collect()
 }
 
-/// Lists tell everything: the verdict is exact.
+/// Lists tell everything about serializability: the verdict is exact. Two appends to one list that nobody read
+/// exclude each other under snapshot isolation, in an order that nobody knows: that may go unnoticed.
 #[test]
 fn lists_agree_with_every_order() {
     let mut broken = [0; 3];
@@ -180,7 +181,11 @@ fn lists_agree_with_every_order() {
             let verdict = judge(&history, level);
             let names: Vec<&str> = verdict.anomalies.iter().map(|anomaly| anomaly.name).collect();
             let text = shown(&history);
-            assert_eq!(verdict.valid(), expected, "{level:?}, seed {seed}, {names:?}\n{text}");
+            let agrees = match level {
+                Level::SnapshotIsolation => verdict.valid() || !expected,
+                _ => verdict.valid() == expected,
+            };
+            assert!(agrees, "{level:?}, seed {seed}, {names:?}\n{text}");
             broken[index] += u64::from(!expected);
         }
     }

@@ -256,7 +256,7 @@ fn this_run_agrees_with_all_placements_that_fit() {
         }
     }
     println!("violations {violations:?}, spared by values {spared}, impossible {impossible}");
-    assert!(violations.iter().all(|&found| found > cases() / 20), "{violations:?}");
-    assert!(spared > cases() / 20, "{spared}");
+    assert!(violations.iter().all(|&found| found > cases() / 50), "{violations:?}");
+    assert!(spared > cases() / 50, "{spared}");
     assert!(impossible > cases() / 200, "{impossible}");
 }

@@ -12,6 +12,7 @@
 use super::cycles::{Cycle, Graph, PATTERNS};
 use super::versions::{Counted, Dependencies, Direct, Kind, dependencies};
 use super::{Ending, History};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// A promise.
@@ -103,8 +104,12 @@ pub fn judge(history: &History, level: Level) -> Verdict {
         .collect();
     let graph = Graph::new(history.transactions.len(), &edges);
     for &pattern in PATTERNS {
-        // The same cycle is not worth a second name.
-        if let Some(cycle) = graph.smallest(pattern) {
+        let Some(cycle) = graph.smallest(pattern) else { continue };
+        // A way that passes a transaction twice is made of smaller cycles: it is worth a name only if
+        // none of these has one.
+        let mut passed = HashSet::new();
+        let simple = cycle.iter().all(|edge| passed.insert(edge.from));
+        if simple || anomalies.iter().all(|anomaly| anomaly.cycle.is_empty()) {
             anomalies.push(Anomaly { name: pattern.name, cycle, text: None });
         }
     }

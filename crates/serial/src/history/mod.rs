@@ -8,8 +8,10 @@
 //! them; [`cycles`] has the names.
 //!
 //! Which version follows which is recovered as far as the history tells ([`versions`]): exactly for lists
-//! that are only appended to, partly for registers. What is concluded from a partial order of versions is
-//! sound: every anomaly reported happened. With registers an anomaly may go unnoticed; the report says so.
+//! that are only appended to, up to appends that nobody read; partly for registers. What is concluded is
+//! sound: every anomaly reported happened. For lists the answers about (strict) serializability are exact.
+//! Under snapshot isolation two appends that nobody read exclude each other in an order that nobody knows,
+//! and with registers versions do: there an anomaly may go unnoticed; the report says so for registers.
 //!
 //! * [`edn`] reads the notation that Jepsen writes, [`jepsen`] its histories.
 //! * [`versions`]: the dependencies of a history, and what needs no cycle to be wrong.

@@ -20,7 +20,7 @@ pub fn history(events: &[Event], names: &Names) -> History {
     let sources = events.iter().any(|event| event.data.source != Source::Unknown);
     for (position, event) in events.iter().enumerate() {
         let line = lines.entry(event.thread).or_default();
-        *line += 1;
+        *line += u32::from(!matches!(event.action, Action::Commit(_)));
         let line = *line;
         let process = history.process(names.of_thread(event.thread));
         let begin = |history: &mut History, label: Option<String>| {

@@ -112,11 +112,12 @@ impl Walks<'_> {
                 let Some(first) = lane.exit(unit, op, slot) else { continue };
                 let list = lane.list_at(op, slot);
                 for &leave in &list[list.partition_point(|&leave| leave < first)..] {
-                    let left = lane.accesses[leave as usize].earliest;
-                    if left >= self.window.1 {
+                    let exit = &lane.accesses[leave as usize];
+                    if exit.earliest >= self.window.1 {
                         break;
                     }
-                    if left < self.window.0 {
+                    // One that is tied is left after it is entered.
+                    if exit.earliest < self.window.0 && !lane.accesses[enter as usize].ties(exit) {
                         continue;
                     }
                     self.walk.push(Visit { thread, enter, leave });

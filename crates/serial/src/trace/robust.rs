@@ -67,9 +67,8 @@ pub fn early_read(trace: &[Event]) -> Option<Early> {
         }
         if let Action::Read(x) = event.action
             && let Some(overtaken) = lanes[thread].waiting
-            && !lanes[thread].own.contains_key(&x.0)
-            && let Some(write) =
-                cells.get(&x.0).and_then(|cell| reached(cell, &lanes[thread], thread))
+            && let Some(cell) = cells.get(&x.0)
+            && let Some(write) = reached(cell, &lanes[thread], thread, x.0)
         {
             return Some(Early { read: position, write, overtaken });
         }
@@ -78,10 +77,12 @@ pub fn early_read(trace: &[Event]) -> Option<Early> {
     None
 }
 
-/// A write by another thread that is ordered before what the thread did last, and comes after what it
-/// cannot overtake.
-fn reached(cell: &Cell, lane: &Lane, thread: usize) -> Option<usize> {
-    let after = |position: usize| lane.strong.is_none_or(|strong| position > strong);
+/// A write by another thread that is ordered before what the thread did last, and comes after what the
+/// read cannot overtake: the last strong event, and the thread's own last write to the variable, which the
+/// buffer would serve.
+fn reached(cell: &Cell, lane: &Lane, thread: usize, x: u32) -> Option<usize> {
+    let bounds = [lane.strong, lane.own.get(&x).copied()];
+    let after = |position: usize| bounds.iter().flatten().all(|&bound| position > bound);
     let last = |(&writer, writes): (&usize, &Vec<(u32, usize)>)| {
         let known = lane.clock.get(writer).copied().unwrap_or(0);
         let count = writes.partition_point(|&(step, _)| step <= known);

@@ -49,7 +49,7 @@ pub(crate) fn events(recording: &[Event]) -> Vec<Ev> {
     let mut result = Vec::new();
     for event in recording {
         let (thread, data) = (event.thread.0, event.data);
-        *lines.entry(thread).or_default() += 1;
+        *lines.entry(thread).or_default() += u32::from(!matches!(event.action, Action::Commit(_)));
         let line = lines[&thread];
         let (kind, var) = match event.action {
             Action::Begin(_) => {
