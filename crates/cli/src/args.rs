@@ -335,7 +335,7 @@ pub(crate) struct Outcomes {
 /// Arguments of `serial`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Serial {
-    /// The recording, one event a line; - reads standard input
+    /// The recording, one event a line, or a history that Jepsen wrote; - reads standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["random", "from"])]
     pub input: Option<PathBuf>,
     /// Check every execution of a program whose blocks are marked `atomic { … }` instead, for a minute
@@ -348,6 +348,13 @@ pub(crate) struct Serial {
     /// Read it as an execution, which shows commits, or a trace, which does not
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub reading: Option<ReadingName>,
+    /// Judge what a database or transactional memory promises: transactions by what they read and wrote
+    /// [default for Jepsen's histories: strict-serializable]
+    #[arg(long, value_enum, value_name = "LEVEL", conflicts_with_all = ["predict", "reading"])]
+    pub level: Option<LevelName>,
+    /// Judge all runs of this shape, whatever was read, instead of the run that was recorded
+    #[arg(long)]
+    pub predict: bool,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
@@ -498,6 +505,21 @@ pub(crate) enum ReadingName {
     Execution,
     /// It does not
     Trace,
+}
+
+/// Promises of databases and transactional memories by name.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LevelName {
+    /// Nothing uncommitted is seen
+    ReadCommitted,
+    /// Everybody reads a snapshot, and overwrites only what they have seen
+    SnapshotIsolation,
+    /// As if one after the other
+    Serializable,
+    /// As if one after the other, in an order that fits real time
+    StrictSerializable,
+    /// The same, also for what aborted transactions saw
+    Opaque,
 }
 
 /// Languages to export to.

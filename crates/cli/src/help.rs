@@ -171,13 +171,23 @@ Says whether a recorded run was atomic: TSO-serializable, SC-serializable and SC
 not, shows the cycle of transactions. A recording has one event a line:
 
   T1 begin deposit
-  T1 rd balance @bank.c:7
-  T1 wr balance
+  T1 rd balance =3 @bank.c:7
+  T1 wr balance =4
   T1 end
   T1 commit balance
 
-Also `T1 fence` and `#` comments. With commits it is an execution, judged as it streams by; without, \
-a trace, judged for every order in which its writes may reach memory.
+Also `T1 rmw x =3 =4` (read 3 and wrote 4 in one step), `T1 fence`, `T1 lock m`, `T1 unlock m`, `T1 abort` \
+instead of `end`, and `#` comments. Values are optional; a read may say whose write it saw (`from T2#7`, the \
+seventh line of T2, or `from init`). With commits it is an execution, judged as it streams by; without, \
+a trace, judged for every order in which its writes may reach memory that fits what was read, or, with \
+--predict, for every order.
+
+With --level, or for a history that Jepsen wrote (list-append or registers, EDN or JSON), transactions are \
+judged as a database or transactional memory promises: by what they read and wrote, and when they began \
+and ended. Anomalies are called by their names (G0, G1a, G1c, G-single, G2-item, lost-update, …), each with \
+its smallest cycle.
+
+`fencepost run --serial` records a run of a C, C++ or Rust program and judges it in one step.
 
 With --from, explores a program on a machine with store buffers (x86) and checks every execution; \
 blocks that should look atomic are marked `atomic { … }`:
@@ -189,6 +199,8 @@ blocks that should look atomic are marked `atomic { … }`:
 pub(crate) const SERIAL_EXAMPLES: &str = "\
 Examples:
   fencepost serial run.txt
+  fencepost serial --predict run.txt         could a run of this shape go wrong?
+  fencepost serial --level snapshot-isolation history.edn
   fencepost serial --random --threads 4 --events 50 --commits --seed 7 | fencepost serial -
   fencepost serial --from teller.fp          is every execution of this program atomic?
 

@@ -1,6 +1,7 @@
 //! `fencepost`: arguments in, exit code out. Everything else is wiring.
 
 mod args;
+mod atomicity;
 mod check;
 mod check_tests;
 mod compiled;
@@ -19,6 +20,7 @@ mod orders;
 mod outcomes;
 mod progress;
 mod project;
+mod promises;
 mod quantity;
 mod refine;
 mod report_files;

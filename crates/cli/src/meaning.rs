@@ -201,6 +201,8 @@ const TABLES: &[Table] = &[
             option("from", &[FROM]),
             option("limit_buffer", &[FROM]),
             option("reading", &[RECORDING]),
+            option("predict", &[RECORDING]),
+            option("level", &[RECORDING]),
             option("json", &[RECORDING, FROM]),
             option("quiet", &[RECORDING, FROM]),
             option("random", &[RANDOM]),

@@ -1,5 +1,6 @@
 //! The commands of the sanitizer: their arguments, and what the crate `sanitizer` is asked to do.
 
+use crate::atomicity;
 use crate::exit::Exit;
 use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::{quantity, terminal};
@@ -89,6 +90,9 @@ pub(crate) struct Run {
     /// Record everything for `fencepost replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Say whether the blocks between fencepost_begin() and fencepost_end() looked atomic in this run
+    #[arg(long, conflicts_with_all = ["record", "jobs"])]
+    pub serial: bool,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -217,7 +221,16 @@ impl Run {
     fn run(&self) -> Result<ExitCode, String> {
         let inputs: Vec<PathBuf> = self.program.first().map(PathBuf::from).into_iter().collect();
         let files = ReportFiles::new(&self.faces, &inputs, self.output.json || self.output.quiet);
-        let series = launch::run(&Launch {
+        if self.serial {
+            return atomicity::run(self, files);
+        }
+        let series = launch::run(&self.launch())?;
+        Ok(finish(&series, files))
+    }
+
+    /// What to run, and how.
+    pub(crate) fn launch(&self) -> Launch {
+        Launch {
             program: self.program.clone(),
             runs: self.runs,
             schedule: self.schedule,
@@ -231,8 +244,7 @@ impl Run {
             is_build: false,
             environment: Vec::new(),
             output: self.output.wanted(),
-        })?;
-        Ok(finish(&series, files))
+        }
     }
 }
 
@@ -339,6 +351,7 @@ Examples:
   fencepost run --runs 1000 --schedule pct:3 --until-found ./queue
   fencepost run --token pct:3/140/17 ./queue
   fencepost run --record queue.rec ./queue && fencepost replay queue.rec
+  fencepost run --serial -- ./bank           did the marked blocks look atomic?
 
 Exit codes: 66 something was found, 2 bad input, 3 nothing was found but the analysis had to give something
 up, 124 a run was stopped by --timeout, otherwise the program's own.";

@@ -3,12 +3,13 @@
 use crate::args::{self, ReadingName};
 use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
+use crate::promises;
 use crate::report_files::ReportFiles;
 use crate::terminal;
 use ::report::recording;
 use ::report::text::render;
 use ::serial::execution::Question;
-use ::serial::judge::{self, Reading};
+use ::serial::judge::{self, Reading, Scope};
 use ::serial::random::{Shape, Style};
 use ::serial::report;
 use check::{Model, Property, Verdict, Why};
@@ -33,19 +34,23 @@ pub(crate) fn run(args: &args::Serial) -> io::Result<Exit> {
         return explore(args, program);
     }
     let Some(input) = &args.input else { return random(args) };
+    if let Some(text) = promises::wanted(args, input) {
+        return promises::run(args, input, text);
+    }
     let reading = match args.reading {
         None => Reading::Auto,
         Some(ReadingName::Execution) => Reading::Execution,
         Some(ReadingName::Trace) => Reading::Trace,
     };
+    let scope = if args.predict { Scope::Predicted } else { Scope::ThisRun };
     let name = inputs::name(input);
     let mut faces = ReportFiles::new(&args.faces, std::slice::from_ref(input), args.quiet);
     let budget = args.limits.limits().budget;
     let judged = match input.to_str() {
-        Some("-") => judge::judge_within(io::stdin().lock(), reading, budget),
+        Some("-") => judge::judge_within(io::stdin().lock(), reading, scope, budget),
         _ => match File::open(input) {
             Ok(file) => {
-                judge::judge_within(BufReader::with_capacity(BUFFER, file), reading, budget)
+                judge::judge_within(BufReader::with_capacity(BUFFER, file), reading, scope, budget)
             }
             Err(error) => {
                 terminal::complain(&format!("error: {name}: cannot read the file: {error}"));

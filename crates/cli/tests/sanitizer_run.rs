@@ -123,7 +123,7 @@ fn transactions() {
                 let judged = run(&["serial", "run.txt"]);
                 let lines = std::fs::read_to_string(bench.path("run.txt")).expect("a file");
                 assert_eq!(lines.matches(" begin").count(), 2, "{lines}");
-                assert!(lines.contains("@bank.c:"), "{lines}");
+                assert!(lines.contains("@deposit:bank.c:"), "{lines}");
                 match judged.status.code() {
                     Some(0) => {}
                     Some(1) => always = false,

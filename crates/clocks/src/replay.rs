@@ -197,7 +197,7 @@ impl Replay {
                     }
                 }
             }
-            Event::Transaction { .. } | Event::End { .. } => {}
+            Event::Transaction { .. } | Event::Name { .. } | Event::End { .. } => {}
         }
         Ok(Vec::new())
     }
@@ -286,9 +286,10 @@ impl Replay {
         let ok = match *event {
             Event::Start { parent } => parent.is_none_or(thread) && self.analysis.has_room(),
             Event::Join { tid, child } => thread(tid) && thread(child) && tid != child,
-            Event::Retire { tid } | Event::Fence { tid, .. } | Event::Transaction { tid, .. } => {
-                thread(tid)
-            }
+            Event::Retire { tid }
+            | Event::Fence { tid, .. }
+            | Event::Transaction { tid, .. }
+            | Event::Name { tid, .. } => thread(tid),
             Event::Plain { tid, address, mask, .. } => {
                 thread(tid) && address.is_multiple_of(8) && mask != 0
             }

@@ -136,6 +136,13 @@ pub enum Event {
         /// Does it begin?
         begins: bool,
     },
+    /// What the next transaction of a thread is called.
+    Name {
+        /// Whose.
+        tid: Tid,
+        /// Its name.
+        name: String,
+    },
     /// The end.
     End {
         /// The tree of calls: each site's caller and address.
@@ -227,6 +234,10 @@ impl Event {
             Event::Transaction { tid, begins } => {
                 put(&[16, u64::from(*tid), u64::from(*begins)]);
             }
+            Event::Name { tid, name } => {
+                put(&[18, u64::from(*tid), name.len() as u64]);
+                out.extend_from_slice(name.as_bytes());
+            }
             Event::End { nodes, maps } => {
                 put(&[15, nodes.len() as u64]);
                 for &(parent, pc) in nodes {
@@ -306,6 +317,16 @@ impl<'a> Reader<'a> {
         T::try_from(self.number()?).map_err(|_| Unreadable::Nonsense(at))
     }
 
+    fn text(&mut self) -> Result<String, Unreadable> {
+        let start = self.at;
+        let length: usize = self.small()?;
+        let text = self.at.checked_add(length).and_then(|end| self.bytes.get(self.at..end));
+        let text = text.ok_or(Unreadable::CutOff(self.bytes.len()))?;
+        self.at += length;
+        let text = std::str::from_utf8(text).map_err(|_| Unreadable::Nonsense(start))?;
+        Ok(text.to_string())
+    }
+
     fn event(&mut self) -> Result<Event, Unreadable> {
         let start = self.at;
         let nonsense = Unreadable::Nonsense(start);
@@ -364,6 +385,10 @@ impl<'a> Reader<'a> {
             }
             16 => Event::Transaction { tid: self.small()?, begins: self.small::<u8>()? == 1 },
             17 => Event::Publish { loc: self.small()?, object: self.small()? },
+            18 => {
+                let tid = self.small()?;
+                Event::Name { tid, name: self.text()? }
+            }
             14 => Event::Clear { address: self.number()?, bytes: self.number()? },
             15 => {
                 let count = self.number()?;
@@ -371,11 +396,7 @@ impl<'a> Reader<'a> {
                 for _ in 0..count {
                     nodes.push((self.small()?, self.number()?));
                 }
-                let length: usize = self.small()?;
-                let text = self.at.checked_add(length).and_then(|end| self.bytes.get(self.at..end));
-                let text = text.ok_or(Unreadable::CutOff(self.bytes.len()))?;
-                self.at += length;
-                let maps = std::str::from_utf8(text).map_err(|_| nonsense)?.to_string();
+                let maps = self.text()?;
                 self.ended = true;
                 Event::End { nodes, maps }
             }

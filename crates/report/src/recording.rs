@@ -184,7 +184,7 @@ fn place(text: &str, line: u32, fallback: String) -> Place {
 }
 
 fn access_text(access: &Access, names: &Names) -> String {
-    format!("`{}` (line {})", names.show(access.thread, access.action), access.line)
+    format!("`{}` (line {})", names.show_event(&access.event()), access.line)
 }
 
 fn steps(

@@ -5,7 +5,8 @@
  *   fencepost_bcas(&x, v, w, order)       blocks until x was v and is now w
  *   fencepost_fence(order)                a fence that is written in assembly right here, which is not seen
  *   fencepost_begin(), fencepost_end()    a transaction: what is in between should look atomic, which
- *                                         `fencepost run --record` and `replay --transactions` tell
+ *                                         `fencepost run --serial` judges
+ *   fencepost_begin_named("deposit")      the same with a name for reports
  *   fencepost_ignore_begin(), _end()      report nothing that this thread does in between
  *
  * A loop written out is recognised as well. A wait says more: what matters is only whether x can be
@@ -31,7 +32,9 @@ void __fencepost_ignore(int);
 void __tsan_atomic_thread_fence(int);
 #define fencepost_fence(order) __tsan_atomic_thread_fence((int)(order))
 void __fencepost_transaction(int);
+void __fencepost_transaction_named(const char *);
 #define fencepost_begin() __fencepost_transaction(1)
+#define fencepost_begin_named(name) __fencepost_transaction_named(name)
 #define fencepost_end() __fencepost_transaction(0)
 #define fencepost_ignore_begin() __fencepost_ignore(1)
 #define fencepost_ignore_end() __fencepost_ignore(-1)
@@ -48,6 +51,7 @@ void __fencepost_transaction(int);
 #else
 #define fencepost_fence(order) ((void)0)
 #define fencepost_begin() ((void)0)
+#define fencepost_begin_named(name) ((void)0)
 #define fencepost_end() ((void)0)
 #define fencepost_ignore_begin() ((void)0)
 #define fencepost_ignore_end() ((void)0)

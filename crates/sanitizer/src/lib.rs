@@ -6,14 +6,16 @@
 //! * `raw`, `symbols`, `finding`, `text`: read what the runtime wrote, give names to addresses, and
 //!   keep each finding once.
 //! * [`launch`]: `fencepost run`; `signals`: what it passes on; [`replay`]: `fencepost replay`;
-//!   `transactions`: a recording for `fencepost serial`.
+//!   `transactions`, [`atomicity`]: a recording for `fencepost serial`; `data_names`: its variables.
 //!
 //! Findings are printed as they are found. What comes back is a [`Series`]: all findings, for reports,
 //! and the exit code.
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
+pub mod atomicity;
 pub mod compiler;
+mod data_names;
 pub mod filter;
 pub mod finding;
 pub mod launch;

@@ -1,11 +1,10 @@
 //! `fencepost replay`: the analysis of a recording, with the code that the runtime uses.
 
+use crate::atomicity;
 use crate::filter::Filter;
 use crate::finding::Collection;
 use crate::launch::{Progress, show};
 use crate::raw::{self, Raw};
-use crate::symbols::Symbols;
-use crate::transactions;
 use crate::{FOUND, Output, Series, complain, text};
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
@@ -70,14 +69,8 @@ pub fn run(args: &Replay) -> Result<Series, String> {
     raw.findings = findings.map(|finding| (finding, mappings.clone())).collect();
     if let Some(path) = &args.transactions {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        let place = |site: u32, symbols: &mut Symbols| {
-            let innermost: Vec<u64> = stack(site).into_iter().take(1).collect();
-            let frames = symbols.stack(&innermost, &mappings);
-            frames.iter().find_map(|frame| Some((frame.file.clone()?, frame.line?)))
-        };
-        let events = Reader::new(&bytes).map_err(unreadable)?.filter_map(Result::ok);
         let out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-        transactions::write(events, place, out).map_err(failed)?;
+        atomicity::write_text(&bytes, out).map_err(|why| format!("{}: {why}", path.display()))?;
     }
     let mut collection = Collection::new(filter);
     for index in collection.add(&raw, None, 0) {

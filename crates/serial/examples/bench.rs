@@ -14,8 +14,9 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use serial::event::{Action, Event, Names};
 use serial::execution::{ExecutionMonitor, Question};
+use serial::machine::Machine;
 use serial::random::{Shape, Style};
-use serial::read::{Buffers, Reader};
+use serial::read::Reader;
 use serial::trace;
 
 fn main() {
@@ -97,7 +98,7 @@ fn executions_from_text(events: usize) {
         let Ok(file) = std::fs::File::open(&path) else { return };
         let start = Clock::start();
         let mut reader = Reader::new(BufReader::with_capacity(1 << 16, file));
-        let mut buffers = Buffers::default();
+        let mut buffers = Machine::default();
         let mut monitors: Vec<ExecutionMonitor> =
             questions.iter().map(|&question| ExecutionMonitor::new(question)).collect();
         while let Some(Ok(event)) = reader.next() {

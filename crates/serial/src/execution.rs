@@ -13,6 +13,9 @@
 //! * within a thread under TSO: a *strong* event (fence, unbuffered read) precedes everything later;
 //!   a write or fence follows everything earlier; accesses to one variable follow each other.
 //!
+//! A read-modify-write is a fence, and for other threads both a read and a commit. A lock that is taken is a
+//! fence as well; one that is given back orders nothing that is not ordered anyway.
+//!
 //! The definition's other same-thread conflicts (commit with commit, commit with fence) join
 //! transactions that the issues of those writes already join.
 
@@ -20,6 +23,7 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::event::{Action, Event, Thread, Var};
 use crate::graph::{Cycle, Graph, Node};
+use crate::hash::Map;
 use crate::witness::{self, Access, EdgeKind, Record, Step, Unit, Violation};
 
 /// What is asked of an execution.
@@ -125,7 +129,8 @@ struct ThreadState {
     last_write: Option<Mention>,
     /// Buffered reads since the last write or fence.
     buffered_reads: Vec<Mention>,
-    vars: Vec<OwnVar>,
+    /// The variables that the thread has accessed.
+    vars: Map<u32, OwnVar>,
 }
 
 #[derive(Default)]
@@ -146,7 +151,7 @@ pub struct Load {
 }
 
 /// Watches one execution for one question. Feed it valid executions (see
-/// [`Buffers`](crate::read::Buffers)); a commit without a write is ignored.
+/// [`Machine`](crate::machine::Machine)); a commit without a write is ignored.
 pub struct ExecutionMonitor {
     question: Question,
     graph: Graph<Body, Why>,
@@ -213,15 +218,17 @@ impl ExecutionMonitor {
         if self.threads.len() <= thread {
             self.threads.resize_with(thread + 1, ThreadState::default);
         }
-        let Event { thread: who, action, line, place } = *event;
-        let access = Access { at, thread: who, action, line, place };
+        let Event { thread: who, action, line, place, data } = *event;
+        let access = Access { at, thread: who, action, line, place, data };
         match action {
             Action::Begin(_) => self.begin(thread, access),
-            Action::End => self.end(thread),
+            Action::End | Action::Abort => self.end(thread),
+            Action::Unlock(_) => {}
+            Action::Rmw(x) => self.rmw(thread, x, access),
             Action::Read(x) => self.read(thread, x, access),
             Action::Write(x) => self.write(thread, x, access),
             Action::Commit(x) => self.commit(thread, x, access),
-            Action::Fence => self.fence(thread, access),
+            Action::Fence | Action::Lock(_) => self.fence(thread, access),
         }
         if self.graph.live() > self.most_live && self.violation.is_none() {
             self.contract();
@@ -235,7 +242,7 @@ impl ExecutionMonitor {
             needed.extend(state.open);
             let writes = state.buffer.iter().flat_map(|w| [w.above, w.reader]).flatten();
             let last = [state.previous, state.last_strong, state.last_write].into_iter().flatten();
-            let own = state.vars.iter().filter_map(|own| own.last_access);
+            let own = state.vars.values().filter_map(|own| own.last_access);
             let mentions =
                 writes.chain(last).chain(own).chain(state.buffered_reads.iter().copied());
             needed.extend(mentions.map(|mention| mention.node));
@@ -323,11 +330,7 @@ impl ExecutionMonitor {
     }
 
     fn own(&mut self, thread: usize, x: Var) -> &mut OwnVar {
-        let vars = &mut self.threads[thread].vars;
-        if vars.len() <= x.0 as usize {
-            vars.resize(x.0 as usize + 1, OwnVar::default());
-        }
-        &mut vars[x.0 as usize]
+        self.threads[thread].vars.entry(x.0).or_default()
     }
 
     fn var(&mut self, x: Var) -> &mut VarState {
@@ -379,7 +382,7 @@ impl ExecutionMonitor {
             state.buffered_reads.push(me);
         }
         state.previous = Some(me);
-        state.vars[x.0 as usize].last_access = Some(me);
+        self.own(thread, x).last_access = Some(me);
         self.draw(me);
         self.close_single(thread, me.node);
     }
@@ -420,6 +423,18 @@ impl ExecutionMonitor {
     fn fence(&mut self, thread: usize, access: Access) {
         let me = self.mention(thread, access);
         self.record(me.node, plain(access));
+        self.fence_as(thread, me);
+    }
+
+    fn rmw(&mut self, thread: usize, x: Var, access: Access) {
+        let me = self.mention(thread, access);
+        self.record(me.node, plain(access));
+        self.overwrite(x, me, None);
+        self.fence_as(thread, me);
+    }
+
+    /// Everything earlier in the thread precedes `me`, and `me` everything later.
+    fn fence_as(&mut self, thread: usize, me: Mention) {
         self.after_all(thread);
         let state = &mut self.threads[thread];
         state.last_strong = Some(me);
@@ -442,20 +457,26 @@ impl ExecutionMonitor {
             }
         }
         self.spare.push(write.served);
-        let mut before = std::mem::take(&mut self.before);
-        let var = self.var(x);
-        before.extend(var.last_commit);
-        before.extend(
-            var.readers.drain(..).filter(|(who, _)| *who != access.thread).map(|(_, read)| read),
-        );
-        var.last_commit = Some(me);
-        var.readers.extend(write.reader.map(|read| (access.thread, read)));
-        self.before = before;
+        self.overwrite(x, me, write.reader);
         self.draw(me);
         if let Some(body) = self.graph.data_mut(me.node) {
             body.uncommitted = body.uncommitted.saturating_sub(1);
         }
         self.finish_if_quiet(me.node);
+    }
+
+    /// Memory holds what `me` wrote: after the last commit and what others have read since. `reader` is
+    /// its thread's last read of it out of the buffer.
+    fn overwrite(&mut self, x: Var, me: Mention, reader: Option<Mention>) {
+        let mut before = std::mem::take(&mut self.before);
+        let thread = me.access.thread;
+        let var = self.var(x);
+        before.extend(var.last_commit);
+        before
+            .extend(var.readers.drain(..).filter(|(who, _)| *who != thread).map(|(_, read)| read));
+        var.last_commit = Some(me);
+        var.readers.extend(reader.map(|read| (thread, read)));
+        self.before = before;
     }
 
     /// An event outside transactions is over as soon as it has happened.

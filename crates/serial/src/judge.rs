@@ -7,14 +7,17 @@
 //! except where a walk it finds turns out not to be realizable; otherwise the fixed-parameter search
 //! decides.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 use std::time::Duration;
 
 use budget::{Budget, Spent};
 
-use crate::event::{Action, Event, Names};
+use crate::event::{Action, Data, Event, Names, Source, Thread};
 use crate::execution::{self, ExecutionMonitor, Question};
-use crate::read::{BadInput, Buffers, Reader};
+use crate::machine::Machine;
+use crate::read::{BadInput, Reader};
+use crate::trace::believe::{Asked, Believed, Unbelievable};
 use crate::trace::{self, Effort, Strategy, TraceViolation};
 use crate::witness::Violation;
 
@@ -28,6 +31,16 @@ pub enum Reading {
     Execution,
     /// As a trace; commits are then an error.
     Trace,
+}
+
+/// Which runs a verdict on a trace is about.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Scope {
+    /// The run that was recorded: every placement of its commits that fits what was read.
+    #[default]
+    ThisRun,
+    /// All runs of this shape: every placement of commits, whatever was read. The paper's prediction.
+    Predicted,
 }
 
 /// The monitor that judged.
@@ -85,6 +98,12 @@ pub struct Report {
     pub monitor: Monitor,
     /// Why that one.
     pub why: String,
+    /// Which runs the answers are about.
+    pub scope: Scope,
+    /// Whether the recording says anything about what was read.
+    pub has_values: bool,
+    /// What is odd about the recording.
+    pub warnings: Vec<String>,
     /// The names in the recording.
     pub names: Names,
     /// Lines that are events, `begin` and `end` included.
@@ -97,6 +116,9 @@ pub struct Report {
     /// For a trace: the violation of SC-serializability, if any, when every write is taken to commit
     /// at once.
     pub as_recorded: Option<Answer>,
+    /// For a prediction: a read that could have come before a write, the write, and what the read would
+    /// have overtaken (see [`robust`](crate::trace::robust)).
+    pub early: Option<[Event; 3]>,
     /// What the user might do to get a better answer.
     pub advice: Option<String>,
     /// The most transactions (or events, for SC-equivalence) held at a time; for executions.
@@ -119,7 +141,7 @@ impl Report {
 
 /// Reads a recording and judges it.
 pub fn judge<R: BufRead>(input: R, reading: Reading) -> Result<Report, BadInput> {
-    judge_within(input, reading, Budget::UNLIMITED)
+    judge_within(input, reading, Scope::ThisRun, Budget::UNLIMITED)
 }
 
 /// The same, until the budget is spent: what is not known then has no answer. A cycle among the events
@@ -127,6 +149,7 @@ pub fn judge<R: BufRead>(input: R, reading: Reading) -> Result<Report, BadInput>
 pub fn judge_within<R: BufRead>(
     input: R,
     reading: Reading,
+    scope: Scope,
     budget: Budget,
 ) -> Result<Report, BadInput> {
     let mut reader = Reader::within(input, budget);
@@ -147,6 +170,11 @@ pub fn judge_within<R: BufRead>(
             Reading::Execution => "asked to read it as an execution".to_string(),
             Reading::Auto | Reading::Trace => "the recording shows commits".to_string(),
         };
+        if scope == Scope::Predicted {
+            let line = held.last().map_or(0, |event| u64::from(event.line));
+            let message = "a prediction is about traces, and this recording shows commits";
+            return Err(BadInput { line, text: reader.text(), message: message.into() });
+        }
         return judge_execution(reader, &held, why);
     }
     // A trace that was not read to its end may still turn out to be an execution.
@@ -154,7 +182,9 @@ pub fn judge_within<R: BufRead>(
         Some(_) => budget.at_most(Duration::ZERO),
         None => budget,
     };
-    Ok(judge_trace_within(&held, reader.into_names(), budget))
+    let warnings = reader.warnings().to_vec();
+    let report = judge_trace_within(&held, reader.into_names(), scope, budget)?;
+    Ok(Report { warnings, ..report })
 }
 
 fn judge_execution<R: BufRead>(
@@ -175,13 +205,15 @@ fn judge_execution<R: BufRead>(
     while let Some(event) = reader.next().transpose()? {
         watch.step(&event, reader.names()).map_err(|message| reader.bad(message))?;
     }
-    let spent = reader.spent();
-    Ok(watch.report(reader.into_names(), why, spent))
+    let (spent, warnings) = (reader.spent(), reader.warnings().to_vec());
+    let report = watch.report(reader.into_names(), why, spent);
+    Ok(Report { warnings, ..report })
 }
 
 /// Three monitors over one stream.
 struct Watch {
-    buffers: Buffers,
+    machine: Machine,
+    has_values: bool,
     monitors: Vec<ExecutionMonitor>,
     counter: Counter,
 }
@@ -189,7 +221,8 @@ struct Watch {
 impl Default for Watch {
     fn default() -> Self {
         Watch {
-            buffers: Buffers::default(),
+            machine: Machine::default(),
+            has_values: false,
             monitors: Question::ALL.map(ExecutionMonitor::new).into(),
             counter: Counter::default(),
         }
@@ -198,7 +231,8 @@ impl Default for Watch {
 
 impl Watch {
     fn step(&mut self, event: &Event, names: &Names) -> Result<(), String> {
-        self.buffers.step(event, names)?;
+        self.machine.step(event, names)?;
+        self.has_values |= event.data.tells_read();
         self.counter.step(event);
         self.monitors.iter_mut().for_each(|monitor| monitor.step(event));
         Ok(())
@@ -210,6 +244,9 @@ impl Watch {
         Report {
             monitor: Monitor::Execution,
             why,
+            scope: Scope::ThisRun,
+            has_values: self.has_values,
+            warnings: Vec::new(),
             names,
             events: self.counter.events,
             transactions: self.counter.transactions,
@@ -221,6 +258,7 @@ impl Watch {
                 })
                 .collect(),
             as_recorded: None,
+            early: None,
             advice: None,
             peak,
             effort: Effort::default(),
@@ -247,9 +285,13 @@ impl Counter {
                 self.open[thread] = true;
                 self.transactions += 1;
             }
-            Action::End => self.open[thread] = false,
-            Action::Commit(_) => {}
-            Action::Read(_) | Action::Write(_) | Action::Fence => {
+            Action::End | Action::Abort => self.open[thread] = false,
+            Action::Commit(_) | Action::Unlock(_) => {}
+            Action::Read(_)
+            | Action::Write(_)
+            | Action::Rmw(_)
+            | Action::Fence
+            | Action::Lock(_) => {
                 self.transactions += u64::from(!self.open[thread]);
             }
         }
@@ -257,18 +299,51 @@ impl Counter {
 }
 
 /// Judges a trace held in memory.
-pub fn judge_trace(events: &[Event], names: Names) -> Report {
-    judge_trace_within(events, names, Budget::UNLIMITED)
+pub fn judge_trace(events: &[Event], names: Names) -> Result<Report, BadInput> {
+    judge_trace_within(events, names, Scope::ThisRun, Budget::UNLIMITED)
 }
 
-/// The same, until the budget is spent.
-pub fn judge_trace_within(events: &[Event], names: Names, budget: Budget) -> Report {
+/// The same, about the runs of this scope, until the budget is spent.
+pub fn judge_trace_within(
+    events: &[Event],
+    names: Names,
+    scope: Scope,
+    budget: Budget,
+) -> Result<Report, BadInput> {
     let mut counter = Counter::default();
     events.iter().for_each(|event| counter.step(event));
+    let has_values = events.iter().any(|event| event.data.tells_read());
+    let kept = survivors(events, &names, scope)?;
+    let events = kept.as_deref().unwrap_or(events);
+    let unbelievable = |Unbelievable { at, message }: Unbelievable| match at {
+        Some(at) => {
+            let (line, text) = (events[at].line.into(), names.show_line(&events[at]));
+            BadInput { line, text, message }
+        }
+        None => BadInput { line: 0, text: String::new(), message },
+    };
+    let mut believed = match budget.is_spent() {
+        true => None,
+        false => Believed::new(events).map_err(unbelievable)?,
+    };
+    if let Some(believed) = &mut believed
+        && let Ok(None) = believed.solve(&Asked::default(), budget)
+    {
+        let message =
+            "no order of the commits explains everything that was read: this is no run of a \
+                       machine with store buffers"
+                .to_string();
+        return Err(BadInput { line: 0, text: String::new(), message });
+    }
+    let early = match scope {
+        Scope::Predicted if !budget.is_spent() => trace::robust::early_read(events),
+        _ => None,
+    };
     let fenced = !budget.is_spent() && trace::is_transaction_fenced(events);
     let mut effort = Effort::default();
     let mut ask = |question| {
-        let answer = trace::judge_within(Strategy::Auto, question, events, budget);
+        let believed = believed.as_mut();
+        let answer = trace::judge_within(Strategy::Auto, question, events, believed, budget);
         effort.starts += answer.effort.starts;
         effort.places += answer.effort.places;
         effort.exponential += answer.effort.exponential;
@@ -296,18 +371,86 @@ pub fn judge_trace_within(events: &[Event], names: Names, budget: Budget) -> Rep
          robustness, and cheap to monitor for any number of threads"
             .to_string()
     });
-    Report {
+    Ok(Report {
         monitor,
         why,
+        scope,
+        has_values,
+        warnings: Vec::new(),
         names,
         events: counter.events,
         transactions: counter.transactions,
         as_recorded: Some(answer_at_once(events, budget)),
+        early: early.map(|early| [early.read, early.write, early.overtaken].map(|at| events[at])),
         answers: vec![tso, sc, equivalent],
         advice,
         peak: 0,
         effort,
+    })
+}
+
+/// The events without those of aborted transactions, and for a prediction without what was read;
+/// nothing if that leaves all as it is. It is an error to have read what an aborted transaction wrote.
+fn survivors(
+    events: &[Event],
+    names: &Names,
+    scope: Scope,
+) -> Result<Option<Vec<Event>>, BadInput> {
+    let aborts = events.iter().any(|event| event.action == Action::Abort);
+    if !aborts && scope == Scope::ThisRun {
+        return Ok(None);
     }
+    let mut open: HashMap<Thread, usize> = HashMap::new();
+    let mut kept = vec![true; events.len()];
+    for (at, event) in events.iter().enumerate() {
+        match event.action {
+            Action::Begin(_) => {
+                open.insert(event.thread, at);
+            }
+            Action::End => {
+                open.remove(&event.thread);
+            }
+            Action::Abort => {
+                let begin = open.remove(&event.thread).unwrap_or(at);
+                for lost in (begin..=at).filter(|&lost| events[lost].thread == event.thread) {
+                    kept[lost] = matches!(events[lost].action, Action::Lock(_) | Action::Unlock(_));
+                }
+            }
+            _ => {}
+        }
+    }
+    // Per thread and line, the number of the line among those that are kept.
+    let mut lines: HashMap<Thread, Vec<Option<u32>>> = HashMap::new();
+    let mut counts: HashMap<Thread, u32> = HashMap::new();
+    let mut left = Vec::new();
+    for (event, kept) in events.iter().zip(kept) {
+        let number = kept.then(|| {
+            let count = counts.entry(event.thread).or_default();
+            *count += 1;
+            *count
+        });
+        lines.entry(event.thread).or_default().push(number);
+        if !kept {
+            continue;
+        }
+        let mut event = *event;
+        if scope == Scope::Predicted {
+            event.data = Data::NONE;
+        } else if let Source::Event(thread, line) = event.data.source {
+            match lines.get(&thread).and_then(|lines| lines.get(line as usize - 1)) {
+                Some(None) => {
+                    let message =
+                        "this reads what an aborted transaction wrote (an aborted read, G1a)";
+                    let (line, text) = (event.line.into(), names.show_line(&event));
+                    return Err(BadInput { line, text, message: message.into() });
+                }
+                Some(&Some(line)) => event.data.source = Source::Event(thread, line),
+                None => {}
+            }
+        }
+        left.push(event);
+    }
+    Ok(Some(left))
 }
 
 fn answer(question: Question, violation: Option<TraceViolation>, spent: Option<Spent>) -> Answer {

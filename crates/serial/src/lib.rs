@@ -11,6 +11,9 @@
 //! * [`trace`]: the monitor of traces, which do not show when writes commit.
 //! * [`judge`]: reads a recording, picks the monitor and says why; [`report`]: how it is told.
 //! * [`witness`]: the cycle that shows a violation.
+//! * [`machine`]: is what an execution shows possible?
+//! * [`history`]: what databases and transactional memories promise: isolation levels, anomalies by name,
+//!   and the histories that Jepsen writes.
 //! * [`random`]: valid recordings to try all this on.
 //!
 //! ```
@@ -37,7 +40,9 @@ pub mod event;
 pub mod execution;
 pub mod graph;
 mod hash;
+pub mod history;
 pub mod judge;
+pub mod machine;
 pub mod random;
 pub mod read;
 pub mod report;

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Action, Event, Names, Place, Thread, Var};
+use crate::event::{Action, Data, Event, Names, Place, Thread, Var};
 
 /// A small generator of random numbers (SplitMix64): equal seeds give equal recordings everywhere.
 #[derive(Clone, Debug)]
@@ -144,9 +144,14 @@ struct Run<F> {
 impl<F: FnMut(Event)> Run<F> {
     fn emit(&mut self, thread: usize, action: Action) {
         self.line = self.line.saturating_add(1);
-        self.counted += usize::from(!matches!(action, Action::Begin(_) | Action::End));
-        let event =
-            Event { thread: Thread(thread as u32), action, line: self.line, place: Place::UNKNOWN };
+        self.counted += usize::from(!action.is_bracket());
+        let event = Event {
+            thread: Thread(thread as u32),
+            action,
+            line: self.line,
+            place: Place::UNKNOWN,
+            data: Data::NONE,
+        };
         (self.emit)(event);
     }
 

@@ -1,25 +1,33 @@
 //! Reading recordings, one line at a time.
 //!
-//! The format: one event a line, `THREAD begin [NAME]`, `THREAD end`, `THREAD rd VAR`, `THREAD wr
-//! VAR`, `THREAD commit VAR`, `THREAD fence`, an optional `@file:line` at the end, `#` starts a
-//! comment, blank lines are skipped. [`Reader`] keeps one line and the names seen, never the events:
+//! The format: one event a line, `THREAD begin [NAME]`, `THREAD end`, `THREAD abort`, `THREAD rd VAR
+//! [=READ] [from SOURCE]`, `THREAD wr VAR [=WRITTEN]`, `THREAD rmw VAR [=READ [=WRITTEN]] [from SOURCE]`,
+//! `THREAD commit VAR`, `THREAD fence`, `THREAD lock NAME`, `THREAD unlock NAME`, an optional `@file:line`
+//! at the end, `#` starts a comment, blank lines are skipped. A value is a word, `=?` is one that is not
+//! known; a source is `T2#7`, the seventh line of thread `T2`, or `init`. [`Reader`] keeps one line and the names seen, never the events:
 //! a recording may be larger than memory. It checks everything that one line and the open
 //! transactions can tell; what needs the store buffers is checked by [`Buffers`].
+//!
+//! A program that was killed leaves transactions open: they are taken to end with the recording, and
+//! [`Reader::warnings`] says so. A byte order mark and lines that end in `\r\n` are read as if they were
+//! not there.
 //!
 //! Every line must end with a newline. A recorder that dies leaves half a line behind, and half of
 //! `T1 wr counter` reads as a perfectly good `T1 wr count`.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use budget::{Budget, Spent, Ticker};
 
-use crate::event::{Action, Event, Names, Place, Thread, Var};
+use crate::event::{Action, Data, Event, Lock, Names, Place, Source, Thread, Value, Var};
 
 /// The longest line that is read: something that never ends, such as `/dev/zero`, is told from a
 /// recording by then.
 const LONGEST_LINE: u64 = 1 << 16;
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What is wrong with a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,6 +61,9 @@ pub struct Reader<R> {
     events: u64,
     /// Per thread, the line of the `begin` that is still open.
     open: Vec<Option<u64>>,
+    /// Per lock, who holds it since which line.
+    held: Vec<Option<(Thread, u64)>>,
+    warnings: Vec<String>,
     finished: bool,
     ticker: Ticker,
     spent: Option<Spent>,
@@ -73,6 +84,8 @@ impl<R: BufRead> Reader<R> {
             number: 0,
             events: 0,
             open: Vec::new(),
+            held: Vec::new(),
+            warnings: Vec::new(),
             finished: false,
             ticker: budget.ticker(),
             spent: None,
@@ -82,6 +95,11 @@ impl<R: BufRead> Reader<R> {
     /// What was used up before the end of the input was reached, if anything was.
     pub fn spent(&self) -> Option<Spent> {
         self.spent
+    }
+
+    /// What is odd about the recording, but no error; complete when all events are read.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// The names seen so far.
@@ -130,6 +148,9 @@ impl<R: BufRead> Reader<R> {
             if self.line.last() == Some(&b'\r') {
                 self.line.pop();
             }
+            if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+                self.line.drain(..BYTE_ORDER_MARK.len());
+            }
             if let Some(event) = self.parse_line()? {
                 self.events += 1;
                 return Ok(Some(event));
@@ -148,11 +169,13 @@ impl<R: BufRead> Reader<R> {
             let message = "the recording is empty: not a single event".to_string();
             return Err(BadInput { line, text: String::new(), message });
         }
-        let unterminated = self.open.iter().enumerate().filter_map(|(t, line)| Some((t, (*line)?)));
-        if let Some((thread, line)) = unterminated.min_by_key(|&(_, line)| line) {
+        for (thread, line) in self.open.iter().enumerate() {
+            let Some(line) = line else { continue };
             let name = self.names.of_thread(Thread(thread as u32));
-            let message = format!("thread {name} begins a transaction here that never ends");
-            return Err(BadInput { line, text: format!("{name} begin"), message });
+            self.warnings.push(format!(
+                "thread {name} begins a transaction at line {line} that never ends: it is taken to end \
+                 with the recording"
+            ));
         }
         Ok(())
     }
@@ -180,26 +203,120 @@ impl<R: BufRead> Reader<R> {
         let mut rest = Rest { words, place: None };
         let operand = rest.next()?;
         let thread = self.names.thread(first);
+        let mut data = Data::NONE;
         let action = match verb {
             "rd" => Action::Read(self.variable(verb, operand)?),
             "wr" => Action::Write(self.variable(verb, operand)?),
+            "rmw" => Action::Rmw(self.variable(verb, operand)?),
             "commit" => Action::Commit(self.variable(verb, operand)?),
             "begin" => Action::Begin(operand.map(|name| self.names.label(name))),
-            "end" | "fence" => {
+            "lock" => Action::Lock(self.lock(verb, operand)?),
+            "unlock" => Action::Unlock(self.lock(verb, operand)?),
+            "end" | "abort" | "fence" => {
                 if let Some(extra) = operand {
                     return Err(format!("`{verb}` takes no argument, found {extra:?}"));
                 }
-                if verb == "end" { Action::End } else { Action::Fence }
+                match verb {
+                    "end" => Action::End,
+                    "abort" => Action::Abort,
+                    _ => Action::Fence,
+                }
             }
             _ => return Err(format!("unknown event {verb:?}: expected {VERBS}")),
         };
-        if let Some(extra) = rest.next()? {
+        if let Action::Read(_) | Action::Write(_) | Action::Rmw(_) = action {
+            data = self.data(action, &mut rest)?;
+        } else if let Some(extra) = rest.next()? {
             return Err(format!("unexpected {extra:?} after the event"));
         }
         let place = rest.place.map_or(Place::UNKNOWN, |place| self.names.place(place));
         self.follow_transaction(thread, action)?;
+        self.follow_lock(thread, action)?;
         let line = u32::try_from(self.number).unwrap_or(u32::MAX);
-        Ok(Some(Event { thread, action, line, place }))
+        Ok(Some(Event { thread, action, line, place, data }))
+    }
+
+    /// The values after a variable, and the source of what was read.
+    fn data(&mut self, action: Action, rest: &mut Rest<'_>) -> Result<Data, String> {
+        let mut data = Data::NONE;
+        let most = if let Action::Rmw(_) = action { 2 } else { 1 };
+        let mut values = 0;
+        while let Some(word) = rest.next()? {
+            if let Some(text) = word.strip_prefix('=') {
+                if text.is_empty() {
+                    return Err("`=` needs a value right after it".into());
+                }
+                if values == most || data.source != Source::Unknown {
+                    return Err(format!("unexpected value {word:?}"));
+                }
+                let value = if text == "?" { Value::UNKNOWN } else { self.names.value(text) };
+                match action {
+                    Action::Write(_) => data.put = value,
+                    _ if values == 1 => data.put = value,
+                    _ => data.got = value,
+                }
+                values += 1;
+            } else if word == "from" && data.source == Source::Unknown {
+                if let Action::Write(_) = action {
+                    return Err("`from` says where a read got its value: a write has none".into());
+                }
+                let Some(source) = rest.next()? else {
+                    return Err("`from` needs a source, such as T2#7 or init".into());
+                };
+                data.source = self.source(source)?;
+            } else {
+                return Err(format!("unexpected {word:?} after the event"));
+            }
+        }
+        Ok(data)
+    }
+
+    fn source(&mut self, word: &str) -> Result<Source, String> {
+        if word == "init" {
+            return Ok(Source::Initial);
+        }
+        let parts = word.rsplit_once('#').and_then(|(thread, number)| {
+            let number = number.parse::<u32>().ok().filter(|&number| number > 0)?;
+            (!thread.is_empty()).then_some((thread, number))
+        });
+        match parts {
+            Some((thread, number)) => Ok(Source::Event(self.names.thread(thread), number)),
+            None => Err(format!(
+                "{word:?} is no source: expected init, or a thread and the number of \
+                                 one of its lines, such as T2#7"
+            )),
+        }
+    }
+
+    fn lock(&mut self, verb: &str, operand: Option<&str>) -> Result<Lock, String> {
+        match operand {
+            Some(name) => Ok(self.names.lock(name)),
+            None => Err(format!("`{verb}` needs the name of a lock")),
+        }
+    }
+
+    fn follow_lock(&mut self, thread: Thread, action: Action) -> Result<(), String> {
+        let (Action::Lock(lock) | Action::Unlock(lock)) = action else { return Ok(()) };
+        let index = lock.0 as usize;
+        if self.held.len() <= index {
+            self.held.resize(index + 1, None);
+        }
+        let (held, name) = (&mut self.held[index], self.names.of_lock(lock));
+        match (action, *held) {
+            (Action::Lock(_), Some((holder, line))) => Err(format!(
+                "the lock {name} is not free: thread {} holds it since line {line}",
+                self.names.of_thread(holder)
+            )),
+            (Action::Lock(_), None) => {
+                *held = Some((thread, self.number));
+                Ok(())
+            }
+            (_, Some((holder, _))) if holder == thread => {
+                *held = None;
+                Ok(())
+            }
+            _ => Err(format!("this thread does not hold the lock {name}")),
+        }
     }
 
     fn variable(&mut self, verb: &str, operand: Option<&str>) -> Result<Var, String> {
@@ -223,8 +340,10 @@ impl<R: BufRead> Reader<R> {
                 *open = Some(self.number);
                 Ok(())
             }
-            (Action::End, None) => Err("end without begin: this thread has no transaction".into()),
-            (Action::End, Some(_)) => {
+            (Action::End | Action::Abort, None) => {
+                Err(format!("{} without begin: this thread has no transaction", action.word()))
+            }
+            (Action::End | Action::Abort, Some(_)) => {
                 *open = None;
                 Ok(())
             }
@@ -233,9 +352,9 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-const VERBS: &str = "begin, end, rd, wr, commit or fence";
+const VERBS: &str = "begin, end, abort, rd, wr, rmw, commit, fence, lock or unlock";
 
-/// The words after the verb: at most one operand, then perhaps a place, then perhaps a comment.
+/// The words after the verb: operands, then perhaps a place, then perhaps a comment.
 struct Rest<'a> {
     words: std::str::SplitAsciiWhitespace<'a>,
     place: Option<&'a str>,
@@ -296,56 +415,4 @@ fn shown(line: &[u8]) -> String {
         text = text.chars().take(LONGEST).chain("…".chars()).collect();
     }
     text
-}
-
-/// The store buffers of an execution: checks that its commits and fences are possible under TSO.
-#[derive(Default, Debug)]
-pub struct Buffers {
-    pending: Vec<VecDeque<Var>>,
-}
-
-impl Buffers {
-    /// Lets `event` happen; the message says why it cannot.
-    pub fn step(&mut self, event: &Event, names: &Names) -> Result<(), String> {
-        let index = event.thread.0 as usize;
-        if self.pending.len() <= index {
-            self.pending.resize_with(index + 1, VecDeque::new);
-        }
-        let buffer = &mut self.pending[index];
-        match event.action {
-            Action::Write(x) => buffer.push_back(x),
-            Action::Commit(x) => match buffer.front() {
-                Some(&oldest) if oldest == x => {
-                    buffer.pop_front();
-                }
-                Some(&oldest) => {
-                    return Err(format!(
-                        "wrong variable committed: the oldest uncommitted write of thread {} is to \
-                         {}, not to {}",
-                        names.of_thread(event.thread),
-                        names.of_var(oldest),
-                        names.of_var(x)
-                    ));
-                }
-                None => {
-                    return Err(format!(
-                        "commit without write: thread {} has no uncommitted write",
-                        names.of_thread(event.thread)
-                    ));
-                }
-            },
-            Action::Fence => {
-                if let Some(&oldest) = buffer.front() {
-                    return Err(format!(
-                        "fence with a non-empty buffer: the write of thread {} to {} is not yet \
-                         committed",
-                        names.of_thread(event.thread),
-                        names.of_var(oldest)
-                    ));
-                }
-            }
-            Action::Begin(_) | Action::End | Action::Read(_) => {}
-        }
-        Ok(())
-    }
 }

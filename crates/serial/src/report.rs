@@ -4,11 +4,12 @@
 //! cycle comes with the execution that shows it, in the format that the reader takes, so that it can
 //! be judged again by anyone.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::event::{Event, Names};
+use crate::event::{Action, Event, Names, Thread, Var};
 use crate::execution::Question;
-use crate::judge::{Answer, Report};
+use crate::judge::{Answer, Report, Scope};
 use crate::witness::{Access, Step, Violation};
 
 /// The report as text.
@@ -28,6 +29,23 @@ pub fn text(report: &Report) -> String {
         count(names.vars() as u64, "variable"),
     );
     let _ = writeln!(out, "judged by the {}: {}", report.monitor.text(), report.why);
+    for warning in &report.warnings {
+        let _ = writeln!(out, "warning: {warning}");
+    }
+    if report.as_recorded.is_some() {
+        let about = match (report.scope, report.has_values) {
+            (Scope::ThisRun, true) => {
+                "this run (every order of commits that fits what was read counts):"
+            }
+            (Scope::ThisRun, false) => {
+                "this run (nothing is known about what was read: every order of commits counts):"
+            }
+            (Scope::Predicted, _) => {
+                "some run of this shape (a prediction: every order of commits counts, whatever was read):"
+            }
+        };
+        let _ = writeln!(out, "{about}");
+    }
     for answer in &report.answers {
         let every = if report.as_recorded.is_some() { " in every execution" } else { "" };
         let _ = writeln!(out, "{}{every}: {}", answer.question.text(), yes_no(answer));
@@ -36,12 +54,36 @@ pub fn text(report: &Report) -> String {
         let text = answer.question.text();
         let _ = writeln!(out, "{text} if every write commits at once: {}", yes_no(answer));
     }
+    if report.scope == Scope::Predicted {
+        match &report.early {
+            None => out.push_str("robust as far as this run shows (Theorem 12): yes\n"),
+            Some(early) => {
+                let [read, write, overtaken] = early.map(|event| event_line(&event, names));
+                let _ = writeln!(
+                    out,
+                    "robust as far as this run shows (Theorem 12): no, {read} can overtake {overtaken} and \
+                     come before {write}"
+                );
+            }
+        }
+    }
     for (violation, questions, execution) in distinct(report) {
         let _ = writeln!(out, "\n{}:", questions.join(", "));
         out.push_str(&cycle_text(violation, names));
         if let Some(execution) = execution {
-            out.push_str("\nan execution of this trace that shows it:\n");
-            out.push_str(&recording_text(execution, names, "  "));
+            let shown = excerpt(execution, violation);
+            match shown.len() == execution.len() {
+                true => out.push_str("\nan execution of this trace that shows it:\n"),
+                false => {
+                    let _ = writeln!(
+                        out,
+                        "\nan execution of this trace that shows it ({} of its {} events):",
+                        shown.len(),
+                        execution.len()
+                    );
+                }
+            }
+            out.push_str(&recording_text(&shown, names, "  "));
         }
     }
     if let Some(advice) = &report.advice {
@@ -104,13 +146,15 @@ pub fn cycle_text(violation: &Violation, names: &Names) -> String {
 }
 
 fn event_text(access: &Access, names: &Names) -> String {
-    let mut text = format!("`{}`", names.show(access.thread, access.action));
-    match names.of_place(access.place) {
-        Some(place) => write!(text, " (line {}, {place})", access.line),
-        None => write!(text, " (line {})", access.line),
+    event_line(&access.event(), names)
+}
+
+fn event_line(event: &Event, names: &Names) -> String {
+    let text = names.show_event(event);
+    match names.of_place(event.place) {
+        Some(place) => format!("`{text}` (line {}, {place})", event.line),
+        None => format!("`{text}` (line {})", event.line),
     }
-    .ok();
-    text
 }
 
 /// A recording in the text format, each line after `indent`.
@@ -120,6 +164,54 @@ pub fn recording_text(events: &[Event], names: &Names, indent: &str) -> String {
         let _ = writeln!(out, "{indent}{}", names.show_line(event));
     }
     out
+}
+
+/// Longer executions are cut also in JSON.
+const MOST_IN_JSON: usize = 10_000;
+
+/// Longer executions are cut to what the cycle needs.
+const MOST_SHOWN: usize = 60;
+
+/// What of an execution is needed to follow a cycle in it: the transactions on it, and of what they did
+/// the accesses to the variables that the cycle is about, with the commits of those writes.
+pub fn excerpt(execution: &[Event], violation: &Violation) -> Vec<Event> {
+    if execution.len() <= MOST_SHOWN {
+        return execution.to_vec();
+    }
+    let accesses = || violation.cycle.iter().flat_map(|step| [&step.leaves, &step.enters]);
+    let vars: Vec<Var> = accesses().filter_map(|access| access.action.var()).collect();
+    let units: Vec<(Thread, u32)> =
+        violation.cycle.iter().map(|step| (step.unit.thread, step.unit.line)).collect();
+    let mut open: HashMap<Thread, u32> = HashMap::new();
+    let mut kept = Vec::new();
+    for (at, event) in execution.iter().enumerate() {
+        if let Action::Begin(_) = event.action {
+            open.insert(event.thread, event.line);
+        }
+        let unit = match event.action {
+            // It belongs to where its write was issued, which has the same line or an unknown one.
+            Action::Commit(_) => None,
+            _ => open.get(&event.thread).copied(),
+        };
+        let involved = units.contains(&(event.thread, unit.unwrap_or(event.line)));
+        let about = match event.action.var() {
+            Some(var) => vars.contains(&var),
+            None => event.action.is_bracket() || event.action == Action::Fence,
+        };
+        let named = accesses().any(|access| access.at == at as u64);
+        let commit = matches!(event.action, Action::Commit(_))
+            && about
+            && kept
+                .iter()
+                .any(|write: &Event| write.thread == event.thread && write.line == event.line);
+        if named || commit || (involved && about) {
+            kept.push(*event);
+        }
+        if let Action::End | Action::Abort = event.action {
+            open.remove(&event.thread);
+        }
+    }
+    kept
 }
 
 /// The cycle as a Graphviz drawing.
@@ -163,16 +255,26 @@ pub fn to_json(report: &Report) -> String {
         report.as_recorded.as_ref().map_or("null".into(), |answer| answer_json(answer, names));
     format!(
         "{{\"monitor\":{},\"why\":{},\"events\":{},\"transactions\":{},\"threads\":{},\
-         \"variables\":{},\"serializable\":{},\"answers\":[{}],\"as_recorded\":{},\"advice\":{}}}",
+         \"variables\":{},\"scope\":{},\"warnings\":[{}],\"serializable\":{},\"answers\":[{}],\
+         \"as_recorded\":{},\"early_read\":{},\"advice\":{}}}",
         quoted(report.monitor.text()),
         quoted(&report.why),
         report.events,
         report.transactions,
         names.threads(),
         names.vars(),
+        quoted(match report.scope {
+            Scope::ThisRun => "this run",
+            Scope::Predicted => "some run of this shape",
+        }),
+        report.warnings.iter().map(|warning| quoted(warning)).collect::<Vec<_>>().join(","),
         true_false(report.answer(Question::TsoSerializable)),
         answers.join(","),
         as_recorded,
+        report.early.map_or("null".into(), |early| {
+            let [read, write, overtaken] = early.map(|event| quoted(&names.show_line(&event)));
+            format!("{{\"read\":{read},\"write\":{write},\"overtaken\":{overtaken}}}")
+        }),
         optional(&report.advice),
     )
 }
@@ -184,8 +286,12 @@ fn answer_json(answer: &Answer, names: &Names) -> String {
         format!("[{}]", steps.join(","))
     });
     let execution = answer.execution.as_ref().map_or("null".into(), |execution| {
+        let shown = match &answer.violation {
+            Some(violation) if execution.len() > MOST_IN_JSON => excerpt(execution, violation),
+            _ => execution.clone(),
+        };
         let lines: Vec<String> =
-            execution.iter().map(|event| quoted(&names.show_line(event))).collect();
+            shown.iter().map(|event| quoted(&names.show_line(event))).collect();
         format!("[{}]", lines.join(","))
     });
     let undecided = answer.spent.map_or("null".into(), |spent| quoted(&spent.to_string()));
@@ -200,7 +306,7 @@ fn answer_json(answer: &Answer, names: &Names) -> String {
 fn step_json(step: &Step, names: &Names) -> String {
     let event = |access: &Access| {
         let place = names.of_place(access.place).map_or("null".into(), quoted);
-        let text = quoted(&names.show(access.thread, access.action));
+        let text = quoted(&names.show_event(&access.event()));
         format!("{{\"event\":{text},\"line\":{},\"place\":{place}}}", access.line)
     };
     let label = step.unit.label.map_or("null".into(), |label| quoted(names.of_label(label)));

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Action, Label, Names, Place, Thread};
+use crate::event::{Action, Data, Event, Label, Names, Place, Thread};
 use crate::execution::Question;
 
 /// An event, with its position in the execution.
@@ -23,6 +23,16 @@ pub struct Access {
     pub line: u32,
     /// Source place.
     pub place: Place,
+    /// What was read and written.
+    pub data: Data,
+}
+
+impl Access {
+    /// The event, without its position.
+    pub fn event(&self) -> Event {
+        let Access { thread, action, line, place, data, .. } = *self;
+        Event { thread, action, line, place, data }
+    }
 }
 
 /// A unit of the graph: a transaction, or an event that stands alone.
@@ -120,24 +130,20 @@ pub(crate) struct Record {
 impl Record {
     /// Whether `self`, which comes first, conflicts with `later` of another unit.
     fn conflicts(&self, later: &Record, question: Question) -> Option<EdgeKind> {
-        use Action::{Commit, Fence, Read, Write};
+        use Action::{Commit, Read, Rmw, Write};
         if self.access.thread == later.access.thread {
             let kept = match (self.access.action, later.access.action) {
                 (Commit(_), Read(_) | Write(_)) | (Read(_) | Write(_), Commit(_)) => false,
                 (Write(x), Read(y)) if x != y => question.keeps_program_order(),
                 (Read(x), Read(y)) if x != y && self.buffered => question.keeps_program_order(),
-                (
-                    Read(_) | Write(_) | Commit(_) | Fence,
-                    Read(_) | Write(_) | Commit(_) | Fence,
-                ) => true,
-                _ => false,
+                _ => true,
             };
             return kept.then_some(EdgeKind::ProgramOrder);
         }
         let conflicting = match (self.access.action, later.access.action) {
-            (Commit(x), Commit(y)) => x == y,
-            (Commit(x), Read(y)) => x == y && self.access.at < later.sees_before,
-            (Read(x), Commit(y)) => x == y && self.holds_from < later.access.at,
+            (Commit(x) | Rmw(x), Commit(y) | Rmw(y)) => x == y,
+            (Commit(x) | Rmw(x), Read(y)) => x == y && self.access.at < later.sees_before,
+            (Read(x), Commit(y) | Rmw(y)) => x == y && self.holds_from < later.access.at,
             _ => false,
         };
         conflicting.then_some(EdgeKind::Conflict)

@@ -43,9 +43,58 @@ impl<W: Write> Recorder<W> {
         self.line(thread, "end", None, None)
     }
 
+    /// The transaction of `thread` ends, and nothing it wrote is seen.
+    pub fn abort(&mut self, thread: &str) -> io::Result<()> {
+        self.line(thread, "abort", None, None)
+    }
+
     /// `thread` reads `var`.
     pub fn read(&mut self, thread: &str, var: &str, at: At<'_>) -> io::Result<()> {
         self.line(thread, "rd", Some(var), at)
+    }
+
+    /// `thread` reads this value of `var`.
+    pub fn read_value(&mut self, thread: &str, var: &str, got: u64, at: At<'_>) -> io::Result<()> {
+        self.values(thread, "rd", var, &[got], at)
+    }
+
+    /// `thread` issues a write of this value to `var`.
+    pub fn write_value(&mut self, thread: &str, var: &str, put: u64, at: At<'_>) -> io::Result<()> {
+        self.values(thread, "wr", var, &[put], at)
+    }
+
+    /// `thread` replaces one value of `var` by another in one step, with an empty buffer.
+    pub fn update(
+        &mut self,
+        thread: &str,
+        var: &str,
+        (got, put): (u64, u64),
+        at: At<'_>,
+    ) -> io::Result<()> {
+        self.values(thread, "rmw", var, &[got, put], at)
+    }
+
+    /// `thread` writes this value to `var` in one step with a read of nobody knows what.
+    pub fn update_unknown(
+        &mut self,
+        thread: &str,
+        var: &str,
+        put: u64,
+        at: At<'_>,
+    ) -> io::Result<()> {
+        self.head(thread, "rmw", Some(var))?;
+        write!(self.out, " =? ={put}")?;
+        self.tail(at)
+    }
+
+    /// `thread` takes the lock.
+    pub fn lock(&mut self, thread: &str, lock: &str, at: At<'_>) -> io::Result<()> {
+        self.line(thread, "lock", Some(lock), at)
+    }
+
+    /// `thread` gives the lock back.
+    pub fn unlock(&mut self, thread: &str, lock: &str, at: At<'_>) -> io::Result<()> {
+        self.line(thread, "unlock", Some(lock), at)
     }
 
     /// `thread` issues a write to `var`.
@@ -88,6 +137,26 @@ impl<W: Write> Recorder<W> {
         operand: Option<&str>,
         at: At<'_>,
     ) -> io::Result<()> {
+        self.head(thread, verb, operand)?;
+        self.tail(at)
+    }
+
+    fn values(
+        &mut self,
+        thread: &str,
+        verb: &str,
+        var: &str,
+        values: &[u64],
+        at: At<'_>,
+    ) -> io::Result<()> {
+        self.head(thread, verb, Some(var))?;
+        for value in values {
+            write!(self.out, " ={value}")?;
+        }
+        self.tail(at)
+    }
+
+    fn head(&mut self, thread: &str, verb: &str, operand: Option<&str>) -> io::Result<()> {
         check_word(thread)?;
         self.out.write_all(thread.as_bytes())?;
         self.out.write_all(b" ")?;
@@ -97,6 +166,10 @@ impl<W: Write> Recorder<W> {
             self.out.write_all(b" ")?;
             self.out.write_all(word.as_bytes())?;
         }
+        Ok(())
+    }
+
+    fn tail(&mut self, at: At<'_>) -> io::Result<()> {
         if let Some((file, line)) = at {
             check_word(file)?;
             write!(self.out, " @{file}:{line}")?;

@@ -74,11 +74,70 @@ fn end_without_begin() {
     );
 }
 
+/// A program that was killed: what it did is judged all the same.
 #[test]
-fn unterminated_transaction() {
+fn an_unterminated_transaction_is_taken_to_end_with_the_recording() {
+    let text = "T1 begin\nT1 rd x\nT2 wr x\nT1 wr x\n";
+    let report = judge(text.as_bytes(), Reading::Auto).expect("accepted");
+    assert!(!report.serializable());
+    assert_eq!(
+        report.warnings,
+        ["thread T1 begins a transaction at line 1 that never ends: it is taken to end with the \
+          recording"]
+    );
+}
+
+/// What editors on other systems write.
+#[test]
+fn byte_order_mark_and_carriage_returns() {
+    let text = "\u{feff}T1 begin take\r\nT1 rd x =1\r\n\r\nT1 end\r\n";
+    let report = judge(text.as_bytes(), Reading::Auto).expect("accepted");
+    assert_eq!((report.events, report.warnings.len()), (3, 0));
+}
+
+#[test]
+fn values_and_sources() {
+    refused("T1 wr x =1 =2\n", "line 1: unexpected value \"=2\"\n    T1 wr x =1 =2");
+    refused("T1 rd x =\n", "line 1: `=` needs a value right after it\n    T1 rd x =");
     refused(
-        "T1 rd x\nT2 begin\nT2 rd x\n",
-        "line 2: thread T2 begins a transaction here that never ends\n    T2 begin",
+        "T1 wr x from T2#1\n",
+        "line 1: `from` says where a read got its value: a write has none\n    T1 wr x from T2#1",
+    );
+    refused(
+        "T1 rd x from T2#0\n",
+        "line 1: \"T2#0\" is no source: expected init, or a thread and the number of one of its lines, \
+         such as T2#7\n    T1 rd x from T2#0",
+    );
+    refused(
+        "T2 wr y\nT1 rd x from T2#1\n",
+        "line 2: line 1 of that thread is no earlier write to the variable that is read here\n    T1 rd \
+         x from T2#1",
+    );
+    refused(
+        "T1 wr x =1\nT1 fence\nT2 rd x =2\n",
+        "line 3: nothing explains this read: no order of the commits gives it what it is said to have \
+         read\n    T2 rd x =2",
+    );
+    refused(
+        "T1 wr x =1\nT1 commit x\nT2 rd x =2\n",
+        "line 3: this cannot have read 2: what it finds is 1, from T1#1\n    T2 rd x =2",
+    );
+}
+
+#[test]
+fn locks() {
+    refused(
+        "T1 lock m\nT2 lock m\n",
+        "line 2: the lock m is not free: thread T1 holds it since line 1\n    T2 lock m",
+    );
+    refused(
+        "T1 lock m\nT2 unlock m\n",
+        "line 2: this thread does not hold the lock m\n    T2 unlock m",
+    );
+    refused(
+        "T1 lock m\nT1 wr x\nT1 unlock m\nT2 lock m\nT1 commit x\n",
+        "line 4: the lock m is taken before thread T1, which gave it back, has committed what it wrote \
+         before\n    T2 lock m",
     );
 }
 
@@ -86,7 +145,7 @@ fn unterminated_transaction() {
 fn unknown_event_word() {
     refused(
         "T1 rd x\nT1 load x\n",
-        "line 2: unknown event \"load\": expected begin, end, rd, wr, commit or fence\n    T1 load x",
+        "line 2: unknown event \"load\": expected begin, end, abort, rd, wr, rmw, commit, fence, lock or unlock\n    T1 load x",
     );
 }
 
@@ -117,8 +176,8 @@ fn empty_file() {
 fn missing_and_superfluous_words() {
     refused(
         "T1\n",
-        "line 1: only one word: after the thread \"T1\" an event is expected (begin, end, rd, wr, \
-         commit or fence)\n    T1",
+        "line 1: only one word: after the thread \"T1\" an event is expected (begin, end, abort, rd, \
+         wr, rmw, commit, fence, lock or unlock)\n    T1",
     );
     refused("T1 rd\n", "line 1: `rd` needs a variable\n    T1 rd");
     refused("T1 rd x y\n", "line 1: unexpected \"y\" after the event\n    T1 rd x y");

@@ -5,7 +5,7 @@ extern crate fencepost_serial as serial;
 mod oracle;
 
 use oracle::{Ask, by_graph, by_permutation, cases, events, show};
-use serial::event::{Action, Event, Place, Thread, Var};
+use serial::event::{Action, Data, Event, Place, Thread, Var};
 use serial::execution::{ExecutionMonitor, Question, judge};
 use serial::random::{Random, Shape, Style};
 
@@ -81,6 +81,7 @@ fn a_transaction_that_stays_open_does_not_fill_the_memory() {
         action,
         line,
         place: Place::UNKNOWN,
+        data: Data::NONE,
     };
     for question in [Question::TsoSerializable, Question::ScSerializable] {
         let mut monitor = ExecutionMonitor::with_limit(question, 500);

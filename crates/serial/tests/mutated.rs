@@ -6,7 +6,7 @@
 extern crate fencepost_serial as serial;
 
 use budget::Budget;
-use serial::judge::{Reading, judge_within};
+use serial::judge::{Reading, Scope, judge_within};
 use serial::random::{Shape, Style};
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,8 @@ fn mutated_recordings_are_judged_or_refused() {
         let reading = [Reading::Auto, Reading::Execution, Reading::Trace][dice.roll(3)];
         let begun = Instant::now();
         let budget = Budget::new(Some(Duration::from_secs(2)), None);
-        let answer = std::panic::catch_unwind(|| judge_within(&bytes[..], reading, budget));
+        let answer =
+            std::panic::catch_unwind(|| judge_within(&bytes[..], reading, Scope::ThisRun, budget));
         let text = String::from_utf8_lossy(&bytes);
         match answer.unwrap_or_else(|_| panic!("number {number} panics:\n{text}")) {
             Ok(report) => {

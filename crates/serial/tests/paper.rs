@@ -273,7 +273,9 @@ fn recorder_and_reader_agree() {
     let mut recorder = write::Recorder::new(Vec::new());
     recorder.comment("a random run").expect("memory");
     shape.generate(|event| {
-        use serial::event::Action::{Begin, Commit, End, Fence, Read, Write};
+        use serial::event::Action::{
+            Abort, Begin, Commit, End, Fence, Lock, Read, Rmw, Unlock, Write,
+        };
         let thread = names.of_thread(event.thread);
         let at = Some(("a.c", event.line));
         match event.action {
@@ -283,6 +285,7 @@ fn recorder_and_reader_agree() {
             Write(x) => recorder.write(thread, names.of_var(x), at),
             Commit(x) => recorder.commit(thread, names.of_var(x)),
             Fence => recorder.fence(thread, at),
+            Rmw(_) | Lock(_) | Unlock(_) | Abort => unreachable!("not made by this generator"),
         }
         .expect("memory");
     });

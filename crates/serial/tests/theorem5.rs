@@ -62,3 +62,19 @@ fn the_order_of_foreign_reads_refutes_it_too() {
     assert!(trace_by_orientation(&trace, Valid::Realizable));
     assert!(trace_by_insertion(&trace, Ask::Tso));
 }
+
+/// Lemma 2 (and so the first half of Theorem 4) as printed: the event graph of every execution, with
+/// writes and their commits merged, is an orientation of the trace's. In this trace the buffer serves
+/// the read while the other thread commits, and the pair has no edge at all.
+#[test]
+fn lemma_2_as_printed_has_a_counterexample() {
+    let trace = "0:wr0 1:wr0 0:rd0";
+    let execution = "0:wr0 1:wr0 0:rd0 1:c0 0:c0";
+    let pair_in_trace = (1, 2);
+    assert!(oracle::undirected(&events(&parse(trace))).contains(&pair_in_trace));
+    let edges = oracle::merged_edges(&events(&parse(execution)));
+    assert!(!edges.contains(&(1, 2)) && !edges.contains(&(2, 1)), "{edges:?}");
+    // Where the other commit comes first, there is an edge.
+    let other = oracle::merged_edges(&events(&parse("0:wr0 1:wr0 1:c0 0:c0 0:rd0")));
+    assert!(other.iter().any(|&(from, to)| from == 1 && to == 4), "{other:?}");
+}

@@ -6,7 +6,7 @@
 //! executions interleavings.
 
 use super::summary::{Cycle, MOST_RECEIVERS, Summary};
-use super::{Action, Event, Place, Question, Refusal, Thread, Var, transactions};
+use super::{Action, Data, Event, Place, Question, Refusal, Thread, Var, transactions};
 use crate::packed::{put_state, take_state};
 use ::analysis::liveness::live_registers;
 use ::ir::{Fault, FenceMode, Instr, Loc, Pc, Program, RegSet, Tid};
@@ -28,7 +28,8 @@ pub struct Happening {
 impl Happening {
     /// As an event of a recording.
     pub fn event(&self, line: u32, place: Place) -> Event {
-        Event { thread: Thread(self.tid.0), action: self.action, line, place }
+        let data = Data::NONE;
+        Event { thread: Thread(self.tid.0), action: self.action, line, place, data }
     }
 }
 
@@ -256,6 +257,9 @@ fn take_in(summary: &mut Summary, happening: &Happening) -> Result<(), Cycle> {
         Action::Write(x) => summary.write(thread, x.0 as usize)?,
         Action::Commit(_) => summary.commit(thread)?,
         Action::Fence => summary.fence(thread)?,
+        Action::Abort | Action::Rmw(_) | Action::Lock(_) | Action::Unlock(_) => {
+            unreachable!("this machine shows a read-modify-write in its parts, and has no locks")
+        }
     }
     Ok(())
 }

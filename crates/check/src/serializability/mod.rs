@@ -24,7 +24,7 @@ mod search;
 pub mod summary;
 pub mod transactions;
 
-pub use ::serial::event::{Action, Event, Place, Thread, Var};
+pub use ::serial::event::{Action, Data, Event, Place, Thread, Var};
 pub use ::serial::execution::Question;
 pub use machine::Happening;
 pub use transactions::Misplaced;

@@ -218,6 +218,7 @@ fn complete(execution: &mut Vec<Happening>, threads: usize) {
             Action::Begin(_) => open[thread] = Some(*happening),
             Action::End => open[thread] = None,
             Action::Read(_) | Action::Fence => {}
+            Action::Abort | Action::Rmw(_) | Action::Lock(_) | Action::Unlock(_) => {}
         }
     }
     let open = open.into_iter().flatten();

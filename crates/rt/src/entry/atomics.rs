@@ -348,6 +348,24 @@ extern "C" fn __fencepost_ignore(change: c_int) {
     }
 }
 
+/// # Safety
+/// `name` must be a C string, or null.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __fencepost_transaction_named(name: *const std::ffi::c_char) {
+    if let Some(mut thread) = thread::current()
+        && !thread.busy
+        && registry::options().record.is_some()
+        && !name.is_null()
+    {
+        thread.busy = true;
+        // SAFETY: the caller's promise.
+        let name = unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        registry::lock().record(&Event::Name { tid: thread.tid, name });
+        thread.busy = false;
+    }
+    __fencepost_transaction(1);
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn __fencepost_transaction(begins: c_int) {
     let Some(mut thread) = thread::current() else { return };

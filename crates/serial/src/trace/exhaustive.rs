@@ -23,20 +23,23 @@ struct Walks<'a> {
     visits: HashMap<u32, usize>,
     ticker: Ticker,
     spent: Option<Spent>,
+    accept: &'a mut dyn FnMut(&[Visit]) -> bool,
 }
 
 /// A walk from the exit of `start` back to its entry that an execution realizes, and that only
-/// leaves threads within the window; an error if the budget is spent before one is found.
+/// leaves threads within the window, and that `accept` takes; an error if the budget is spent before one is found.
 pub(crate) fn walk(
     index: &Index,
     question: Question,
     start: Visit,
     window: (Pos, Pos),
     budget: Budget,
+    accept: &mut dyn FnMut(&[Visit]) -> bool,
 ) -> Result<Option<Vec<Visit>>, Spent> {
     let visits = HashMap::from([(start.thread, 1)]);
     let (ticker, walk) = (budget.ticker(), vec![start]);
-    let mut walks = Walks { index, question, start, window, walk, visits, ticker, spent: None };
+    let spent = None;
+    let mut walks = Walks { index, question, start, window, walk, visits, ticker, spent, accept };
     let found = walks.extend();
     match walks.spent {
         Some(spent) => Err(spent),
@@ -45,7 +48,7 @@ pub(crate) fn walk(
 }
 
 impl Walks<'_> {
-    fn closed(&self) -> bool {
+    fn closed(&mut self) -> bool {
         let (Some(&last), true) = (self.walk.last(), self.walk.len() > 1) else { return false };
         let leave = &self.index.lanes[last.thread as usize].accesses[last.leave as usize];
         let enter =
@@ -54,7 +57,7 @@ impl Walks<'_> {
         meets && (leave.op, enter.op) != (Op::Read, Op::Read) && {
             let mut closed = self.walk.clone();
             closed.push(self.start);
-            possible(self.index, &closed)
+            possible(self.index, &closed) && (self.accept)(&self.walk)
         }
     }
 
@@ -68,7 +71,8 @@ impl Walks<'_> {
         }
         let Some(&last) = self.walk.last() else { return false };
         let leave = self.index.lanes[last.thread as usize].accesses[last.leave as usize];
-        let most = if self.question.keeps_program_order() { 1 } else { self.index.vars.max(1) };
+        let vars = self.index.most_vars().max(1);
+        let most = if self.question.keeps_program_order() { 1 } else { vars };
         for thread in (0..self.index.lanes.len() as u32).filter(|&t| t != last.thread) {
             if self.visits.get(&thread).is_some_and(|&visits| visits >= most) {
                 continue;
@@ -81,7 +85,7 @@ impl Walks<'_> {
                 }
                 let list = lane.list(op, leave.var);
                 // Latest times grow along a list, and so do the beginnings of units.
-                let late = |at: &u32| lane.accesses[*at as usize].latest <= leave.pos;
+                let late = |at: &u32| lane.accesses[*at as usize].latest <= leave.earliest;
                 for &enter in &list[list.partition_point(late)..] {
                     let first = lane.unit_of(enter).start as usize;
                     if lane.accesses[first].pos >= self.window.1 {
@@ -103,16 +107,17 @@ impl Walks<'_> {
     fn pass(&mut self, thread: u32, enter: u32) -> bool {
         let lane = &self.index.lanes[thread as usize];
         let unit = lane.unit_of(enter);
-        for &var in &lane.vars {
+        for slot in 0..lane.vars.len() as u32 {
             for op in [Op::Read, Op::Write] {
-                let Some(first) = lane.exit(unit, op, var, self.index.vars) else { continue };
-                let list = lane.list(op, var);
+                let Some(first) = lane.exit(unit, op, slot) else { continue };
+                let list = lane.list_at(op, slot);
                 for &leave in &list[list.partition_point(|&leave| leave < first)..] {
-                    let pos = lane.accesses[leave as usize].pos;
-                    if pos >= self.window.1 {
+                    let exit = &lane.accesses[leave as usize];
+                    if exit.earliest >= self.window.1 {
                         break;
                     }
-                    if pos < self.window.0 {
+                    // One that is tied is left after it is entered.
+                    if exit.earliest < self.window.0 && !lane.accesses[enter as usize].ties(exit) {
                         continue;
                     }
                     self.walk.push(Visit { thread, enter, leave });

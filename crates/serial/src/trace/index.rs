@@ -4,7 +4,9 @@
 //! before the next fence of its thread, and after the earlier writes of its thread. So an access has
 //! an *earliest* time (its position) and a *latest* time (its position for a read, the next fence for
 //! a write). A read that may be served by its thread's buffer also remembers the write that would
-//! serve it: it precedes a foreign write only if that write does.
+//! serve it: it precedes a foreign write only if that write does. A read-modify-write is a write that
+//! happens at its position, where the buffer is empty. What was read, and who took which lock, makes the
+//! windows smaller ([`Windows`]).
 //!
 //! Within a thread, an entry at one transaction allows to leave from any transaction that must come
 //! later. Most transactions must precede everything after them (*strong*: they have a fence or an
@@ -16,6 +18,8 @@ use std::collections::HashSet;
 
 use crate::event::{Action, Event};
 use crate::execution::Question;
+use crate::hash::Map;
+use crate::trace::believe::Windows;
 
 /// A position in the trace, or [`NEVER`].
 pub(crate) type Pos = u32;
@@ -34,9 +38,16 @@ pub(crate) enum Op {
 pub(crate) struct Access {
     pub op: Op,
     pub var: u32,
+    /// The number of the variable among those of the thread.
+    pub slot: u32,
     pub pos: Pos,
+    /// The first time at which it can happen, or, for a read that the buffer may serve, at which a
+    /// foreign write can come after it.
+    pub earliest: Pos,
     /// The last time at which it can happen.
     pub latest: Pos,
+    /// Whether it is a read-modify-write, which happens at its position.
+    pub fixed: bool,
     /// The write whose commit bounds what leaves from here: itself for a write, the serving write
     /// for a buffered read, [`NEVER`] for another read.
     pub bound_by: Pos,
@@ -46,7 +57,7 @@ pub(crate) struct Access {
 impl Access {
     /// Whether entering at `self` (at time `c`) forces what leaves from `exit` to be later than `c`.
     pub(crate) fn ties(&self, exit: &Access) -> bool {
-        self.op == Op::Write && exit.bound_by != NEVER && self.pos <= exit.bound_by
+        self.op == Op::Write && !self.fixed && exit.bound_by != NEVER && self.pos <= exit.bound_by
     }
 }
 
@@ -58,11 +69,12 @@ pub(crate) struct Unit {
     pub end: u32,
     /// The position of its last event.
     pub last: Pos,
-    strong: bool,
+    /// Whether it precedes everything after it.
+    pub strong: bool,
     /// Row in the table of a weak unit's first reads.
     row: u32,
-    writes: bool,
-    fences: bool,
+    pub writes: bool,
+    pub fences: bool,
 }
 
 /// One thread.
@@ -73,9 +85,10 @@ pub(crate) struct Lane {
     pub fences: Vec<Pos>,
     /// Per unit, the latest time at which it or an earlier unit can be entered.
     pub enterable: Vec<Pos>,
-    /// The variables the thread accesses.
+    /// The variables the thread accesses, and the number of each.
     pub vars: Vec<u32>,
-    /// Per variable, the reads (writes) in order, as indices in `accesses`.
+    slots: Map<u32, u32>,
+    /// Per number of a variable, the reads (writes) in order, as indices in `accesses`.
     reads: Vec<Vec<u32>>,
     writes: Vec<Vec<u32>>,
     rows: Vec<u32>,
@@ -85,7 +98,6 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct Index {
     pub lanes: Vec<Lane>,
-    pub vars: usize,
     pub length: usize,
     /// Whether every transaction leaves its thread's buffer empty.
     pub fenced: bool,
@@ -95,8 +107,8 @@ pub(crate) struct Index {
     pub reach_reads: Vec<Pos>,
 }
 
-/// With very many variables the table of first reads is not made; they are then looked for.
-const LARGEST_TABLE: usize = 1 << 26;
+/// With very many variables a thread's table of first reads is not made; they are then looked for.
+const LARGEST_TABLE: usize = 1 << 20;
 
 /// What is being collected about a thread's open unit.
 #[derive(Default)]
@@ -110,28 +122,40 @@ struct Opening {
 }
 
 impl Index {
-    pub(crate) fn new(question: Question, trace: &[Event]) -> Self {
+    /// The index of a trace; `windows` are those that what was read leaves open.
+    pub(crate) fn new(question: Question, trace: &[Event], windows: Option<&Windows>) -> Self {
         let threads = trace.iter().map(|event| event.thread.0 + 1).max().unwrap_or(0) as usize;
-        let vars = trace.iter().filter_map(|e| e.action.var()).map(|x| x.0 + 1).max().unwrap_or(0);
-        let vars = vars as usize;
         let mut builder = Builder {
             question,
-            lanes: (0..threads).map(|_| Lane::new(vars)).collect(),
+            lanes: (0..threads).map(|_| Lane::default()).collect(),
             opening: (0..threads).map(|_| Opening::default()).collect(),
-            serving: vec![vec![NEVER; vars]; threads],
+            serving: vec![Map::default(); threads],
             unfenced: vec![0; threads],
+            waiting: vec![0; threads],
             fenced: true,
         };
         for (pos, event) in trace.iter().enumerate() {
             builder.step(pos as Pos, event);
         }
+        // What is still open ends here.
+        for thread in 0..threads {
+            if !builder.opening[thread].transaction {
+                continue;
+            }
+            if question.of_transactions() {
+                builder.close(thread);
+            }
+            builder.check_fenced(thread);
+        }
         let Builder { mut lanes, fenced, .. } = builder;
         for lane in &mut lanes {
-            lane.fill_rows(vars);
+            if let Some(windows) = windows {
+                lane.narrow(windows);
+            }
+            lane.fill_rows();
         }
         let mut index = Index {
             lanes,
-            vars,
             length: trace.len(),
             fenced,
             reach_all: Vec::new(),
@@ -140,6 +164,11 @@ impl Index {
         index.reach_all = index.reach(|_| true);
         index.reach_reads = index.reach(|access| access.op == Op::Read);
         index
+    }
+
+    /// The number of variables, at most.
+    pub(crate) fn most_vars(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.vars.len()).max().unwrap_or(0)
     }
 
     fn reach(&self, counts: impl Fn(&Access) -> bool) -> Vec<Pos> {
@@ -167,9 +196,11 @@ struct Builder {
     lanes: Vec<Lane>,
     opening: Vec<Opening>,
     /// Per thread and variable, the last write; stale if the thread has fenced since.
-    serving: Vec<Vec<Pos>>,
+    serving: Vec<Map<u32, Pos>>,
     /// Per thread, the first access since the last fence.
     unfenced: Vec<u32>,
+    /// Per thread, the writes since the last fence.
+    waiting: Vec<u32>,
     fenced: bool,
 }
 
@@ -183,7 +214,7 @@ impl Builder {
                     self.open(thread);
                 }
             }
-            Action::End => {
+            Action::End | Action::Abort => {
                 self.opening[thread].transaction = false;
                 if self.question.of_transactions() {
                     self.close(thread);
@@ -192,8 +223,9 @@ impl Builder {
             }
             Action::Read(x) => self.access(thread, pos, Op::Read, x.0),
             Action::Write(x) => self.access(thread, pos, Op::Write, x.0),
-            Action::Fence => self.fence(thread, pos),
-            Action::Commit(_) => {}
+            Action::Rmw(x) => self.fence(thread, pos, Some(x.0)),
+            Action::Fence | Action::Lock(_) => self.fence(thread, pos, None),
+            Action::Commit(_) | Action::Unlock(_) => {}
         }
     }
 
@@ -208,17 +240,12 @@ impl Builder {
     }
 
     fn close(&mut self, thread: usize) {
-        let Opening { start, last, strong, writes, fences, .. } = self.opening[thread];
-        let lane = &mut self.lanes[thread];
-        let strong = strong || self.question.keeps_program_order();
-        let end = lane.accesses.len() as u32;
-        lane.units.push(Unit { start, end, last, strong, row: NEVER, writes, fences });
+        self.lanes[thread].close(&self.opening[thread], self.question);
     }
 
     /// A transaction has ended: has it left writes in the buffer?
     fn check_fenced(&mut self, thread: usize) {
-        let since = self.unfenced[thread] as usize;
-        self.fenced &= self.lanes[thread].accesses[since..].iter().all(|a| a.op == Op::Read);
+        self.fenced &= self.waiting[thread] == 0;
     }
 
     fn access(&mut self, thread: usize, pos: Pos, op: Op, var: u32) {
@@ -228,24 +255,31 @@ impl Builder {
         }
         let lane = &mut self.lanes[thread];
         let last_fence = lane.fences.last().copied();
-        let serving = &mut self.serving[thread][var as usize];
-        if last_fence.is_some_and(|fence| *serving < fence) {
-            *serving = NEVER;
-        }
-        let index = lane.accesses.len() as u32;
-        let (latest, list) = match op {
+        let mut bound_by = NEVER;
+        let latest = match op {
             Op::Write => {
-                *serving = pos;
-                (NEVER, &mut lane.writes[var as usize])
+                bound_by = pos;
+                self.serving[thread].insert(var, pos);
+                self.waiting[thread] += 1;
+                NEVER
             }
-            Op::Read => (pos, &mut lane.reads[var as usize]),
+            Op::Read => {
+                if let Some(&serving) = self.serving[thread].get(&var)
+                    && last_fence.is_none_or(|fence| serving > fence)
+                {
+                    bound_by = serving;
+                }
+                pos
+            }
         };
-        list.push(index);
-        let unit = lane.units.len() as u32;
-        lane.accesses.push(Access { op, var, pos, latest, bound_by: *serving, unit });
+        lane.push(op, var, pos, latest, bound_by, false);
         self.opening[thread].last = pos;
         self.opening[thread].writes |= op == Op::Write;
-        self.opening[thread].strong |= op == Op::Read && *serving == NEVER;
+        self.opening[thread].strong |= bound_by == NEVER;
+        self.close_alone(thread, alone);
+    }
+
+    fn close_alone(&mut self, thread: usize, alone: bool) {
         if alone {
             self.close(thread);
             if !self.opening[thread].transaction {
@@ -254,14 +288,17 @@ impl Builder {
         }
     }
 
-    fn fence(&mut self, thread: usize, pos: Pos) {
+    /// A fence; with a variable, a read-modify-write.
+    fn fence(&mut self, thread: usize, pos: Pos, var: Option<u32>) {
         let alone = self.stands_alone(thread);
         if alone {
             self.open(thread);
         }
-        self.opening[thread].strong = true;
-        self.opening[thread].fences = true;
-        self.opening[thread].last = pos;
+        let opening = &mut self.opening[thread];
+        opening.strong = true;
+        opening.fences = true;
+        opening.writes |= var.is_some();
+        opening.last = pos;
         let lane = &mut self.lanes[thread];
         lane.fences.push(pos);
         for access in &mut lane.accesses[self.unfenced[thread] as usize..] {
@@ -269,29 +306,89 @@ impl Builder {
                 access.latest = pos;
             }
         }
-        self.unfenced[thread] = lane.accesses.len() as u32;
-        if alone {
-            self.close(thread);
+        if let Some(var) = var {
+            lane.push(Op::Write, var, pos, pos, NEVER, true);
         }
+        self.unfenced[thread] = lane.accesses.len() as u32;
+        self.waiting[thread] = 0;
+        self.close_alone(thread, alone);
     }
 }
 
 impl Lane {
-    fn new(vars: usize) -> Self {
-        Lane { reads: vec![Vec::new(); vars], writes: vec![Vec::new(); vars], ..Lane::default() }
+    fn push(&mut self, op: Op, var: u32, pos: Pos, latest: Pos, bound_by: Pos, fixed: bool) {
+        let slot = *self.slots.entry(var).or_insert_with(|| {
+            self.vars.push(var);
+            self.reads.push(Vec::new());
+            self.writes.push(Vec::new());
+            self.vars.len() as u32 - 1
+        });
+        let list = match op {
+            Op::Write => &mut self.writes[slot as usize],
+            Op::Read => &mut self.reads[slot as usize],
+        };
+        list.push(self.accesses.len() as u32);
+        let unit = self.units.len() as u32;
+        self.accesses.push(Access {
+            op,
+            var,
+            slot,
+            pos,
+            earliest: pos,
+            latest,
+            fixed,
+            bound_by,
+            unit,
+        });
+    }
+
+    fn close(&mut self, opening: &Opening, question: Question) {
+        let Opening { start, last, strong, writes, fences, .. } = *opening;
+        let strong = strong || question.keeps_program_order();
+        let end = self.accesses.len() as u32;
+        self.units.push(Unit { start, end, last, strong, row: NEVER, writes, fences });
+    }
+
+    /// Makes the windows of commits as small as is known.
+    fn narrow(&mut self, windows: &Windows) {
+        for at in 0..self.accesses.len() {
+            let Access { op, fixed, bound_by, pos, .. } = self.accesses[at];
+            let access = &mut self.accesses[at];
+            match op {
+                Op::Write if !fixed => {
+                    let (earliest, latest) = windows.of(pos);
+                    access.earliest = earliest.max(pos);
+                    access.latest = latest.min(access.latest);
+                }
+                Op::Read if bound_by != NEVER => {
+                    access.earliest = pos.max(windows.of(bound_by).0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The number of a variable among those of the thread.
+    pub(crate) fn slot(&self, var: u32) -> Option<u32> {
+        self.slots.get(&var).copied()
+    }
+
+    /// The accesses of this kind to the variable of this number, in order.
+    pub(crate) fn list_at(&self, op: Op, slot: u32) -> &[u32] {
+        match op {
+            Op::Read => &self.reads[slot as usize],
+            Op::Write => &self.writes[slot as usize],
+        }
     }
 
     /// The accesses of this kind to this variable, in order.
     pub(crate) fn list(&self, op: Op, var: u32) -> &[u32] {
-        match op {
-            Op::Read => &self.reads[var as usize],
-            Op::Write => &self.writes[var as usize],
-        }
+        self.slot(var).map_or(&[], |slot| self.list_at(op, slot))
     }
 
     /// The first access of this kind at or after the access index `from`.
-    fn first_from(&self, op: Op, var: u32, from: u32) -> Option<u32> {
-        let list = self.list(op, var);
+    pub(crate) fn first_from(&self, op: Op, slot: u32, from: u32) -> Option<u32> {
+        let list = self.list_at(op, slot);
         list.get(list.partition_point(|&access| access < from)).copied()
     }
 
@@ -303,63 +400,57 @@ impl Lane {
         &self.accesses[unit.start as usize..unit.end as usize]
     }
 
-    /// The first read of `var` after `unit` that `unit` must precede.
-    pub(crate) fn first_read(&self, unit: &Unit, var: u32, vars: usize) -> Option<u32> {
+    /// The first read of the variable numbered `slot` after `unit` that `unit` must precede.
+    pub(crate) fn first_read(&self, unit: &Unit, slot: u32) -> Option<u32> {
         if unit.strong {
-            return self.first_from(Op::Read, var, unit.end);
+            return self.first_from(Op::Read, slot, unit.end);
         }
         if self.rows.is_empty() {
-            return self.scan_first_read(unit, var);
+            return self.scan_first_read(unit, slot);
         }
-        Some(self.rows[unit.row as usize * vars + var as usize]).filter(|&read| read != NEVER)
+        let cell = unit.row as usize * self.vars.len() + slot as usize;
+        Some(self.rows[cell]).filter(|&read| read != NEVER)
     }
 
     /// The same, found by walking along the thread.
-    fn scan_first_read(&self, unit: &Unit, var: u32) -> Option<u32> {
+    fn scan_first_read(&self, unit: &Unit, slot: u32) -> Option<u32> {
         let own = self.accesses_of(unit);
         let index = own.first()?.unit as usize;
-        let mut reached: HashSet<u32> = own.iter().map(|access| access.var).collect();
+        let last = *self.reads[slot as usize].last()?;
+        let mut reached: HashSet<u32> = own.iter().map(|access| access.slot).collect();
         for next in &self.units[index + 1..] {
+            if next.start > last {
+                break;
+            }
             let accesses = self.accesses_of(next);
-            let shares = || accesses.iter().any(|access| reached.contains(&access.var));
+            let shares = || accesses.iter().any(|access| reached.contains(&access.slot));
             if !(next.writes || next.fences || shares()) {
                 continue;
             }
-            let wanted = |access: &Access| access.op == Op::Read && access.var == var;
+            let wanted = |access: &Access| access.op == Op::Read && access.slot == slot;
             if let Some(offset) = accesses.iter().position(wanted) {
                 return Some(next.start + offset as u32);
             }
             if next.strong {
-                return self.first_from(Op::Read, var, next.end);
+                return self.first_from(Op::Read, slot, next.end);
             }
-            reached.extend(accesses.iter().map(|access| access.var));
+            reached.extend(accesses.iter().map(|access| access.slot));
         }
         None
     }
 
     /// The earliest access of this kind from which a visit that entered `unit` can leave.
-    pub(crate) fn exit(&self, unit: &Unit, op: Op, var: u32, vars: usize) -> Option<u32> {
-        let inside = self.first_from(op, var, unit.start).filter(|&access| access < unit.end);
+    pub(crate) fn exit(&self, unit: &Unit, op: Op, slot: u32) -> Option<u32> {
+        let inside = self.first_from(op, slot, unit.start).filter(|&access| access < unit.end);
         inside.or_else(|| match op {
-            Op::Write => self.first_from(Op::Write, var, unit.end),
-            Op::Read => self.first_read(unit, var, vars),
+            Op::Write => self.first_from(Op::Write, slot, unit.end),
+            Op::Read => self.first_read(unit, slot),
         })
     }
 
-    /// Whether a visit that entered `unit` can leave at this access of the unit or after it.
-    pub(crate) fn leads_to(&self, unit: &Unit, at: u32, vars: usize) -> bool {
-        let access = &self.accesses[at as usize];
-        unit.strong
-            || at < unit.end
-            || access.op == Op::Write
-            || self.first_read(unit, access.var, vars).is_some_and(|first| first <= at)
-    }
-
     /// From the last unit to the first, what weak units must precede.
-    fn fill_rows(&mut self, vars: usize) {
-        self.vars = (0..vars as u32)
-            .filter(|&x| !self.reads[x as usize].is_empty() || !self.writes[x as usize].is_empty())
-            .collect();
+    fn fill_rows(&mut self) {
+        let vars = self.vars.len();
         self.enterable = Vec::with_capacity(self.units.len());
         let mut latest = 0;
         for unit in &self.units {
@@ -382,15 +473,14 @@ impl Lane {
                 after.extend(next_write);
                 after.extend(next_fence);
                 after.extend(
-                    self.accesses_of(&unit).iter().filter_map(|a| next_reading[a.var as usize]),
+                    self.accesses_of(&unit).iter().filter_map(|a| next_reading[a.slot as usize]),
                 );
                 after.sort_unstable();
                 after.dedup();
                 for next in after {
-                    for at in 0..self.vars.len() {
-                        let var = self.vars[at];
-                        let first = self.exit(&self.units[next], Op::Read, var, vars);
-                        let cell = &mut self.rows[row as usize * vars + var as usize];
+                    for slot in 0..vars {
+                        let first = self.exit(&self.units[next], Op::Read, slot as u32);
+                        let cell = &mut self.rows[row as usize * vars + slot];
                         *cell = (*cell).min(first.unwrap_or(NEVER));
                     }
                 }
@@ -405,7 +495,7 @@ impl Lane {
             }
             for access in &self.accesses[unit.start as usize..unit.end as usize] {
                 if access.op == Op::Read {
-                    next_reading[access.var as usize] = Some(index);
+                    next_reading[access.slot as usize] = Some(index);
                 }
             }
         }
@@ -425,13 +515,13 @@ mod tests {
             let (transaction, style) = (1 + seed as usize % 3, Style::Free);
             let shape =
                 Shape { threads: 2, vars: 4, events: 40, transaction, commits: false, style, seed };
-            let index = Index::new(Question::TsoSerializable, &shape.events());
+            let index = Index::new(Question::TsoSerializable, &shape.events(), None);
             for lane in &index.lanes {
                 for unit in lane.units.iter().filter(|unit| !unit.strong && unit.start < unit.end) {
-                    for var in 0..index.vars as u32 {
+                    for slot in 0..lane.vars.len() as u32 {
                         weak += 1;
-                        let walked = lane.scan_first_read(unit, var);
-                        assert_eq!(lane.first_read(unit, var, index.vars), walked, "seed {seed}");
+                        let walked = lane.scan_first_read(unit, slot);
+                        assert_eq!(lane.first_read(unit, slot), walked, "seed {seed}");
                     }
                 }
             }

@@ -15,16 +15,38 @@
 //! the read may be served by the buffer, so the printed definition leaves both its conflict with T2's
 //! write and that of the two writes undirected, and `T1 wr → T2 wr → T1 rd` is an acyclic orientation
 //! with a cycle between the transactions. But no execution of this trace has it: T2's write is issued
-//! after the read. We keep the definition, and ask of an orientation that commits can be placed so
+//! after the read. Theorem 4, on which Theorem 5 rests, fails in both directions. The orientation just shown
+//! is valid, and the event graph of no execution. And in
+//!
+//! ```text
+//! T1 wr x
+//! T2 wr x
+//! T1 rd x
+//! ```
+//!
+//! the commits of T2 and T1, in this order and after the read, leave the pair of T2's write and T1's read
+//! without any edge, because the buffer serves the read while T2 commits (exception (i) of the conflict
+//! relation): the graph of that execution orients nothing there, so it is no orientation of the trace's
+//! event graph, which has an undirected edge. Lemma 2 says it always is one, having "exactly the same set
+//! of edges". We keep the definition, and ask of an orientation that commits can be placed so
 //! (module `realize`); with that, both brute-force oracles of the test suite (all orientations, all
 //! placements of commits) and the search below agree.
+//!
+//! *What was read* rules out placements of commits. A recording with values stands for those executions
+//! of its trace in which every read returns what it returned (module `believe`); the answer is about these
+//! only. The search knows what can be told about each commit alone, and so finds too many walks but
+//! misses none; a walk counts if some placement that fits everything read realizes it. If the first walk
+//! found does not, all are tried. That is exact, and exponential in the worst case: deciding whether a
+//! trace with values has any execution at all is as hard as checking a memory model against a test.
 //!
 //! The search is described in the module `search`. It runs in time linear in the length of the trace for a
 //! fixed number of threads and variables.
 
+pub mod believe;
 pub(crate) mod exhaustive;
 pub(crate) mod index;
 pub(crate) mod realize;
+pub mod robust;
 pub(crate) mod search;
 
 use budget::{Budget, Spent};
@@ -32,6 +54,7 @@ use budget::{Budget, Spent};
 use crate::event::Event;
 use crate::execution::{self, Question};
 use crate::hash::Map;
+use crate::trace::believe::Believed;
 use crate::trace::index::{Index, Op, Pos};
 use crate::trace::realize::{Realized, Visit, realize};
 use crate::trace::search::{Discipline, Search, Start};
@@ -72,7 +95,7 @@ pub struct Effort {
 
 /// Whether every transaction of the trace leaves its thread's store buffer empty.
 pub fn is_transaction_fenced(trace: &[Event]) -> bool {
-    Index::new(Question::TsoSerializable, trace).fenced
+    Index::new(Question::TsoSerializable, trace, None).fenced
 }
 
 /// In which order the two searches are tried for each start.
@@ -88,27 +111,29 @@ pub enum Strategy {
     ThreadSets,
 }
 
-/// Decides whether every execution of the trace answers `question` with yes.
+/// Decides whether every execution of the trace answers `question` with yes, whatever was read.
 pub fn judge(question: Question, trace: &[Event]) -> TraceAnswer {
     judge_by(Strategy::Auto, question, trace)
 }
 
 /// The same, by a strategy of the caller's choice; all give the same answer.
 pub fn judge_by(strategy: Strategy, question: Question, trace: &[Event]) -> TraceAnswer {
-    judge_within(strategy, question, trace, Budget::UNLIMITED)
+    judge_within(strategy, question, trace, None, Budget::UNLIMITED)
 }
 
-/// The same, unless the budget is spent before there is an answer.
+/// The same about the executions that fit what was read, unless the budget is spent before there is an
+/// answer.
 pub fn judge_within(
     strategy: Strategy,
     question: Question,
     trace: &[Event],
+    believed: Option<&mut Believed>,
     budget: Budget,
 ) -> TraceAnswer {
     if let Some(spent) = budget.spent() {
         return TraceAnswer { violation: None, spent: Some(spent), effort: Effort::default() };
     }
-    let index = Index::new(question, trace);
+    let index = Index::new(question, trace, believed.as_ref().map(|believed| believed.windows()));
     let disciplines: &[Discipline] = match strategy {
         Strategy::Auto if index.lanes.len() <= FEW_THREADS => &[Discipline::OneWritingVisit],
         Strategy::ThreadSets => &[Discipline::OneWritingVisit],
@@ -117,8 +142,9 @@ pub fn judge_within(
         }
     };
     let effort = Effort::default();
+    let thorough = false;
     let mut monitor =
-        Monitor { question, trace, index: &index, disciplines, effort, thorough: false, budget };
+        Monitor { question, trace, index: &index, disciplines, effort, thorough, budget, believed };
     let mut found = monitor.run();
     if let Err(Stop::Doubt) = found {
         monitor.thorough = true;
@@ -151,6 +177,8 @@ struct Monitor<'a> {
     /// No shortcuts, and every walk where the search leaves a doubt.
     thorough: bool,
     budget: Budget,
+    /// What was read, where the recording says so.
+    believed: Option<&'a mut Believed>,
 }
 
 /// Up to here [`Strategy::Auto`] keeps the set of threads used.
@@ -160,24 +188,27 @@ impl Monitor<'_> {
     fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {
         let mut search = Search::new(self.index, self.question, self.budget);
         let mut ticker = self.budget.ticker();
-        let mut starts = Vec::new();
+        let (mut entries, mut starts) = (Vec::new(), Vec::new());
         for (thread, lane) in self.index.lanes.iter().enumerate() {
             let mut tried: Map<(usize, usize), (Pos, Pos)> = Map::default();
             for unit in 0..lane.units.len() as u32 {
                 ticker.tick().map_or(Ok(()), |spent| Err(Stop::Spent(spent)))?;
-                search.starts(thread as u32, unit, &mut starts);
-                for start in &starts {
-                    let (left, entered) = start.times();
-                    let known = tried.entry(start.profile()).or_insert((Pos::MAX, 0));
-                    if !self.thorough && known.0 <= left && known.1 >= entered {
-                        continue;
-                    }
-                    *known = (left, entered);
-                    self.effort.starts += 1;
-                    let found = self.try_start(&mut search, start);
-                    self.effort.places = search.work;
-                    if let Some(found) = found? {
-                        return Ok(Some(found));
+                search.entries(thread as u32, unit, &mut entries);
+                for &enter in &entries {
+                    search.starts(thread as u32, enter, &mut starts);
+                    for start in &starts {
+                        let (left, entered) = start.times();
+                        let known = tried.entry(start.profile()).or_insert((Pos::MAX, 0));
+                        if !self.thorough && known.0 <= left && known.1 >= entered {
+                            continue;
+                        }
+                        *known = (left, entered);
+                        self.effort.starts += 1;
+                        let found = self.try_start(&mut search, start);
+                        self.effort.places = search.work;
+                        if let Some(found) = found? {
+                            return Ok(Some(found));
+                        }
                     }
                 }
             }
@@ -194,7 +225,7 @@ impl Monitor<'_> {
             let Some(walk) = search.walk(start, discipline) else {
                 return search.spent.map_or(Ok(None), |spent| Err(Stop::Spent(spent)));
             };
-            if let Some(found) = self.confirm(&walk) {
+            if let Some(found) = self.confirm(&walk).map_err(Stop::Spent)? {
                 return Ok(Some(found));
             }
             self.effort.exponential += u64::from(discipline == Discipline::Any);
@@ -204,21 +235,32 @@ impl Monitor<'_> {
         }
         self.effort.exhaustive += 1;
         let (visit, window) = (start.visit, search.window());
-        let walk = exhaustive::walk(self.index, self.question, visit, window, self.budget);
-        Ok(walk.map_err(Stop::Spent)?.and_then(|walk| self.confirm(&walk)))
+        let (index, question, budget) = (self.index, self.question, self.budget);
+        let mut found = Ok(None);
+        let mut accept = |walk: &[Visit]| {
+            found = self.confirm(walk);
+            !matches!(found, Ok(None))
+        };
+        exhaustive::walk(index, question, visit, window, budget, &mut accept)
+            .map_err(Stop::Spent)?;
+        found.map_err(Stop::Spent)
     }
 
     /// The execution that a walk describes, if there is one, judged again from scratch.
-    fn confirm(&self, walk: &[Visit]) -> Option<TraceViolation> {
-        let Realized { execution, origin } = realize(self.index, self.trace, walk)?;
-        let mut violation = execution::judge(self.question, &execution)?;
+    fn confirm(&mut self, walk: &[Visit]) -> Result<Option<TraceViolation>, Spent> {
+        let believed = self.believed.as_deref_mut();
+        let realized = realize(self.index, self.trace, walk, believed, self.budget)?;
+        let Some(Realized { execution, origin }) = realized else { return Ok(None) };
+        let Some(mut violation) = execution::judge(self.question, &execution) else {
+            return Ok(None);
+        };
         for step in &mut violation.cycle {
             let (from, to) = (origin[step.leaves.at as usize], origin[step.enters.at as usize]);
             if step.kind == EdgeKind::Conflict && !self.forced(from, to) {
                 step.kind = EdgeKind::OrientedConflict;
             }
         }
-        Some(TraceViolation { violation, execution })
+        Ok(Some(TraceViolation { violation, execution }))
     }
 
     /// Whether the accesses at these positions have the same order in every execution.
@@ -227,6 +269,6 @@ impl Monitor<'_> {
         let at = lane.accesses.partition_point(|access| access.pos < from);
         lane.accesses
             .get(at)
-            .is_some_and(|access| access.latest < to || access.op == Op::Read && from < to)
+            .is_some_and(|access| access.latest <= to || access.op == Op::Read && from < to)
     }
 }

@@ -3,13 +3,17 @@
 //! A cycle asks for some commits to come before or after others, or before or after reads. Together
 //! with the trace (reads stay where they are, a write commits after its issue and before the next
 //! fence, in the order of its thread) these are order constraints; a schedule exists iff they have no
-//! cycle and no upper bound is passed. This is the check that the fixed-parameter algorithm of the
+//! cycle and no upper bound is passed. Where the recording says what was read, or who took which lock,
+//! every commit of the trace has a part in it, and the module `believe` finds the schedule. This is the check that the fixed-parameter algorithm of the
 //! paper leaves informal, and the place where Theorem 5 as printed goes wrong: an orientation of the
 //! event graph can be acyclic and still fit no execution of the trace.
 
 use std::collections::{HashMap, VecDeque};
 
+use budget::{Budget, Spent};
+
 use crate::event::{Action, Event};
+use crate::trace::believe::{Asked, Believed};
 use crate::trace::index::{Access, Index, NEVER, Op, Pos};
 
 /// A passage of a cycle through a thread: entered at one access, left at another.
@@ -54,19 +58,26 @@ impl Constraints {
         if leave.bound_by != NEVER {
             self.mention(index, thread, leave.bound_by);
         }
-        if enter.op == Op::Write {
+        let (leaves_late, enters_late) =
+            (leave.op == Op::Write && !leave.fixed, enter.op == Op::Write && !enter.fixed);
+        if enters_late {
             self.mention(index, next, enter.pos);
         }
-        match (leave.op, enter.op) {
-            (Op::Write, Op::Write) => self.before.push((leave.pos, enter.pos)),
-            (Op::Write, Op::Read) => self.before_read.push((leave.pos, enter.pos)),
-            (Op::Read, Op::Write) => {
-                self.after_read.push((leave.pos, enter.pos));
-                if leave.bound_by != NEVER {
-                    self.before.push((leave.bound_by, enter.pos));
-                }
+        if (leave.op, enter.op) == (Op::Read, Op::Read) {
+            self.impossible = true;
+        }
+        match (leaves_late, enters_late) {
+            (true, true) => self.before.push((leave.pos, enter.pos)),
+            (true, false) => self.before_read.push((leave.pos, enter.pos)),
+            (false, true) => self.after_read.push((leave.pos, enter.pos)),
+            (false, false) => self.impossible |= leave.pos >= enter.pos,
+        }
+        // What follows a read that the buffer served follows the write that served it.
+        if !leaves_late && leave.bound_by != NEVER {
+            match enters_late {
+                true => self.before.push((leave.bound_by, enter.pos)),
+                false => self.before_read.push((leave.bound_by, enter.pos)),
             }
-            (Op::Read, Op::Read) => self.impossible = true,
         }
     }
 
@@ -82,7 +93,8 @@ impl Constraints {
             let same = |later: &&Pos| self.thread_of[later] == self.thread_of[&write];
             before.extend(writes[at + 1..].iter().find(same).map(|&later| (write, later)));
         }
-        let mut gap: HashMap<Pos, Pos> = writes.iter().map(|&write| (write, write)).collect();
+        let mut gap: HashMap<Pos, Pos> =
+            writes.iter().map(|&write| (write, self.writes[&write].earliest)).collect();
         for &(read, write) in &self.after_read {
             gap.entry(write).and_modify(|gap| *gap = read.max(*gap));
         }
@@ -115,16 +127,34 @@ impl Constraints {
 }
 
 /// An execution of the trace in which each visit is left before the next is entered, if there is
-/// one. With `Closed`, also the last before the first.
-pub(crate) fn realize(index: &Index, trace: &[Event], visits: &[Visit]) -> Option<Realized> {
-    let schedule = constraints(index, visits, true).schedule()?;
+/// one, and the last before the first. With `believed`, one in which every read gets what it got; it
+/// is an error if the budget is spent before that is known.
+pub(crate) fn realize(
+    index: &Index,
+    trace: &[Event],
+    visits: &[Visit],
+    believed: Option<&mut Believed>,
+    budget: Budget,
+) -> Result<Option<Realized>, Spent> {
+    let constraints = constraints(index, visits, true);
+    let Some(mut schedule) = constraints.schedule() else { return Ok(None) };
+    if let Some(believed) = believed {
+        let Constraints { before, after_read, before_read, .. } = constraints;
+        let asked = Asked { before, after: after_read, until: before_read };
+        match believed.solve(&asked, budget)? {
+            Some(whole) => schedule = whole,
+            None => return Ok(None),
+        }
+        let last = trace.len() as Pos - 1;
+        return Ok(Some(play(trace, last, &schedule)));
+    }
     let involved = visits.iter().flat_map(|visit| {
         // Whole transactions: a later event of one may be what orders it.
         let lane = &index.lanes[visit.thread as usize];
         [lane.unit_of(visit.enter).last, lane.unit_of(visit.leave).last]
     });
-    let last = involved.chain(schedule.iter().map(|&(gap, write)| gap.max(write))).max()?;
-    Some(play(trace, last, &schedule))
+    let last = involved.chain(schedule.iter().map(|&(gap, write)| gap.max(write))).max();
+    Ok(last.map(|last| play(trace, last, &schedule)))
 }
 
 /// Whether the visits so far can be made one after the other.
@@ -159,7 +189,7 @@ fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
         let buffer = buffers.entry(event.thread.0).or_default();
         match event.action {
             Action::Begin(_) => drop(open.insert(event.thread.0, event)),
-            Action::End => drop(open.remove(&event.thread.0)),
+            Action::End | Action::Abort => drop(open.remove(&event.thread.0)),
             Action::Write(_) => buffer.push_back(pos),
             _ => {}
         }

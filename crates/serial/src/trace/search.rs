@@ -60,6 +60,8 @@ struct Reached {
     thread: u32,
     op: Op,
     var: u32,
+    /// The variable's number in the thread.
+    slot: u32,
     /// Threads whose writing visit is used.
     used: u64,
     now: Pos,
@@ -75,25 +77,22 @@ struct Back {
     leave: u32,
 }
 
-/// Remembered places in the lists of a thread.
-#[derive(Clone, Default)]
-struct Hints {
-    fence: usize,
-    accesses: Vec<usize>,
-}
-
 pub(crate) struct Search<'a> {
     index: &'a Index,
     question: Question,
     /// Where in each list the last answer was: the next is mostly close by.
-    hints: Vec<Hints>,
+    hints: Vec<Vec<usize>>,
     /// Per kind and variable, the stamp of the last search for exits that found one.
     seen: Vec<u64>,
+    /// Per variable of a thread, the stamp of the last search that reached a unit with it.
+    reached: Vec<u64>,
     stamp: u64,
     exits: Vec<u32>,
+    /// Those of the unit where a search starts.
+    first_exits: Vec<u32>,
     backs: Map<(u32, u32), Vec<Back>>,
     /// Exits of the units entered lately, in order of time.
-    recent: Vec<((u32, u32), Vec<u32>)>,
+    recent: Vec<Recent>,
     best: Best,
     arena: Vec<Reached>,
     queue: VecDeque<u32>,
@@ -108,13 +107,22 @@ pub(crate) struct Search<'a> {
 /// This cache is dropped when it holds this many writes.
 const MOST_CACHED: usize = 200_000;
 
+/// A unit, and its exits before a time.
+#[derive(Clone, Default)]
+struct Recent {
+    unit: Option<(u32, u32)>,
+    before: Pos,
+    exits: Vec<u32>,
+}
+
 /// How many units' exits are remembered.
 const RECENT: usize = 1 << 12;
 
 /// The earliest time known per place and set of threads used, as an index in the arena. A table
 /// where the sets are few, a hash table where they are many.
 struct Best {
-    labels: usize,
+    /// Per thread, where its places begin.
+    offsets: Vec<usize>,
     places: usize,
     stamp: u32,
     table: Vec<(u32, u32)>,
@@ -122,13 +130,18 @@ struct Best {
 }
 
 impl Best {
-    fn new(threads: usize, vars: usize) -> Self {
+    fn new(index: &Index) -> Self {
         const LARGEST: usize = 1 << 20;
-        let labels = 2 * vars;
-        let places = (threads * labels).max(1);
-        let sets = (LARGEST / places).clamp(1, 1 << threads.min(20));
+        let mut places = 0;
+        let offsets = index.lanes.iter().map(|lane| {
+            places += 2 * lane.vars.len();
+            places - 2 * lane.vars.len()
+        });
+        let offsets = offsets.collect();
+        let places = places.max(1);
+        let sets = (LARGEST / places).clamp(1, 1 << index.lanes.len().min(20));
         Best {
-            labels,
+            offsets,
             places,
             stamp: 0,
             table: vec![(0, 0); sets * places],
@@ -147,7 +160,7 @@ impl Best {
     }
 
     fn place(&self, place: &Reached) -> usize {
-        place.thread as usize * self.labels + label_of(place.op, place.var)
+        self.offsets[place.thread as usize] + label_of(place.op, place.slot)
     }
 
     fn get(&self, place: &Reached) -> Option<u32> {
@@ -172,13 +185,15 @@ impl<'a> Search<'a> {
         Search {
             index,
             question,
-            hints: vec![Hints { fence: 0, accesses: vec![0; 2 * index.vars] }; index.lanes.len()],
-            seen: vec![0; 2 * index.vars],
+            hints: index.lanes.iter().map(|lane| vec![0; 2 * lane.vars.len()]).collect(),
+            seen: vec![0; 2 * index.most_vars()],
+            reached: vec![0; index.most_vars()],
             stamp: 0,
             exits: Vec::new(),
+            first_exits: Vec::new(),
             backs: Map::default(),
-            recent: vec![((NEVER, NEVER), Vec::new()); RECENT],
-            best: Best::new(index.lanes.len(), index.vars),
+            recent: vec![Recent::default(); RECENT],
+            best: Best::new(index),
             arena: Vec::new(),
             queue: VecDeque::new(),
             horizon: Vec::new(),
@@ -194,63 +209,79 @@ impl<'a> Search<'a> {
 
     /// The exits of a unit before `horizon`, the earliest of each kind and variable, in
     /// `self.exits`: reads along the thread, and gives up reading for looking up when that is long.
+    ///
+    /// A unit that the first must precede is *reached*: one with a write or a fence, or one that shares
+    /// a variable with a reached one; behind a reached strong unit everything is.
     fn find_exits(&mut self, thread: u32, unit: u32, horizon: Pos) {
         let lane = &self.index.lanes[thread as usize];
         let body = &lane.units[unit as usize];
-        let (labels, vars) = (2 * lane.vars.len(), self.index.vars);
-        let patience = 64 + 4 * labels;
+        let labels = 2 * lane.vars.len();
+        let mut patience = 64 + 4 * labels;
         self.stamp += 1;
         self.exits.clear();
-        let rest = lane.accesses[body.start as usize..].iter().zip(body.start..);
-        for (access, at) in rest.take(patience) {
-            if access.pos >= horizon || self.exits.len() == labels {
-                return;
+        let mut through = body.strong;
+        let mut next = body.start;
+        for (number, here) in lane.units.iter().enumerate().skip(unit as usize) {
+            let accesses = lane.accesses_of(here);
+            let is_reached = through
+                || number == unit as usize
+                || here.writes
+                || here.fences
+                || accesses.iter().any(|access| self.reached[access.slot as usize] == self.stamp);
+            for (access, at) in accesses.iter().zip(here.start..) {
+                if access.pos >= horizon || self.exits.len() == labels {
+                    return;
+                }
+                let label = label(access);
+                if self.seen[label] != self.stamp && (is_reached || access.op == Op::Write) {
+                    self.seen[label] = self.stamp;
+                    self.exits.push(at);
+                }
             }
-            let label = label(access);
-            if self.seen[label] != self.stamp && lane.leads_to(body, at, vars) {
-                self.seen[label] = self.stamp;
-                self.exits.push(at);
+            if is_reached && !through {
+                through = here.strong;
+                for access in accesses {
+                    self.reached[access.slot as usize] = self.stamp;
+                }
+            }
+            next = here.end;
+            patience = patience.saturating_sub(accesses.len() + 1);
+            if patience == 0 {
+                break;
             }
         }
-        if (body.start as usize + patience) < lane.accesses.len() {
-            for &var in &lane.vars {
-                for op in [Op::Read, Op::Write] {
-                    let label = label_of(op, var);
-                    if self.seen[label] != self.stamp
-                        && let Some(at) = lane.exit(body, op, var, vars)
-                        && lane.accesses[at as usize].pos < horizon
-                    {
-                        self.exits.push(at);
-                    }
+        if patience > 0 {
+            return;
+        }
+        for slot in 0..lane.vars.len() as u32 {
+            for op in [Op::Read, Op::Write] {
+                if self.seen[label_of(op, slot)] == self.stamp {
+                    continue;
                 }
+                let found = match op {
+                    Op::Read if !through => lane.first_read(body, slot),
+                    _ => lane.first_from(op, slot, next),
+                };
+                self.exits
+                    .extend(found.filter(|&at| lane.accesses[at as usize].earliest < horizon));
             }
         }
     }
 
-    /// The first access of this kind of `thread` at a position after `pos`.
-    fn first_after(&mut self, thread: u32, op: Op, var: u32, pos: Pos) -> Option<u32> {
+    /// The first access of this kind of `thread` that can happen after `now`. Latest times grow along
+    /// a list.
+    fn first_open(&mut self, thread: u32, op: Op, slot: u32, now: Pos) -> Option<u32> {
         let lane = &self.index.lanes[thread as usize];
-        let list = lane.list(op, var);
-        let label = label_of(op, var);
-        let hint = &mut self.hints[thread as usize].accesses[label];
-        *hint = seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos <= pos);
+        let list = lane.list_at(op, slot);
+        let hint = &mut self.hints[thread as usize][label_of(op, slot)];
+        *hint = seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].latest <= now);
         list.get(*hint).copied()
     }
 
-    /// The first write to `var` that can commit after `pos`: since the last fence before it.
-    fn first_open_write(&mut self, thread: u32, var: u32, pos: Pos) -> Option<u32> {
-        let lane = &self.index.lanes[thread as usize];
-        let hint = &mut self.hints[thread as usize].fence;
-        *hint = seek(lane.fences.len(), *hint, |at| lane.fences[at] <= pos);
-        match hint.checked_sub(1) {
-            Some(last) => self.first_after(thread, Op::Write, var, lane.fences[last]),
-            None => lane.list(Op::Write, var).first().copied(),
-        }
-    }
-
-    /// The visits of a unit that step back in time, best entry for each exit.
-    pub(crate) fn starts(&mut self, thread: u32, unit: u32, starts: &mut Vec<Start>) {
-        starts.clear();
+    /// The entries of a unit from which a visit may step back in time.
+    pub(crate) fn entries(&mut self, thread: u32, unit: u32, entries: &mut Vec<u32>) {
+        entries.clear();
+        self.first_exits.clear();
         let lane = &self.index.lanes[thread as usize];
         let body = &lane.units[unit as usize];
         let accesses = lane.accesses_of(body);
@@ -259,27 +290,40 @@ impl<'a> Search<'a> {
             return;
         }
         self.find_exits(thread, unit, last);
+        std::mem::swap(&mut self.first_exits, &mut self.exits);
         self.stamp += 1;
         for (offset, enter) in accesses.iter().enumerate().rev() {
             // The last access of each kind to a variable is the best entry.
             let seen = &mut self.seen[label(enter)];
-            if std::mem::replace(seen, self.stamp) == self.stamp {
-                continue;
+            if std::mem::replace(seen, self.stamp) != self.stamp {
+                entries.push(body.start + offset as u32);
             }
-            for &leave_at in &self.exits {
-                let leave = &lane.accesses[leave_at as usize];
-                if leave.pos < enter.latest && !enter.ties(leave) {
-                    let visit =
-                        Visit { thread, enter: body.start + offset as u32, leave: leave_at };
-                    starts.push(Start { visit, enter: *enter, leave: *leave });
-                }
+        }
+    }
+
+    /// The visits that enter at `enter`, one of the [entries](Search::entries) found last, and step
+    /// back in time: best exits only.
+    pub(crate) fn starts(&mut self, thread: u32, enter: u32, starts: &mut Vec<Start>) {
+        starts.clear();
+        let entry = *self.access(thread, enter);
+        let mut first = NEVER;
+        for &leave in &self.first_exits {
+            let exit = self.access(thread, leave);
+            if exit.earliest < entry.latest && !entry.ties(exit) {
+                first = first.min(exit.earliest);
+                let visit = Visit { thread, enter, leave };
+                starts.push(Start { visit, enter: entry, leave: *exit });
             }
+        }
+        // Where the earliest exit has no way back, no other has.
+        if !starts.is_empty() && !self.can_return(thread, &entry, first) {
+            starts.clear();
         }
     }
 
     /// Looks for a walk from the exit of `start` to its entry; the visits in order, `start` first.
     pub(crate) fn walk(&mut self, start: &Start, discipline: Discipline) -> Option<Vec<Visit>> {
-        if !self.can_return(start) {
+        if !self.can_return(start.visit.thread, &start.enter, start.leave.earliest) {
             return None;
         }
         self.best.clear();
@@ -290,7 +334,7 @@ impl<'a> Search<'a> {
             Discipline::Any => 0,
             Discipline::OneWritingVisit => self.uses(start.visit),
         };
-        self.offer(start.visit, start.leave.pos, used, NEVER);
+        self.offer(start.visit, start.leave.earliest, used, NEVER);
         while let Some(at) = self.queue.pop_front() {
             self.spent = self.ticker.tick();
             if self.spent.is_some() {
@@ -319,23 +363,20 @@ impl<'a> Search<'a> {
         (from, self.horizon.last().copied().unwrap_or(NEVER))
     }
 
-    /// Whether another thread has an access from which the entry of `start` can be reached in time,
-    /// in a unit that can be entered after its exit, or behind one. Most starts fail this.
-    fn can_return(&mut self, start: &Start) -> bool {
-        let (left, entered) = start.times();
-        let var = start.enter.var;
-        let threads = (0..self.index.lanes.len() as u32).filter(|&t| t != start.visit.thread);
-        for thread in threads {
+    /// Whether another thread has an access from which the entry can be reached in time, in a unit that
+    /// can be entered after `left`, or behind one. Most starts fail this.
+    fn can_return(&mut self, own: u32, enter: &Access, left: Pos) -> bool {
+        for thread in (0..self.index.lanes.len() as u32).filter(|&thread| thread != own) {
             let lane = &self.index.lanes[thread as usize];
+            let Some(slot) = lane.slot(enter.var) else { continue };
             for op in [Op::Read, Op::Write] {
-                if (op, start.enter.op) == (Op::Read, Op::Read) {
+                if (op, enter.op) == (Op::Read, Op::Read) {
                     continue;
                 }
-                let list = lane.list(op, var);
-                let label = label_of(op, var);
-                let hint = &mut self.hints[thread as usize].accesses[label];
-                *hint =
-                    seek(list.len(), *hint, |at| lane.accesses[list[at] as usize].pos < entered);
+                let list = lane.list_at(op, slot);
+                let hint = &mut self.hints[thread as usize][label_of(op, slot)];
+                let early = |at: usize| lane.accesses[list[at] as usize].earliest < enter.latest;
+                *hint = seek(list.len(), *hint, early);
                 if let Some(last) = hint.checked_sub(1)
                     && lane.enterable[lane.accesses[list[last] as usize].unit as usize] > left
                 {
@@ -374,7 +415,7 @@ impl<'a> Search<'a> {
     /// Per number of writing visits left, the time from which there is no way back to the start. A
     /// visit gets back below `time` only if its unit began before it.
     fn set_horizon(&mut self, start: &Start, discipline: Discipline) {
-        let most = self.index.lanes.len() * self.index.vars.max(1);
+        let most = self.index.lanes.len() * self.index.most_vars().max(1);
         let step = |reach: &[Pos], time: Pos| -> Pos {
             if time == NEVER { NEVER } else { reach[time as usize].max(time) }
         };
@@ -408,17 +449,18 @@ impl<'a> Search<'a> {
     }
 
     fn enter(&mut self, thread: u32, at: u32, from: &Reached, discipline: Discipline) {
+        let lane = &self.index.lanes[thread as usize];
+        let Some(slot) = lane.slot(from.var) else { return };
         if from.op == Op::Write
-            && let Some(read) = self.first_after(thread, Op::Read, from.var, from.now)
+            && let Some(read) = self.first_open(thread, Op::Read, slot, from.now)
         {
             self.pass(thread, read, at, from, discipline);
         }
-        let Some(first) = self.first_open_write(thread, from.var, from.now) else { return };
+        let Some(first) = self.first_open(thread, Op::Write, slot, from.now) else { return };
         // The last write of the unit to the variable serves best: it is the least tied.
-        let lane = &self.index.lanes[thread as usize];
         let unit = lane.unit_of(first);
-        let list = lane.list(Op::Write, from.var);
-        let hint = self.hints[thread as usize].accesses[label_of(Op::Write, from.var)];
+        let list = lane.list_at(Op::Write, slot);
+        let hint = self.hints[thread as usize][label_of(Op::Write, slot)];
         let last = list[seek(list.len(), hint, |at| list[at] < unit.end) - 1];
         self.pass(thread, last, at, from, discipline);
         self.pass_back(thread, first, at, from, discipline);
@@ -426,26 +468,30 @@ impl<'a> Search<'a> {
 
     /// Enters at `enter`, leaves at each of the exits of its unit.
     fn pass(&mut self, thread: u32, enter: u32, at: u32, from: &Reached, discipline: Discipline) {
+        let lane = &self.index.lanes[thread as usize];
         let entry = self.access(thread, enter);
         let horizon = self.horizon.last().copied().unwrap_or(NEVER);
         let slot = (entry.unit as usize * 61 + thread as usize) % RECENT;
-        if self.recent[slot].0 != (thread, entry.unit) {
-            self.find_exits(thread, entry.unit, NEVER);
-            self.exits.sort_unstable();
-            let (unit, exits) = &mut self.recent[slot];
-            *unit = (thread, entry.unit);
-            exits.clone_from(&self.exits);
+        let known = &self.recent[slot];
+        if known.unit != Some((thread, entry.unit)) || known.before < horizon {
+            self.find_exits(thread, entry.unit, horizon);
+            let earliest = |&at: &u32| lane.accesses[at as usize].earliest;
+            self.exits.sort_unstable_by_key(earliest);
+            let known = &mut self.recent[slot];
+            known.unit = Some((thread, entry.unit));
+            known.before = horizon;
+            known.exits.clone_from(&self.exits);
         }
-        let exits = std::mem::take(&mut self.recent[slot].1);
+        let exits = std::mem::take(&mut self.recent[slot].exits);
         for &leave in &exits {
             let exit = self.access(thread, leave);
-            if exit.pos >= horizon {
+            if exit.earliest >= horizon {
                 break;
             }
-            let now = if entry.ties(exit) { exit.pos.max(from.now) } else { exit.pos };
+            let now = if entry.ties(exit) { exit.earliest.max(from.now) } else { exit.earliest };
             self.visit(Visit { thread, enter, leave }, now, at, from, discipline);
         }
-        self.recent[slot].1 = exits;
+        self.recent[slot].exits = exits;
     }
 
     /// Enters later units, of the same stretch between fences, whose exit is not tied.
@@ -459,7 +505,7 @@ impl<'a> Search<'a> {
         }
         let backs = std::mem::take(self.backs.entry((thread, first)).or_default());
         for &Back { enter, leave } in &backs {
-            let now = self.access(thread, leave).pos;
+            let now = self.access(thread, leave).earliest;
             if now < from.now {
                 self.visit(Visit { thread, enter, leave }, now, at, from, d);
             }
@@ -472,7 +518,7 @@ impl<'a> Search<'a> {
     fn backs_from(&mut self, thread: u32, first: u32) -> Vec<Back> {
         let lane = &self.index.lanes[thread as usize];
         let fence = lane.accesses[first as usize].latest;
-        let list = lane.list(Op::Write, lane.accesses[first as usize].var);
+        let list = lane.list_at(Op::Write, lane.accesses[first as usize].slot);
         let begin = list.partition_point(|&write| write < first);
         let mut found: Map<usize, Back> = Map::default();
         for (offset, &enter) in list[begin..].iter().enumerate() {
@@ -488,7 +534,7 @@ impl<'a> Search<'a> {
             self.find_exits(thread, entry.unit, fence);
             for &leave in &self.exits {
                 let exit = &lane.accesses[leave as usize];
-                if exit.pos < fence && !entry.ties(exit) {
+                if exit.earliest < fence && !entry.ties(exit) {
                     found.entry(label(exit)).or_insert(Back { enter, leave });
                 }
             }
@@ -518,8 +564,8 @@ impl<'a> Search<'a> {
 
     fn offer(&mut self, visit: Visit, now: Pos, used: u64, before: u32) {
         let exit = self.access(visit.thread, visit.leave);
-        let (op, var) = (exit.op, exit.var);
-        let place = Reached { thread: visit.thread, op, var, used, now, visit, before };
+        let Access { op, var, slot, .. } = *exit;
+        let place = Reached { thread: visit.thread, op, var, slot, used, now, visit, before };
         let next = self.arena.len() as u32;
         let known = self.best.get(&place).map(|at| self.arena[at as usize].now);
         if known.is_none_or(|known| now < known) {
@@ -530,12 +576,13 @@ impl<'a> Search<'a> {
     }
 }
 
-fn label_of(op: Op, var: u32) -> usize {
-    (var * 2 + u32::from(op == Op::Write)) as usize
+/// A kind of access to one of a thread's variables, as a number.
+fn label_of(op: Op, slot: u32) -> usize {
+    (slot * 2 + u32::from(op == Op::Write)) as usize
 }
 
 fn label(access: &Access) -> usize {
-    label_of(access.op, access.var)
+    label_of(access.op, access.slot)
 }
 
 /// The first of `0..len` that is not `before`, looked for around `hint`.
@@ -574,7 +621,7 @@ impl Start {
 
     /// When it is left, at the earliest, and entered, at the latest.
     pub(crate) fn times(&self) -> (Pos, Pos) {
-        (self.leave.pos, self.enter.latest)
+        (self.leave.earliest, self.enter.latest)
     }
 }
 

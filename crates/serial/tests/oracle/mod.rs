@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serial::event::{Action, Event, Place, Thread, Var};
+use serial::event::{Action, Data, Event, Place, Source, Thread, Value, Var};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -13,6 +13,18 @@ pub(crate) enum Kind {
     Wr,
     Wc,
     Fn,
+    /// Reads and writes memory in one step, with an empty buffer.
+    Rmw,
+    /// Take and give back a lock (`var` is the lock).
+    Lock,
+    Unlock,
+}
+
+impl Kind {
+    /// Needs an empty buffer, and is ordered with everything in its thread.
+    fn fences(self) -> bool {
+        matches!(self, Kind::Fn | Kind::Rmw | Kind::Lock)
+    }
 }
 
 /// An event of an execution or trace; `unit` is its transaction.
@@ -22,6 +34,10 @@ pub(crate) struct Ev {
     pub kind: Kind,
     pub var: u32,
     pub unit: usize,
+    /// What it read and wrote.
+    pub data: Data,
+    /// Which line of its thread it is.
+    pub line: u32,
 }
 
 /// Drops begin and end, numbers the transactions; commits get that of their issue.
@@ -29,27 +45,33 @@ pub(crate) fn events(recording: &[Event]) -> Vec<Ev> {
     let mut units = 0;
     let mut open: HashMap<u32, usize> = HashMap::new();
     let mut buffers: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut lines: HashMap<u32, u32> = HashMap::new();
     let mut result = Vec::new();
     for event in recording {
-        let thread = event.thread.0;
+        let (thread, data) = (event.thread.0, event.data);
+        *lines.entry(thread).or_default() += u32::from(!matches!(event.action, Action::Commit(_)));
+        let line = lines[&thread];
         let (kind, var) = match event.action {
             Action::Begin(_) => {
                 open.insert(thread, units);
                 units += 1;
                 continue;
             }
-            Action::End => {
+            Action::End | Action::Abort => {
                 open.remove(&thread);
                 continue;
             }
             Action::Commit(x) => {
                 let unit = buffers.get_mut(&thread).expect("a write").remove(0);
-                result.push(Ev { thread, kind: Kind::Wc, var: x.0, unit });
+                result.push(Ev { thread, kind: Kind::Wc, var: x.0, unit, data, line });
                 continue;
             }
             Action::Read(x) => (Kind::Rd, x.0),
             Action::Write(x) => (Kind::Wr, x.0),
             Action::Fence => (Kind::Fn, u32::MAX),
+            Action::Rmw(x) => (Kind::Rmw, x.0),
+            Action::Lock(lock) => (Kind::Lock, lock.0),
+            Action::Unlock(lock) => (Kind::Unlock, lock.0),
         };
         let unit = open.get(&thread).copied().unwrap_or_else(|| {
             units += 1;
@@ -58,7 +80,7 @@ pub(crate) fn events(recording: &[Event]) -> Vec<Ev> {
         if kind == Kind::Wr {
             buffers.entry(thread).or_default().push(unit);
         }
-        result.push(Ev { thread, kind, var, unit });
+        result.push(Ev { thread, kind, var, unit, data, line });
     }
     result
 }
@@ -81,7 +103,7 @@ fn partners(evs: &[Ev]) -> Vec<usize> {
 /// "An earlier write of the same thread to the same variable has no fence of that thread between."
 pub(crate) fn buffered(evs: &[Ev], i: usize) -> bool {
     evs[..i].iter().rev().filter(|e| e.thread == evs[i].thread).find_map(|e| match e.kind {
-        Kind::Fn => Some(false),
+        kind if kind.fences() => Some(false),
         Kind::Wr if e.var == evs[i].var => Some(true),
         _ => None,
     }) == Some(true)
@@ -91,7 +113,7 @@ pub(crate) fn buffered(evs: &[Ev], i: usize) -> bool {
 fn conflict(evs: &[Ev], partner: &[usize], i: usize, j: usize, po: bool) -> bool {
     let (e, f) = (evs[i], evs[j]);
     if e.thread != f.thread {
-        let memory = |e: Ev| matches!(e.kind, Kind::Rd | Kind::Wc);
+        let memory = |e: Ev| matches!(e.kind, Kind::Rd | Kind::Wc | Kind::Rmw);
         if !memory(e) || !memory(f) || e.var != f.var || (e.kind, f.kind) == (Kind::Rd, Kind::Rd) {
             return false;
         }
@@ -107,12 +129,14 @@ fn conflict(evs: &[Ev], partner: &[usize], i: usize, j: usize, po: bool) -> bool
             })
         };
         return match (e.kind, f.kind) {
-            (Kind::Rd, Kind::Wc) => !parallel(i, j),
-            (Kind::Wc, Kind::Rd) => !parallel(j, i),
+            (Kind::Rd, Kind::Wc | Kind::Rmw) => !parallel(i, j),
+            (Kind::Wc | Kind::Rmw, Kind::Rd) => !parallel(j, i),
             _ => true,
         };
     }
     match (e.kind, f.kind) {
+        // Locks are no data, and giving one back orders nothing in its thread.
+        (Kind::Unlock, _) | (_, Kind::Unlock) => false,
         (Kind::Rd | Kind::Wr, Kind::Wc) | (Kind::Wc, Kind::Rd | Kind::Wr) => partner[i] == j,
         (Kind::Wr, Kind::Rd) if e.var != f.var => po,
         (Kind::Rd, Kind::Rd) if e.var != f.var && buffered(evs, i) => po,
@@ -237,7 +261,10 @@ pub(crate) fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> 
         }
         let Some(&e) = trace.get(next) else { return false };
         let thread = e.thread as usize;
-        if e.kind == Kind::Fn && !buffers[thread].is_empty() {
+        if e.kind.fences() && !buffers[thread].is_empty() {
+            return false;
+        }
+        if e.kind == Kind::Lock && !handed_over(trace, next, buffers) {
             return false;
         }
         if e.kind == Kind::Wr {
@@ -255,6 +282,73 @@ pub(crate) fn insertions(trace: &[Ev], visit: &mut dyn FnMut(&[Ev]) -> bool) -> 
     go(trace, 0, &mut vec![VecDeque::new(); threads], &mut Vec::new(), visit)
 }
 
+/// Whether what was written before the lock taken at `next` was given back has left the buffer.
+fn handed_over(trace: &[Ev], next: usize, buffers: &[VecDeque<Ev>]) -> bool {
+    let given =
+        (0..next).rev().find(|&i| trace[i].kind == Kind::Unlock && trace[i].var == trace[next].var);
+    given.is_none_or(|i| {
+        buffers[trace[i].thread as usize].iter().all(|write| write.line > trace[i].line)
+    })
+}
+
+/// Whether every read of the execution returns what it is said to have returned, by letting the
+/// machine run: a buffer per thread, a memory. What memory holds at first is what the first to read it
+/// says.
+pub(crate) fn fits(execution: &[Ev]) -> bool {
+    let mut buffers: HashMap<u32, VecDeque<Ev>> = HashMap::new();
+    let mut memory: HashMap<u32, (Value, Option<(u32, u32)>)> = HashMap::new();
+    let agrees = |ev: &Ev, buffers: &HashMap<u32, VecDeque<Ev>>, memory: &mut HashMap<_, _>| {
+        let newest = buffers.get(&ev.thread).and_then(|b| b.iter().rev().find(|w| w.var == ev.var));
+        let (value, writer) = match newest {
+            Some(write) => (write.data.put, Some((write.thread, write.line))),
+            None => {
+                let cell: &mut (Value, Option<(u32, u32)>) =
+                    memory.entry(ev.var).or_insert((Value::UNKNOWN, None));
+                if cell.1.is_none() && !cell.0.is_known() {
+                    cell.0 = ev.data.got;
+                }
+                *cell
+            }
+        };
+        let same = !ev.data.got.is_known() || !value.is_known() || ev.data.got == value;
+        same && match ev.data.source {
+            Source::Unknown => true,
+            Source::Initial => writer.is_none(),
+            Source::Event(thread, line) => writer == Some((thread.0, line)),
+        }
+    };
+    for ev in execution {
+        match ev.kind {
+            Kind::Rd if !agrees(ev, &buffers, &mut memory) => return false,
+            Kind::Rmw if !agrees(ev, &buffers, &mut memory) => return false,
+            Kind::Rmw => {
+                memory.insert(ev.var, (ev.data.put, Some((ev.thread, ev.line))));
+            }
+            Kind::Wr => buffers.entry(ev.thread).or_default().push_back(*ev),
+            Kind::Wc => {
+                let write = buffers.get_mut(&ev.thread).and_then(VecDeque::pop_front);
+                let write = write.expect("an issue");
+                memory.insert(ev.var, (write.data.put, Some((ev.thread, write.line))));
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Whether every placement of commits that fits what was read answers yes; `None` if there is none.
+pub(crate) fn this_run(trace: &[Ev], ask: Ask) -> Option<bool> {
+    let mut possible = false;
+    let violated = insertions(trace, &mut |execution| {
+        if !fits(execution) {
+            return false;
+        }
+        possible = true;
+        !by_graph(execution, ask)
+    });
+    possible.then_some(!violated)
+}
+
 /// Definition 3: every execution of the trace answers yes.
 pub(crate) fn trace_by_insertion(trace: &[Ev], ask: Ask) -> bool {
     !insertions(trace, &mut |execution| !by_graph(execution, ask))
@@ -269,8 +363,56 @@ pub(crate) enum Valid {
     Realizable,
 }
 
+/// The pairs of a trace whose order the paper leaves open, by index.
+pub(crate) fn undirected(trace: &[Ev]) -> Vec<(usize, usize)> {
+    orientable(trace).1
+}
+
+/// The edges of an execution's event graph, commits merged with their issues, by index.
+pub(crate) fn merged_edges(evs: &[Ev]) -> Vec<(usize, usize)> {
+    let partner = partners(evs);
+    let merged = |i: usize| if evs[i].kind == Kind::Wc { partner[i] } else { i };
+    let mut edges = Vec::new();
+    for j in 0..evs.len() {
+        for i in (0..j).filter(|&i| conflict(evs, &partner, i, j, false)) {
+            if merged(i) != merged(j) {
+                edges.push((merged(i), merged(j)));
+            }
+        }
+    }
+    edges
+}
+
 /// "Every acyclic orientation gives an acyclic conflict graph", for TSO-serializability.
 pub(crate) fn trace_by_orientation(trace: &[Ev], valid: Valid) -> bool {
+    let n = trace.len();
+    let (directed, undirected) = orientable(trace);
+    let nodes = trace.iter().map(|e| e.unit + 1).max().unwrap_or(0);
+    (0..1u64 << undirected.len()).all(|choice| {
+        let mut edges = directed.clone();
+        edges.extend(
+            undirected.iter().enumerate().map(
+                |(bit, &(i, j))| {
+                    if choice >> bit & 1 == 0 { (i, j) } else { (j, i) }
+                },
+            ),
+        );
+        if !acyclic(n, &edges) || (valid == Valid::Realizable && !realizable(trace, &edges)) {
+            return true;
+        }
+        let quotient: Vec<(usize, usize)> = edges
+            .iter()
+            .map(|&(i, j)| (trace[i].unit, trace[j].unit))
+            .filter(|(a, b)| a != b)
+            .collect();
+        acyclic(nodes, &quotient)
+    })
+}
+
+type Pairs = Vec<(usize, usize)>;
+
+/// The directed and the undirected edges of the trace's event graph.
+fn orientable(trace: &[Ev]) -> (Pairs, Pairs) {
     let n = trace.len();
     let fence_between = |i: usize, j: usize| {
         (i + 1..j).any(|k| trace[k].kind == Kind::Fn && trace[k].thread == trace[i].thread)
@@ -303,26 +445,7 @@ pub(crate) fn trace_by_orientation(trace: &[Ev], valid: Valid) -> bool {
             }
         }
     }
-    let nodes = trace.iter().map(|e| e.unit + 1).max().unwrap_or(0);
-    (0..1u64 << undirected.len()).all(|choice| {
-        let mut edges = directed.clone();
-        edges.extend(
-            undirected.iter().enumerate().map(
-                |(bit, &(i, j))| {
-                    if choice >> bit & 1 == 0 { (i, j) } else { (j, i) }
-                },
-            ),
-        );
-        if !acyclic(n, &edges) || (valid == Valid::Realizable && !realizable(trace, &edges)) {
-            return true;
-        }
-        let quotient: Vec<(usize, usize)> = edges
-            .iter()
-            .map(|&(i, j)| (trace[i].unit, trace[j].unit))
-            .filter(|(a, b)| a != b)
-            .collect();
-        acyclic(nodes, &quotient)
-    })
+    (directed, undirected)
 }
 
 /// Whether commits can be placed so that the oriented conflicts hold: a graph over the events at
@@ -384,6 +507,7 @@ pub(crate) fn parse(text: &str) -> Vec<Event> {
                 "begin" => Action::Begin(None),
                 "end" => Action::End,
                 "f" => Action::Fence,
+                _ if what.starts_with("rmw") => Action::Rmw(var("rmw").expect("number")),
                 _ => var("rd")
                     .map(Action::Read)
                     .or_else(|| var("wr").map(Action::Write))
@@ -391,7 +515,8 @@ pub(crate) fn parse(text: &str) -> Vec<Event> {
                     .expect("rd, wr or c"),
             };
             let thread = Thread(thread.parse().expect("number"));
-            Event { thread, action, line: line as u32 + 1, place: Place::UNKNOWN }
+            let place = Place::UNKNOWN;
+            Event { thread, action, line: line as u32 + 1, place, data: Data::NONE }
         })
         .collect()
 }
@@ -399,6 +524,10 @@ pub(crate) fn parse(text: &str) -> Vec<Event> {
 /// The inverse of [`parse`], for messages.
 pub(crate) fn show(recording: &[Event]) -> String {
     let word = |e: &Event| match e.action {
+        Action::Rmw(x) => format!("{}:rmw{}", e.thread.0, x.0),
+        Action::Lock(lock) => format!("{}:lock{}", e.thread.0, lock.0),
+        Action::Unlock(lock) => format!("{}:unlock{}", e.thread.0, lock.0),
+        Action::Abort => format!("{}:abort", e.thread.0),
         Action::Begin(_) => format!("{}:begin", e.thread.0),
         Action::End => format!("{}:end", e.thread.0),
         Action::Fence => format!("{}:f", e.thread.0),
