@@ -496,6 +496,16 @@ pub(crate) enum SearchName {
     Dfs,
 }
 
+impl SearchName {
+    /// The order that it stands for.
+    pub(crate) fn order(self) -> Order {
+        match self {
+            SearchName::Bfs => Order::Breadth,
+            SearchName::Dfs => Order::Depth,
+        }
+    }
+}
+
 impl Check {
     /// The question about a file that the arguments stand for, for work that begins now.
     pub(crate) fn question(&self, file: &Path) -> Question {
@@ -523,10 +533,7 @@ impl Check {
                 (_, true) => DoubleCheck::Never,
                 _ => DoubleCheck::IfSmall,
             },
-            order: match self.search.search {
-                SearchName::Bfs => Order::Breadth,
-                SearchName::Dfs => Order::Depth,
-            },
+            order: self.search.search.order(),
             limits: self.search.limits.limits(),
             jobs: self.search.limits.jobs(),
             require: match self.require {
