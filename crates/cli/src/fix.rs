@@ -30,7 +30,9 @@ pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
         args.inputs.iter().cloned().partition(is_code);
     let programs = compiled::programs(&code, &args.code);
     if args.write.is_some() && programs.len() + texts.len() > 1 {
-        terminal::complain("error: --write has one file, and there are several programs: use --in-place or --diff");
+        terminal::complain(
+            "error: --write has one file, and there are several programs: use --in-place or --diff",
+        );
         return Ok(Exit::BadInput);
     }
     let mut exit = Exit::Holds;

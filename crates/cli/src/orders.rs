@@ -69,7 +69,8 @@ fn list(
     };
     let model = question.model;
     let goal = Goal { models: &[model], question, costs: &Costs::GENERIC };
-    let Changeable { sites, alone: left } = reorder::changeable(&source, Only::Orders, |_, _| false);
+    let Changeable { sites, alone: left } =
+        reorder::changeable(&source, Only::Orders, |_, _| false);
     let (needs, cost) = match reorder::needs(&source, &sites, &goal) {
         Ok(known) => known,
         Err(why) => return fail(&source, &why, args.json),
@@ -209,11 +210,7 @@ pub(crate) fn is_braced(source: &Source) -> bool {
 }
 
 /// The program that compiled files are. Where it only has to be safe, its threads are followed on the weak memory, too.
-fn discover(
-    program: &Program,
-    code: &CodeArgs,
-    question: &Question,
-) -> Result<Source, Unusable> {
+fn discover(program: &Program, code: &CodeArgs, question: &Question) -> Result<Source, Unusable> {
     let reads = match question.require {
         Require::Safe => Reads::SeenAnywhere,
         Require::Robust => Reads::Interleavings,

@@ -3,15 +3,22 @@
 //! [`check::fix::orders`] knows programs, [`lang::orders`] knows texts; here they meet. Every text that comes out was
 //! read or compiled again, and checked again as it stands: nothing is claimed of a program in memory.
 
+use ::check::fix::orders::Costs;
 use ::check::fix::orders::{
-    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, assign, atomic, each,
-    sites,
+    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, assign, atomic,
+    each, sites,
 };
-use ::check::{Answer, Cost, Question, Require, Verdict, Why};
+use ::check::robustness::store_atomic::Faulty;
+use ::check::{
+    Answer, Beyond, Cost, DoubleCheck, Problem, Property, Question, Require, Verdict, Why,
+};
+use ::report::advice::{self, Advice};
 use ir::Origin;
-use lang::orders::{Edit, Orders, Written, changed};
+use lang::orders::{Edit, Orders, Written, changed, in_words};
 use lang::{Source, Span};
+use search::Limits;
 use std::fmt;
+use std::time::Duration;
 
 /// Which sites may be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +83,8 @@ pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> boo
     let mut alone: Vec<(Origin, Kind, String)> = Vec::new();
     let mut add = |origin: Origin, kind: Kind, why: String| {
         let same = |(other, ..): &(Origin, Kind, String)| {
-            source.span(*other) == source.span(origin) && source.exact(*other) == source.exact(origin)
+            source.span(*other) == source.span(origin)
+                && source.exact(*other) == source.exact(origin)
         };
         if !alone.iter().any(same) {
             alone.push((origin, kind, why));
@@ -84,7 +92,9 @@ pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> boo
     };
     for site in uneven {
         let why = match site.kind {
-            Kind::CompareExchange => "it is stronger where it fails, or not the same wherever it is used",
+            Kind::CompareExchange => {
+                "it is stronger where it fails, or not the same wherever it is used"
+            }
             _ => "its order is not the same wherever it is used",
         };
         add(site.origin, site.kind, why.into());
@@ -301,6 +311,13 @@ fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
     let answer: Answer = ::check::check(&source.program, question, &|_, _| {})
         .map_err(|refused| NotReordered::NoAssignment(NoAssignment::Refused(refused[0])))?;
     let machine = question.model.machine().is_some();
+    if let Some((witness, fault)) = answer.faults.iter().find_map(|witness| match witness.problem {
+        Problem::Fault(fault) => Some((witness, fault)),
+        _ => None,
+    }) {
+        let faulty = Faulty { tid: witness.tid, pc: witness.pc, fault };
+        return Err(NotReordered::NoAssignment(NoAssignment::Faulty(question.model, faulty)));
+    }
     for decision in &answer.decisions {
         let robustness = decision.property == question.property;
         if robustness && question.require == Require::Safe || machine && !robustness {
@@ -327,4 +344,94 @@ pub fn needs(
         confirm(source, &Question { model, ..*goal.question })?;
     }
     Ok(known)
+}
+
+/// How long advice may be looked for, and how many states a search for it may have.
+const ADVICE_TIME: Duration = Duration::from_millis(500);
+const ADVICE_STATES: u64 = 20_000;
+
+/// Changes of orders and fences that are enough to make a program correct, and no more than needed, if that is found out in no
+/// time.
+pub fn enough(source: &Source, question: &Question) -> Option<Advice> {
+    let written = source.litmus.is_none() && !lang::trencher::looks_like(&source.text);
+    let robustness =
+        matches!(question.property, Property::Robustness | Property::ObservationalRobustness);
+    if !written || !robustness || question.require == Require::Safe || source.rounds.is_some() {
+        return None;
+    }
+    let limits = Limits {
+        states: Some(ADVICE_STATES),
+        budget: question.limits.budget.at_most(ADVICE_TIME),
+        ..question.limits
+    };
+    let (beyond, double_check) = (Beyond::Nothing, DoubleCheck::Never);
+    let question = Question { limits, beyond, double_check, jobs: 1, ..*question };
+    // Where a fence in compiled code stands is known only once it is compiled again.
+    let only = if source.columns.is_empty() { Only::All } else { Only::Orders };
+    let sites = changeable(source, only, |_, _| false).sites;
+    let least: Vec<Strength> = sites.iter().map(|site| site.written).collect();
+    let models = [question.model];
+    let goal = Goal { models: &models, question: &question, costs: &Costs::GENERIC };
+    let assignment = assign(&source.program, &sites, &least, &goal, &|_, _| {}).ok()?;
+    let text = Written::of(source);
+    let mut changes = Vec::new();
+    let mut said: Vec<(usize, String)> = Vec::new();
+    for (site, &strength) in sites.iter().zip(&assignment.strengths) {
+        if site.written == strength {
+            continue;
+        }
+        let orders = orders(site, strength)?;
+        changes.push((site.origin, orders));
+        let start = text.operation(site.origin).map_or(source.exact(site.origin), |f| f.span.start);
+        let (file, line, _) = place(source, start);
+        let line = match file == source.name {
+            true => format!("line {line}"),
+            false => format!("line {line} of {file}"),
+        };
+        let words = in_words(source.language, orders)?;
+        said.push((
+            start,
+            match (site.new, site.behind) {
+                (true, false) => format!("put a `{words}` fence before {line}"),
+                (true, true) => format!("put a `{words}` fence behind {line}"),
+                (false, _) => format!("make the {} of {line} `{words}`", site.kind),
+            },
+        ));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    let edits = text.edits(&changes)?;
+    if source.columns.is_empty() {
+        let after = changed(&source.text, 0, &edits);
+        let again = lang::parse_any(&source.name, &after).ok()?;
+        confirm(&again, &question).ok()?;
+    }
+    said.sort();
+    let said: Vec<String> = said.into_iter().map(|(_, what)| what).collect();
+    let list = match &said[..] {
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        [] => return None,
+    };
+    let then = match (question.model.machine().is_some(), question.property) {
+        (true, _) => "robust",
+        (_, Property::ObservationalRobustness) => "observationally robust and free of races",
+        _ => "robust and free of races",
+    };
+    let edits = edits.iter().map(|edit| insertion(source, edit)).collect::<Option<Vec<_>>>();
+    Some(Advice {
+        text: format!("{list}: that is enough, the program is then {then}"),
+        edits: edits.unwrap_or_default(),
+        enough: true,
+        step: false,
+    })
+}
+
+/// An edit by lines and columns, if it is one of the file that the report is about.
+fn insertion(source: &Source, edit: &Edit) -> Option<advice::Edit> {
+    let (file, line, column) = place(source, edit.span.start);
+    let (_, end_line, end_column) = place(source, edit.span.end);
+    let insert = edit.text.clone();
+    (file == source.name).then_some(advice::Edit { line, column, end_line, end_column, insert })
 }

@@ -18,7 +18,7 @@ mod words;
 use crate::source::{Language, Source, Span};
 use ir::{FenceMode, Origin, ReadMode, WriteMode};
 use std::fmt;
-use words::{Style, fence_order, fence_statement, implied_failure};
+use words::{Style, fence_statement, implied_failure};
 
 /// The orders of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +51,9 @@ pub enum Alone {
 impl fmt::Display for Alone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Alone::NotAnOperation => "no memory order is written here (a macro or a library has it)",
+            Alone::NotAnOperation => {
+                "no memory order is written here (a macro or a library has it)"
+            }
             Alone::ValueUsed => "its value is used, which no function with an order gives",
         })
     }
@@ -415,7 +417,7 @@ impl Operation {
     fn with(&self, text: &str, orders: Orders) -> Option<Vec<Edit>> {
         let word = |span: &Span| &text[span.start..span.end];
         if let Some(implicit) = self.implicit {
-            let order = self.words(orders, "", text)?.remove(0);
+            let order = self.style.words(orders, "", text)?.remove(0);
             return match (implicit, orders) {
                 (Implicit::Load, Orders::Load(_))
                 | (Implicit::Store, Orders::Store(_))
@@ -463,7 +465,7 @@ impl Operation {
         };
         let old = self.arguments.get(operands..last)?;
         let prefix = old.first().map_or("", |first| word(first));
-        let mut new = self.words(orders, prefix, text)?;
+        let mut new = self.style.words(orders, prefix, text)?;
         // A CAS whose orders are those of its success alone keeps one, if it has one.
         if let [success, failure] = &new[..]
             && old.len() == 1
@@ -496,52 +498,17 @@ impl Operation {
         }
         Some(edits)
     }
+}
 
-    /// The words for orders, in the order in which they are written. `like` is one that `text` has there already.
-    fn words(&self, orders: Orders, like: &str, text: &str) -> Option<Vec<String>> {
-        let read = |mode: ReadMode| match mode {
-            ReadMode::Rlx => Some("relaxed"),
-            ReadMode::Acq => Some("acquire"),
-            ReadMode::Sc => Some("seq_cst"),
-            ReadMode::Na | ReadMode::Pacq => None,
-        };
-        let write = |mode: WriteMode| match mode {
-            WriteMode::Rlx => Some("relaxed"),
-            WriteMode::Rel => Some("release"),
-            WriteMode::Sc => Some("seq_cst"),
-            WriteMode::Na | WriteMode::Prel => None,
-        };
-        if self.style == Style::Fencepost {
-            let words = match orders {
-                Orders::Load(mode) => vec![mode.keyword()],
-                Orders::Store(mode) => vec![mode.keyword()],
-                Orders::Update(read, write) => vec![read.keyword(), write.keyword()],
-                Orders::CompareExchange(read, write, fail) => {
-                    vec![read.keyword(), write.keyword(), fail.keyword()]
-                }
-                Orders::Fence(mode) => vec![mode?.keyword()],
-                Orders::NewFence(mode) | Orders::FenceBehind(mode) => vec![mode.keyword()],
-            };
-            return Some(words.into_iter().map(String::from).collect());
-        }
-        let both = |reads: ReadMode, writes: WriteMode| {
-            Some(match (read(reads)?, write(writes)?) {
-                ("seq_cst", "seq_cst") => "seq_cst",
-                ("relaxed", order) => order,
-                (order, "relaxed") => order,
-                _ => "acq_rel",
-            })
-        };
-        let words = match orders {
-            Orders::Load(mode) => vec![read(mode)?],
-            Orders::Store(mode) => vec![write(mode)?],
-            Orders::Update(reads, writes) => vec![both(reads, writes)?],
-            Orders::CompareExchange(reads, writes, fail) => vec![both(reads, writes)?, read(fail)?],
-            Orders::Fence(mode) => vec![fence_order(mode?)?],
-            Orders::NewFence(mode) | Orders::FenceBehind(mode) => vec![fence_order(mode)?],
-        };
-        Some(words.into_iter().map(|order| self.style.spelled(order, like, text)).collect())
-    }
+/// The orders as they are written in a language, without a place to write them at.
+pub fn in_words(language: Language, orders: Orders) -> Option<String> {
+    let style = match language {
+        Language::Algorithms => Style::Fencepost,
+        Language::C => Style::C,
+        Language::Cpp => Style::Cpp,
+        Language::Rust => Style::Rust,
+    };
+    Some(style.words(orders, "Ordering::", "")?.join(", "))
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn of(text: &Written<'_>, source: &Source, site: &Site) -> Row {
         let whole = source.span(site.origin);
-        let before = || text.before(site.origin).map(|(start, _)| Span::new(start, whole.end.max(start)));
+        let before =
+            || text.before(site.origin).map(|(start, _)| Span::new(start, whole.end.max(start)));
         let span = match site.new {
             true if site.behind => whole,
             true => before().unwrap_or(whole),

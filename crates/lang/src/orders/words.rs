@@ -1,7 +1,8 @@
 //! How memory orders and fences are spelled in each language.
 
+use super::Orders;
 use crate::source::Language;
-use ir::FenceMode;
+use ir::{FenceMode, ReadMode, WriteMode};
 
 /// How orders are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +25,52 @@ pub(super) fn implied_failure(success: &str) -> String {
 }
 
 impl Style {
+    /// The words for orders, in the order in which they are written. `like` is one that `text` has there already.
+    pub(super) fn words(self, orders: Orders, like: &str, text: &str) -> Option<Vec<String>> {
+        let read = |mode: ReadMode| match mode {
+            ReadMode::Rlx => Some("relaxed"),
+            ReadMode::Acq => Some("acquire"),
+            ReadMode::Sc => Some("seq_cst"),
+            ReadMode::Na | ReadMode::Pacq => None,
+        };
+        let write = |mode: WriteMode| match mode {
+            WriteMode::Rlx => Some("relaxed"),
+            WriteMode::Rel => Some("release"),
+            WriteMode::Sc => Some("seq_cst"),
+            WriteMode::Na | WriteMode::Prel => None,
+        };
+        if self == Style::Fencepost {
+            let words = match orders {
+                Orders::Load(mode) => vec![mode.keyword()],
+                Orders::Store(mode) => vec![mode.keyword()],
+                Orders::Update(read, write) => vec![read.keyword(), write.keyword()],
+                Orders::CompareExchange(read, write, fail) => {
+                    vec![read.keyword(), write.keyword(), fail.keyword()]
+                }
+                Orders::Fence(mode) => vec![mode?.keyword()],
+                Orders::NewFence(mode) | Orders::FenceBehind(mode) => vec![mode.keyword()],
+            };
+            return Some(words.into_iter().map(String::from).collect());
+        }
+        let both = |reads: ReadMode, writes: WriteMode| {
+            Some(match (read(reads)?, write(writes)?) {
+                ("seq_cst", "seq_cst") => "seq_cst",
+                ("relaxed", order) => order,
+                (order, "relaxed") => order,
+                _ => "acq_rel",
+            })
+        };
+        let words = match orders {
+            Orders::Load(mode) => vec![read(mode)?],
+            Orders::Store(mode) => vec![write(mode)?],
+            Orders::Update(reads, writes) => vec![both(reads, writes)?],
+            Orders::CompareExchange(reads, writes, fail) => vec![both(reads, writes)?, read(fail)?],
+            Orders::Fence(mode) => vec![fence_order(mode?)?],
+            Orders::NewFence(mode) | Orders::FenceBehind(mode) => vec![fence_order(mode)?],
+        };
+        Some(words.into_iter().map(|order| self.spelled(order, like, text)).collect())
+    }
+
     /// An order as it is written in `text`, in the way `like` is.
     pub(super) fn spelled(self, order: &str, like: &str, text: &str) -> String {
         match self {
@@ -118,7 +165,11 @@ mod tests {
     fn orders_of_rust_by_names_that_are_imported() {
         let path = "std::sync::atomic::Ordering::Acquire";
         for (text, like, spelled) in [
-            ("use std::sync::atomic::{AtomicBool, Ordering};", "Ordering::SeqCst", "Ordering::Acquire"),
+            (
+                "use std::sync::atomic::{AtomicBool, Ordering};",
+                "Ordering::SeqCst",
+                "Ordering::Acquire",
+            ),
             ("use std::sync::atomic::Ordering::SeqCst;", "SeqCst", path),
             ("use std::sync::atomic::Ordering::{Acquire, SeqCst};", "SeqCst", "Acquire"),
             ("use std::sync::atomic::Ordering::*;", "SeqCst", "Acquire"),

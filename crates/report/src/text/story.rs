@@ -396,7 +396,8 @@ fn what_to_do(finding: &Finding, look: &Look) -> String {
     for advice in &finding.advice {
         out.push_str(&wrap(&format!("- {}", advice.text), look.width, "  "));
     }
-    if finding.problem != Kind::Assertion {
+    let enough = finding.advice.iter().any(|advice| advice.enough);
+    if finding.problem != Kind::Assertion && !enough {
         out.push_str("Then check again: something else may still go wrong.\n");
     }
     out

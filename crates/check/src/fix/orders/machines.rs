@@ -90,9 +90,7 @@ pub(super) fn attacks(
         }
     }
     match (all.is_empty(), report.limit, faulty) {
-        (true, Some(limit), _) => {
-            Err(NoAssignment::Undecided(machine.into(), Why::Limit(limit)))
-        }
+        (true, Some(limit), _) => Err(NoAssignment::Undecided(machine.into(), Why::Limit(limit))),
         (true, None, Some(faulty)) => Err(NoAssignment::Faulty(machine.into(), faulty)),
         _ => Ok(all),
     }
@@ -134,7 +132,9 @@ fn preventing(
         match (site_of.kind, full) {
             (Kind::Fence, _) => passes.fence(site_of, until),
             // The fence of an `sc` store is behind it, that of a release store in front.
-            (Kind::Write, true) => (0..path.len().saturating_sub(1)).any(|k| passes.is_at(site_of, k)),
+            (Kind::Write, true) => {
+                (0..path.len().saturating_sub(1)).any(|k| passes.is_at(site_of, k))
+            }
             (Kind::Write, false) => (1..until).any(|k| passes.is_at(site_of, k)),
             _ => false,
         }

@@ -284,10 +284,8 @@ where
         }
     }
     // Control that stays inside a statement does not come past what stands in front of it.
-    let statements: Vec<(Option<(K, K)>, (Tid, Pc))> = program
-        .steps()
-        .map(|(tid, pc, step)| ((places.before)(step.origin), (tid, pc)))
-        .collect();
+    let statements: Vec<(Option<(K, K)>, (Tid, Pc))> =
+        program.steps().map(|(tid, pc, step)| ((places.before)(step.origin), (tid, pc))).collect();
     for site in sites.iter_mut().filter(|site| site.new && !site.behind) {
         let Some((start, end)) = (places.before)(site.origin) else { continue };
         let is_inside = |(span, _): &&(Option<(K, K)>, (Tid, Pc))| {

@@ -327,13 +327,11 @@ impl<'a> Asked<'a> {
                 let of =
                     Changeable { program: self.program, sites: self.sites, points: self.points };
                 let question = self.goal.question;
-                let new =
-                    attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
+                let new = attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
                 self.searches += 1;
                 if let Some((first, _)) = new.first() {
                     let first = first.clone();
-                    let attack =
-                        |(found, points)| Stored { found, shape: Shape::Attack(points) };
+                    let attack = |(found, points)| Stored { found, shape: Shape::Attack(points) };
                     self.stored.extend(new.into_iter().map(attack));
                     return Ok(Some(first));
                 }
