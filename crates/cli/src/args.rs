@@ -551,6 +551,16 @@ pub(crate) enum SearchName {
     Dfs,
 }
 
+impl SearchName {
+    /// The order that it stands for.
+    pub(crate) fn order(self) -> Order {
+        match self {
+            SearchName::Bfs => Order::Breadth,
+            SearchName::Dfs => Order::Depth,
+        }
+    }
+}
+
 impl Check {
     /// Does a project's file say what to check?
     pub(crate) fn is_project(&self) -> bool {
@@ -583,10 +593,7 @@ impl Check {
                 (_, true) => DoubleCheck::Never,
                 _ => DoubleCheck::IfSmall,
             },
-            order: match self.search.search {
-                SearchName::Bfs => Order::Breadth,
-                SearchName::Dfs => Order::Depth,
-            },
+            order: self.search.search.order(),
             limits: self.search.limits.limits(),
             jobs: self.search.limits.jobs(),
             require: match self.require {

@@ -290,6 +290,14 @@ impl Job<'_> {
                 if let Some(warning) = source.warnings.iter().find(unnoticed) {
                     report.leave_open(Property::Liveness, &warning.message);
                 }
+                // Nobody reads the advice of a table.
+                let read = self.face == Face::Story || self.faces.wanted();
+                if read
+                    && report.advises_steps()
+                    && let Some(advice) = fencepost::reorder::enough(source, &question)
+                {
+                    report.advise(&advice);
+                }
                 report
             };
             answer

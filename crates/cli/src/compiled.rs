@@ -104,9 +104,10 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
     linked.chain(refused).collect()
 }
 
-/// The program of one file, with some files changed that it is made of: those are compiled in place of what is on the
-/// disk.
+/// The program of `files` that `file` has the `main` of, with some files changed that it is made of: those are compiled in place
+/// of what is on the disk.
 pub(crate) fn recompiled(
+    files: &[PathBuf],
     file: &Path,
     changed: &[Changed],
     args: &CodeArgs,
@@ -136,24 +137,30 @@ pub(crate) fn recompiled(
             }));
         }
     }
-    let mut flags = args.flags.clone();
+    let mut args = args.clone();
+    let mut files = files.to_vec();
     if !roots.is_empty() {
         let overlay = folder.path().join("overlay.yaml");
         let text = serde_json::json!({ "version": 0, "roots": roots }).to_string();
         std::fs::write(&overlay, text).map_err(|error| error.to_string())?;
-        flags.push("-ivfsoverlay".into());
-        flags.push(overlay.into());
-        main = std::fs::canonicalize(&main).unwrap_or(main);
+        args.flags.push("-ivfsoverlay".into());
+        args.flags.push(overlay.into());
     }
-    let options = Options { flags, database: args.compile_commands.clone() };
-    let compiled = compile(&main, &options).map_err(|why| why.to_string())?;
-    Ok(Program {
-        file: main,
-        module: Ok(compiled.module),
-        warnings: compiled.warnings,
-        test: None,
-        rounds: None,
-    })
+    for other in &mut files {
+        // The compiler knows files of the overlay by their whole paths.
+        *other = match same_file(other, file) {
+            true => main.clone(),
+            false => other.clone(),
+        };
+        *other = std::fs::canonicalize(&*other).unwrap_or_else(|_| other.clone());
+    }
+    let main = std::fs::canonicalize(&main).unwrap_or(main);
+    let program = programs(&files, &args).into_iter().find(|program| program.file == main);
+    let program = program.ok_or("it does not compile")?;
+    match &program.module {
+        Ok(_) => Ok(program),
+        Err(unusable) => Err(unusable.summary()),
+    }
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

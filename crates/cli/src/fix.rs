@@ -1,15 +1,17 @@
-//! `fencepost fix`: the cheapest fences that make a program robust against machines with store buffers. Models with
-//! memory orders are [`crate::orders`]' business.
+//! `fencepost fix`: the cheapest changes that make a program correct.
+//!
+//! Where a text has memory orders, orders and fences are chosen together ([`crate::orders`]). Automata, litmus tests, and
+//! programs that shall be free of triangular races get full fences, here.
 //!
 //! Nothing is claimed that was not checked. The fences come from a search that knows no cheaper set; the
 //! patched text is read again and checked again, with what is left of the time; and what the program is
 //! afterwards is said in the words of that check: robust, or, with `--trf`, free of triangular races.
 
-use crate::args;
+use crate::args::{self, RequireName};
 use crate::compiled;
 use crate::exit::Exit;
 use crate::inputs;
-use crate::orders;
+use crate::orders::{self, Input};
 use crate::terminal;
 use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights};
 use check::robustness::store_atomic::Machine;
@@ -19,39 +21,92 @@ use lang::Source;
 use report::escape::visible;
 use serde_json::json;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
-    let about_orders = args.weaken || args.only.is_some() || compiled::is_code(&args.input);
-    let models: Vec<Model> = match (&args.model[..], about_orders) {
-        ([], true) => vec![Model::Rc11],
-        ([], false) => vec![Model::Tso],
-        (named, _) => named.iter().map(|name| name.model()).collect(),
-    };
-    let machines: Vec<Machine> = models.iter().filter_map(|model| model.machine()).collect();
-    match machines.len() {
-        0 if models.iter().all(|model| model.has_stale_reads()) => {
-            return orders::fix(args, &models);
-        }
-        count if count == models.len() => {}
-        _ if models.contains(&Model::Sc) => {
-            terminal::complain(
-                "error: --model sc has no weak memory, so there is nothing to repair",
-            );
-            return Ok(Exit::BadInput);
-        }
-        _ => {
-            terminal::complain(
-                "error: machines with store buffers and models with memory orders are repaired one after the other: \
-                 name tso, pso and pgas, or rc11, rc20 and ra",
-            );
-            return Ok(Exit::BadInput);
-        }
+    let is_code = |input: &PathBuf| args.language.is_none() && compiled::is_code(input);
+    let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
+        args.inputs.iter().cloned().partition(is_code);
+    let programs = compiled::programs(&code, &args.code);
+    if args.write.is_some() && programs.len() + texts.len() > 1 {
+        terminal::complain(
+            "error: --write has one file, and there are several programs: use --in-place or --diff",
+        );
+        return Ok(Exit::BadInput);
     }
-    let source = match inputs::load_as(&args.input, args.language) {
+    let mut exit = Exit::Holds;
+    for program in &programs {
+        let models = models_of(args, true);
+        exit = exit.and(match usable(args, &models) {
+            Ok(()) => orders::fix(args, &models, Input::Code(&code, program))?,
+            Err(why) => complain(why),
+        });
+    }
+    for input in &texts {
+        let models = models_of(args, args.weaken || args.only.is_some());
+        exit = exit.and(match usable(args, &models) {
+            Ok(()) => text(args, &models, input)?,
+            Err(why) => complain(why),
+        });
+    }
+    Ok(exit)
+}
+
+/// The models that a program shall be correct on.
+fn models_of(args: &args::Fix, about_orders: bool) -> Vec<Model> {
+    let mut models: Vec<Model> = match &args.model[..] {
+        [] if about_orders => vec![Model::Rc11],
+        [] => vec![Model::Tso],
+        named => named.iter().map(|name| name.model()).collect(),
+    };
+    let mut known = Vec::new();
+    models.retain(|model| {
+        let new = !known.contains(model);
+        known.push(*model);
+        new
+    });
+    models
+}
+
+/// Can a program be repaired for these models, as the arguments say?
+fn usable(args: &args::Fix, models: &[Model]) -> Result<(), &'static str> {
+    let machine = models.iter().any(|model| model.machine().is_some());
+    match () {
+        () if models.contains(&Model::Sc) => {
+            Err("--model sc has no weak memory, so there is nothing to repair")
+        }
+        () if machine && args.require == RequireName::Safe => {
+            Err("--require safe is for models with memory orders: rc11, rc20 and ra")
+        }
+        () if machine && args.observational => {
+            Err("--observational is for models with memory orders: rc11, rc20 and ra")
+        }
+        () if args.trf && models != [Model::Tso] => Err("--trf is about --model tso alone"),
+        () => Ok(()),
+    }
+}
+
+fn complain(why: &str) -> Exit {
+    terminal::complain(&format!("error: {why}"));
+    Exit::BadInput
+}
+
+/// Repairs a program that is read and not compiled.
+fn text(args: &args::Fix, models: &[Model], input: &Path) -> io::Result<Exit> {
+    let source = match inputs::load_as(input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
+    if orders::is_braced(&source) && !args.trf {
+        return orders::fix(args, models, Input::Text(input, Box::new(source)));
+    }
+    let machines: Vec<Machine> = models.iter().filter_map(|model| model.machine()).collect();
+    if machines.len() < models.len() || args.weaken || args.only.is_some() {
+        return Ok(complain(
+            "memory orders are changed in .fp, C, C++ and Rust only; here, fences are placed for tso, pso and pgas",
+        ));
+    }
     let aims: Vec<Aim> = match args.trf {
         true => vec![Aim::TriangularRaceFree],
         false => machines.into_iter().map(Aim::Robust).collect(),
@@ -72,7 +127,8 @@ pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
         }
     };
     let (patched, placement) = (fixed.text, fixed.placement);
-    if let Some(path) = &args.write
+    let in_place = args.in_place.then(|| input.to_path_buf());
+    if let Some(path) = args.write.as_ref().or(in_place.as_ref())
         && let Err(error) = std::fs::write(path, &patched)
     {
         terminal::complain(&format!("error: cannot write {}: {error}", path.display()));
@@ -199,7 +255,7 @@ fn print(
     if args.diff {
         let diff = similar::TextDiff::from_lines(&*source.text, patched);
         write!(out, "{}", diff.unified_diff().header(&source.name, "fixed"))?;
-    } else if args.write.is_none() && !places.is_empty() && !args.quiet {
+    } else if args.write.is_none() && !args.in_place && !places.is_empty() && !args.quiet {
         write!(out, "\n{patched}")?;
     }
     out.flush()

@@ -118,13 +118,11 @@ Exit codes: 0 these are the states (with loops: up to --unroll), 2 bad input or 
 pub(crate) const FIX: &str = "\
 Finds the cheapest changes that make a program correct, and prints the changed program, a diff, or writes it.
 
-For machines with store buffers (--model tso, pso, pgas) the changes are full fences, each in front of a \
-statement, and the program is then robust. Each fence is checked to be needed, and the patched program is \
-checked again. Unless the answer says otherwise, no cheaper set will do.
-
-For models with memory orders (--model rc11, rc20, ra) the changes are orders of atomic accesses and of \
-fences, and new fences in front of accesses; the program is then robust and free of races (or safe, with \
---require safe). With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
+The changes are orders of atomic accesses and of fences, and new fences. For models with memory orders \
+(--model rc11, rc20, ra) the program is then robust and free of races (or safe, with --require safe); for machines \
+with store buffers (tso, pso, pgas), where a seq_cst store is a store and a full fence and a release store may need a \
+lightweight one, it is robust. Several models may be named at once. What is cheapest is for --cost to say; unless \
+the answer says otherwise, nothing cheaper will do. What cannot be changed is listed. With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
 result is the cheapest program that is correct. For each change there is a reason: what goes wrong without it. The changed text is \
 compiled or read again, and checked again.
 
@@ -135,13 +133,15 @@ is robust against TSO, but a robust one may have triangular races, so this may t
 /// Examples of `fix`.
 pub(crate) const FIX_EXAMPLES: &str = "\
 Examples:
-  fencepost fix peterson.fp                  where fences must go on x86
-  fencepost fix --model tso,pso peterson.fp  one placement for both
+  fencepost fix peterson.fp                  what has to be stronger on x86
+  fencepost fix --only fences --model tso peterson.fp
+  fencepost fix --model tso,rc11 peterson.fp one answer for both
   fencepost fix --diff peterson.fp           as a patch
   fencepost fix --write fixed.fp peterson.fp
   fencepost fix --diff lock.c                memory orders and fences that are missing in C
   fencepost fix --weaken --diff lock.c       the weakest orders that work, with a reason for each
   fencepost fix --weaken --cost arm lock.rs  cheapest on Arm
+  fencepost fix --in-place main.c queue.c    two files of one program, and the headers they include
 
 Exit codes: 0 fixed (or nothing to fix), 2 bad input, a run-time error or something that no order and no
 fence repairs, 3 undecided, 4 an internal error.";

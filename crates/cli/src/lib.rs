@@ -127,8 +127,15 @@ pub fn fix(
     weights: Weights,
     question: &Question,
 ) -> Result<Fixed, NotFixed> {
-    use ::check::fix::fences::{Unproved, insert, place, verify};
-    let placement = place(&source.program, aims, weights, question, &|_, _| {})
+    use ::check::fix::fences::{Unproved, insert, place_at, sites, verify};
+    let mut all = sites(&source.program);
+    // The head of a loop is passed on every round, and a fence in front of the text of the loop is not.
+    if source.litmus.is_none() && !lang::trencher::looks_like(&source.text) {
+        let is_access =
+            |&(tid, pc): &(ir::Tid, ir::Pc)| source.program.step(tid, pc).instr.place().is_some();
+        all.retain(|site| site.places.iter().all(is_access));
+    }
+    let placement = place_at(&source.program, all, aims, weights, question, &|_, _| {})
         .map_err(NotFixed::NoPlacement)?;
     let verified = |text: String| {
         let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;

@@ -149,38 +149,40 @@ const TABLES: &[Table] = &[
                 named.filter(|model| model != "sc").collect()
             }
             None => {
-                let file = matches.get_one::<PathBuf>("input");
-                let code = file.is_some_and(|file| crate::compiled::is_code(file));
+                let mut files = matches.get_many::<PathBuf>("inputs").into_iter().flatten();
+                let code = files.all(|file| crate::compiled::is_code(file));
                 let orders = matches.get_flag("weaken") || matches.contains_id("only");
                 vec![if code || orders { "rc11" } else { "tso" }.to_string()]
             }
         },
         prefix: "--model ",
         options: &[
-            option("input", REPAIRED),
+            option("inputs", REPAIRED),
             option("language", REPAIRED),
             option("model", REPAIRED),
-            option("weaken", STALE),
-            option("only", STALE),
-            option("keep", STALE),
-            option("cost", STALE),
+            option("weaken", REPAIRED),
+            option("only", REPAIRED),
+            option("keep", REPAIRED),
+            option("cost", REPAIRED),
             option("observational", STALE),
             option("require", STALE),
             option("trf", TSO),
             option("loop_weight", MACHINES),
             option("write", REPAIRED),
+            option("in_place", REPAIRED),
             option("diff", REPAIRED),
             option("json", REPAIRED),
             option("quiet", REPAIRED),
+            option("search", REPAIRED),
             option("limit_states", REPAIRED),
             option("limit_memory", REPAIRED),
             option("limit_time", REPAIRED),
             option("jobs", REPAIRED),
-            option("entry", STALE),
-            option("stub", STALE),
-            option("volatile_atomic", STALE),
-            option("compile_commands", STALE),
-            option("flags", STALE),
+            option("entry", REPAIRED),
+            option("stub", REPAIRED),
+            option("volatile_atomic", REPAIRED),
+            option("compile_commands", REPAIRED),
+            option("flags", REPAIRED),
         ],
     },
     Table {

@@ -3,13 +3,22 @@
 //! [`check::fix::orders`] knows programs, [`lang::orders`] knows texts; here they meet. Every text that comes out was
 //! read or compiled again, and checked again as it stands: nothing is claimed of a program in memory.
 
+use ::check::fix::orders::Costs;
 use ::check::fix::orders::{
-    Assignment, Goal, Kind, Need, NoAssignment, Site, Strength, assign, each, sites,
+    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, assign, atomic,
+    each, sites,
 };
-use ::check::{Answer, Cost, Question, Require, Verdict, Why};
-use lang::orders::{Orders, changed, edits, operation};
+use ::check::robustness::store_atomic::Faulty;
+use ::check::{
+    Answer, Beyond, Cost, DoubleCheck, Problem, Property, Question, Require, Verdict, Why,
+};
+use ::report::advice::{self, Advice};
+use ir::Origin;
+use lang::orders::{Edit, Orders, Written, changed, in_words};
 use lang::{Source, Span};
+use search::Limits;
 use std::fmt;
+use std::time::Duration;
 
 /// Which sites may be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,32 +49,76 @@ pub fn place(source: &Source, offset: usize) -> (&str, usize, usize) {
     }
 }
 
+/// What can be changed in a text, and what cannot.
+#[derive(Clone, Debug)]
+pub struct Changeable {
+    /// What can.
+    pub sites: Vec<Site>,
+    /// What cannot, though it is atomic: where it is in the text, what, and why not.
+    pub alone: Vec<(Origin, Kind, String)>,
+}
+
 /// The sites of a text that can be changed. `keep` says which lines of which files stay as they are; a new fence may
 /// stand in front of them all the same.
-pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> bool) -> Vec<Site> {
-    let written = |origin| {
-        // What the thread library does where a thread begins or waits is not written there.
-        if source.effects.contains_key(&origin) {
-            return None;
-        }
-        let operation = operation(source, origin)?;
-        let (file, line, _) = place(source, operation.span.start);
-        (!keep(file, line)).then_some(operation.span.start)
+pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> bool) -> Changeable {
+    let text = Written::of(source);
+    // What the thread library does where a thread begins or waits is not written there.
+    let of_library = |origin| source.effects.contains_key(&origin);
+    let operation = |origin| {
+        let found = text.operation(origin).ok().filter(|_| !of_library(origin))?;
+        let (file, line, _) = place(source, found.span.start);
+        (!keep(file, line)).then_some(found.span.start)
     };
-    let statement = |origin| {
-        let span = source.span(origin);
-        (only != Only::Orders && span.start < span.end).then_some(span.start)
+    let places = Places {
+        operation,
+        before: |origin| (only != Only::Orders).then(|| text.before(origin))?,
+        behind: |origin| (only != Only::Orders).then(|| text.behind(origin))?,
     };
-    let mut sites = sites(&source.program, written, statement);
+    let Sites { mut changeable, uneven } = sites(&source.program, &places);
     // A plain access to what others access atomically looks like an operator on an atomic object, but is relaxed.
-    sites.retain(|site| {
-        let implicit = || operation(source, site.origin).is_some_and(|found| found.is_implicit());
+    changeable.retain(|site| {
+        let implicit = || text.operation(site.origin).is_ok_and(|found| found.is_implicit());
         site.new || site.written.has(Strength::SC) || !implicit()
     });
-    if only == Only::Fences {
-        sites.retain(|site| site.kind == Kind::Fence);
+    let mut alone: Vec<(Origin, Kind, String)> = Vec::new();
+    let mut add = |origin: Origin, kind: Kind, why: String| {
+        let same = |(other, ..): &(Origin, Kind, String)| {
+            source.span(*other) == source.span(origin)
+                && source.exact(*other) == source.exact(origin)
+        };
+        if !alone.iter().any(same) {
+            alone.push((origin, kind, why));
+        }
+    };
+    for site in uneven {
+        let why = match site.kind {
+            Kind::CompareExchange => {
+                "it is stronger where it fails, or not the same wherever it is used"
+            }
+            _ => "its order is not the same wherever it is used",
+        };
+        add(site.origin, site.kind, why.into());
     }
-    sites
+    for (_, _, step) in source.program.steps() {
+        let span = source.span(step.origin);
+        if span.start < span.end
+            && !of_library(step.origin)
+            && let Some((kind, written)) = atomic(&step.instr)
+            && let Err(why) = text.operation(step.origin)
+        {
+            // What is weaker than operators are is a plain access that meets atomic ones.
+            let plain = matches!(kind, Kind::Read | Kind::Write) && !written.has(Strength::SC);
+            if !plain || why != lang::orders::Alone::ValueUsed {
+                add(step.origin, kind, why.to_string());
+            }
+        }
+    }
+    alone.sort_by_key(|(origin, ..)| source.exact(*origin));
+    if only == Only::Fences {
+        changeable.retain(|site| site.kind == Kind::Fence);
+        alone.retain(|(_, kind, _)| *kind == Kind::Fence);
+    }
+    Changeable { sites: changeable, alone }
 }
 
 /// A file before and after a change.
@@ -84,9 +137,13 @@ pub struct Changed {
 pub struct Reordered {
     /// The files that are changed.
     pub files: Vec<Changed>,
+    /// What is exchanged in the text of the source.
+    pub edits: Vec<Edit>,
     /// What it costs, and what the text as it was did.
     pub cost: (u64, u64),
-    /// The strengths of the sites.
+    /// The sites that could be changed.
+    pub sites: Vec<Site>,
+    /// Their strengths.
     pub assignment: Assignment,
 }
 
@@ -135,13 +192,14 @@ pub fn orders(site: &Site, strength: Strength) -> Option<Orders> {
         Kind::CompareExchange => {
             Orders::CompareExchange(strength.read(), strength.write(), strength.fail())
         }
+        Kind::Fence if site.behind => Orders::FenceBehind(strength.fence()?),
         Kind::Fence if site.new => Orders::NewFence(strength.fence()?),
         Kind::Fence => Orders::Fence(strength.fence()),
     })
 }
 
 /// The files of a source that edits change.
-fn files(source: &Source, edits: &[(Span, String)]) -> Vec<Changed> {
+fn files(source: &Source, edits: &[Edit]) -> Vec<Changed> {
     let whole = Span::new(0, source.text.len());
     let one = [(source.name.clone(), whole)];
     let several =
@@ -155,8 +213,14 @@ fn files(source: &Source, edits: &[(Span, String)]) -> Vec<Changed> {
     all.iter().filter_map(change).collect()
 }
 
+/// How often a solution is looked for without the places for fences that turned out to be none.
+const ATTEMPTS: usize = 6;
+
 /// The program with the cheapest orders with which it is what `goal` says. `reread` reads the program again, with some of
 /// its files changed.
+///
+/// A fence in the text may stand elsewhere than in the program, in front of a loop whose head calls a function, say. Then what is
+/// written is not correct, and another solution is looked for without that place.
 pub fn reorder(
     source: &Source,
     sites: &[Site],
@@ -164,20 +228,65 @@ pub fn reorder(
     goal: &Goal<'_>,
     reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
 ) -> Result<Reordered, NotReordered> {
+    let mut sites = sites.to_vec();
+    let mut attempt = 1;
+    loop {
+        let (assignment, written) = match once(source, &sites, floor, goal, reread) {
+            (Ok(done), _) => return Ok(done),
+            (Err(NotReordered::Unproved(None)), Some(assignment)) if attempt < ATTEMPTS => {
+                (assignment, sites.len())
+            }
+            (Err(why), _) => return Err(why),
+        };
+        let mut number = 0;
+        sites.retain(|site| {
+            number += 1;
+            !site.new || assignment.strengths[number - 1].fence().is_none()
+        });
+        if sites.len() == written {
+            return Err(NotReordered::Unproved(None));
+        }
+        attempt += 1;
+    }
+}
+
+/// One attempt, and the assignment that it wrote.
+fn once(
+    source: &Source,
+    sites: &[Site],
+    floor: Floor,
+    goal: &Goal<'_>,
+    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
+) -> (Result<Reordered, NotReordered>, Option<Assignment>) {
     let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
     let least = match floor {
         Floor::Written => written.clone(),
         Floor::Nothing => vec![Strength::NONE; sites.len()],
     };
-    let assignment = assign(&source.program, sites, &least, goal, &|_, _| {})
-        .map_err(NotReordered::NoAssignment)?;
+    let assignment = match assign(&source.program, sites, &least, goal, &|_, _| {}) {
+        Ok(assignment) => assignment,
+        Err(why) => return (Err(NotReordered::NoAssignment(why)), None),
+    };
+    let done = write(source, sites, &assignment, &written, goal, reread);
+    (done, Some(assignment))
+}
+
+/// The text with an assignment, checked.
+fn write(
+    source: &Source,
+    sites: &[Site],
+    assignment: &Assignment,
+    written: &[Strength],
+    goal: &Goal<'_>,
+    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
+) -> Result<Reordered, NotReordered> {
     let changes: Vec<_> = sites
         .iter()
         .zip(&assignment.strengths)
         .filter(|(site, strength)| site.written != **strength)
         .filter_map(|(site, strength)| Some((site.origin, orders(site, *strength)?)))
         .collect();
-    let edits = edits(source, &changes).ok_or(NotReordered::Unwritable)?;
+    let edits = Written::of(source).edits(&changes).ok_or(NotReordered::Unwritable)?;
     let files = files(source, &edits);
     // What is not changed is checked as it is: that sites stand for what is written is not taken on trust.
     let again = match files.is_empty() {
@@ -190,19 +299,28 @@ pub fn reorder(
     let price = |strengths: &[Strength]| {
         let costs = goal.costs;
         let one = |(site, strength): (&Site, &Strength)| costs.of(&source.program, site, *strength);
-        sites.iter().zip(strengths).map(one).sum()
+        sites.iter().zip(strengths).map(one).sum::<u64>()
     };
-    let cost = (price(&assignment.strengths), price(&written));
-    Ok(Reordered { files, cost, assignment })
+    let cost = (price(&assignment.strengths), price(written));
+    let (sites, assignment) = (sites.to_vec(), assignment.clone());
+    Ok(Reordered { files, edits, cost, sites, assignment })
 }
 
-/// Checks a text that was changed, as any other.
+/// Checks a text that was changed, as any other. Against machines with store buffers it is about robustness alone.
 fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
     let answer: Answer = ::check::check(&source.program, question, &|_, _| {})
         .map_err(|refused| NotReordered::NoAssignment(NoAssignment::Refused(refused[0])))?;
+    let machine = question.model.machine().is_some();
+    if let Some((witness, fault)) = answer.faults.iter().find_map(|witness| match witness.problem {
+        Problem::Fault(fault) => Some((witness, fault)),
+        _ => None,
+    }) {
+        let faulty = Faulty { tid: witness.tid, pc: witness.pc, fault };
+        return Err(NotReordered::NoAssignment(NoAssignment::Faulty(question.model, faulty)));
+    }
     for decision in &answer.decisions {
         let robustness = decision.property == question.property;
-        if robustness && question.require == Require::Safe {
+        if robustness && question.require == Require::Safe || machine && !robustness {
             continue;
         }
         match &decision.verdict {
@@ -226,4 +344,94 @@ pub fn needs(
         confirm(source, &Question { model, ..*goal.question })?;
     }
     Ok(known)
+}
+
+/// How long advice may be looked for, and how many states a search for it may have.
+const ADVICE_TIME: Duration = Duration::from_millis(500);
+const ADVICE_STATES: u64 = 20_000;
+
+/// Changes of orders and fences that are enough to make a program correct, and no more than needed, if that is found out in no
+/// time.
+pub fn enough(source: &Source, question: &Question) -> Option<Advice> {
+    let written = source.litmus.is_none() && !lang::trencher::looks_like(&source.text);
+    let robustness =
+        matches!(question.property, Property::Robustness | Property::ObservationalRobustness);
+    if !written || !robustness || question.require == Require::Safe || source.rounds.is_some() {
+        return None;
+    }
+    let limits = Limits {
+        states: Some(ADVICE_STATES),
+        budget: question.limits.budget.at_most(ADVICE_TIME),
+        ..question.limits
+    };
+    let (beyond, double_check) = (Beyond::Nothing, DoubleCheck::Never);
+    let question = Question { limits, beyond, double_check, jobs: 1, ..*question };
+    // Where a fence in compiled code stands is known only once it is compiled again.
+    let only = if source.columns.is_empty() { Only::All } else { Only::Orders };
+    let sites = changeable(source, only, |_, _| false).sites;
+    let least: Vec<Strength> = sites.iter().map(|site| site.written).collect();
+    let models = [question.model];
+    let goal = Goal { models: &models, question: &question, costs: &Costs::GENERIC };
+    let assignment = assign(&source.program, &sites, &least, &goal, &|_, _| {}).ok()?;
+    let text = Written::of(source);
+    let mut changes = Vec::new();
+    let mut said: Vec<(usize, String)> = Vec::new();
+    for (site, &strength) in sites.iter().zip(&assignment.strengths) {
+        if site.written == strength {
+            continue;
+        }
+        let orders = orders(site, strength)?;
+        changes.push((site.origin, orders));
+        let start = text.operation(site.origin).map_or(source.exact(site.origin), |f| f.span.start);
+        let (file, line, _) = place(source, start);
+        let line = match file == source.name {
+            true => format!("line {line}"),
+            false => format!("line {line} of {file}"),
+        };
+        let words = in_words(source.language, orders)?;
+        said.push((
+            start,
+            match (site.new, site.behind) {
+                (true, false) => format!("put a `{words}` fence before {line}"),
+                (true, true) => format!("put a `{words}` fence behind {line}"),
+                (false, _) => format!("make the {} of {line} `{words}`", site.kind),
+            },
+        ));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    let edits = text.edits(&changes)?;
+    if source.columns.is_empty() {
+        let after = changed(&source.text, 0, &edits);
+        let again = lang::parse_any(&source.name, &after).ok()?;
+        confirm(&again, &question).ok()?;
+    }
+    said.sort();
+    let said: Vec<String> = said.into_iter().map(|(_, what)| what).collect();
+    let list = match &said[..] {
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        [] => return None,
+    };
+    let then = match (question.model.machine().is_some(), question.property) {
+        (true, _) => "robust",
+        (_, Property::ObservationalRobustness) => "observationally robust and free of races",
+        _ => "robust and free of races",
+    };
+    let edits = edits.iter().map(|edit| insertion(source, edit)).collect::<Option<Vec<_>>>();
+    Some(Advice {
+        text: format!("{list}: that is enough, the program is then {then}"),
+        edits: edits.unwrap_or_default(),
+        enough: true,
+        step: false,
+    })
+}
+
+/// An edit by lines and columns, if it is one of the file that the report is about.
+fn insertion(source: &Source, edit: &Edit) -> Option<advice::Edit> {
+    let (file, line, column) = place(source, edit.span.start);
+    let (_, end_line, end_column) = place(source, edit.span.end);
+    let insert = edit.text.clone();
+    (file == source.name).then_some(advice::Edit { line, column, end_line, end_column, insert })
 }

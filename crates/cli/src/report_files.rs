@@ -187,7 +187,7 @@ fn writable(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a file in one go: an older one stays until the new one is complete.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let ordinary = fs::symlink_metadata(path).map_or(true, |data| data.file_type().is_file());
     let (Some(name), true) = (path.file_name(), ordinary) else { return fs::write(path, bytes) };
     let mut beside = OsString::from(".");

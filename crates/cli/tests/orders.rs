@@ -139,14 +139,14 @@ fn lines_that_are_kept() {
     assert!(text.is_empty() || text.contains("flag.store(1, rlx)"), "{text}");
 }
 
-/// A file that changed under our hands is not written over, and models are not mixed.
+/// What no model has a meaning for.
 #[test]
 fn bad_input() {
     let desk = Desk::with(SB);
     for arguments in [
-        "fix --model rc11,tso t.fp",
+        "fix --model rc11,tso --observational t.fp",
+        "fix --model rc11,tso --require safe t.fp",
         "fix --model sc t.fp",
-        "fix --model tso --weaken t.fp",
         "fix --model rc11 --trf t.fp",
         "orders missing.fp",
         "orders --model tso t.fp",

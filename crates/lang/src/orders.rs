@@ -3,17 +3,22 @@
 //! Fencepost's language, C, C++ and Rust write an atomic operation as a name with arguments in parentheses, of which
 //! the last are its memory orders: `x.store(1, rel)`, `atomic_store_explicit(&x, 1, memory_order_release)`,
 //! `x.store(1, std::memory_order_release)`, `x.store(1, Ordering::Release)`. So one scanner serves them all: from the
-//! place of a step it looks for the first name of an operation ([`operation`]), takes its arguments apart, and
-//! exchanges the orders behind them ([`edits`]). What is not written like that (a macro, a
-//! library's lock) has no order to change, and is left alone, except for operators of C on `_Atomic` objects, which become
-//! functions with an order (`implicit`).
+//! place of a step it looks for the first name of an operation ([`Written::operation`]), takes its arguments apart, and
+//! exchanges the orders behind them ([`Written::edits`]). Operators on atomic objects of C and C++ become functions with an
+//! order (`implicit`). What is written in neither way (a macro, a library's lock) has no order to change, and is left alone, with a
+//! reason ([`Alone`]).
 //!
 //! A text that was changed is only text: it has to be compiled or read, and checked, again.
 
 mod implicit;
+mod names;
+mod text;
+mod words;
 
 use crate::source::{Language, Source, Span};
 use ir::{FenceMode, Origin, ReadMode, WriteMode};
+use std::fmt;
+use words::{Style, fence_statement, implied_failure};
 
 /// The orders of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +35,28 @@ pub enum Orders {
     Fence(Option<FenceMode>),
     /// Of a new fence in front of the statement.
     NewFence(FenceMode),
+    /// Of a new fence behind the statement.
+    FenceBehind(FenceMode),
+}
+
+/// Why an access has no order that can be changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alone {
+    /// It is not written as an atomic operation: by a macro, or in a library.
+    NotAnOperation,
+    /// It is an operator whose value is used, which no function gives.
+    ValueUsed,
+}
+
+impl fmt::Display for Alone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Alone::NotAnOperation => {
+                "no memory order is written here (a macro or a library has it)"
+            }
+            Alone::ValueUsed => "its value is used, which no function with an order gives",
+        })
+    }
 }
 
 /// An operation in a text.
@@ -69,48 +96,153 @@ impl Operation {
     }
 }
 
-/// How orders are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Style {
-    /// `rel`
-    Fencepost,
-    /// `memory_order_release`; a function without orders has another name.
-    C,
-    /// `__ATOMIC_RELEASE`
-    Builtin,
-    /// `std::memory_order_release`
-    Cpp,
-    /// `Ordering::Release`
-    Rust,
+/// A text as it is read for its orders.
+#[derive(Clone, Debug)]
+pub struct Written<'s> {
+    source: &'s Source,
+    /// The text without comments and strings, every byte at its place.
+    code: String,
+    statements: Vec<Span>,
 }
 
-/// The operation that a step is written as, if its orders can be changed.
-pub fn operation(source: &Source, origin: Origin) -> Option<Operation> {
-    let statement = source.span(origin);
-    if statement.start == statement.end || source.litmus.is_some() {
-        return None;
+/// A text to be put in place of another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// What goes.
+    pub span: Span,
+    /// What comes.
+    pub text: String,
+    rank: Rank,
+}
+
+/// Of several things to be put at one place, which comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    /// What stands behind the statement before.
+    Behind,
+    /// A statement in front.
+    Before,
+    /// What opens an operation that begins here.
+    Open(usize),
+    /// What closes one: inner ones first.
+    Close(usize),
+}
+
+impl<'s> Written<'s> {
+    /// Reads a text.
+    pub fn of(source: &'s Source) -> Self {
+        let code = text::blanked(&source.text);
+        let statements = text::statements(&code);
+        Written { source, code, statements }
     }
-    let text = &*source.text;
-    let from = source.exact(origin).max(statement.start);
-    // An operation may go on behind the line that its statement begins on, but it begins there.
-    let end = statement.end.max(from);
-    let mut at = from;
-    while let Some(name) = next_name(text, at, end) {
-        at = name.end;
-        if let Some(found) = operation_named(text, name, source.language) {
-            // Compilers give the place of a call's name, or of the object that a method is called on. Another access of
-            // the same statement is in front of something else.
-            let own = source.columns.is_empty() || is_object(&text[from..name.start]);
-            if own {
-                return Some(found);
+
+    /// The operation that a step is written as, if its orders can be changed, or why not.
+    pub fn operation(&self, origin: Origin) -> Result<Operation, Alone> {
+        let source = self.source;
+        let statement = source.span(origin);
+        if statement.start == statement.end || source.litmus.is_some() {
+            return Err(Alone::NotAnOperation);
+        }
+        let text = &*self.code;
+        let from = source.exact(origin).max(statement.start);
+        // An operation may go on behind the line that its statement begins on.
+        let whole = text::innermost(&self.statements, from).map_or(statement.end, |span| span.end);
+        let end = match source.columns.is_empty() {
+            true => statement.end.max(from),
+            false => whole.max(statement.end),
+        };
+        let mut at = from;
+        while let Some(name) = next_name(text, at, end) {
+            at = name.end;
+            if let Some(found) = operation_named(text, name, source.language) {
+                // Compilers give the place of a call's name, or of the object that a method is called on. Another access of
+                // the same statement is in front of something else.
+                let own = source.columns.is_empty() || is_object(&text[from..name.start]);
+                if own {
+                    return Ok(found);
+                }
+                break;
             }
-            break;
+        }
+        match source.language {
+            Language::C | Language::Cpp if !source.columns.is_empty() => {
+                implicit::operation(text, from, source.language)
+            }
+            _ => Err(Alone::NotAnOperation),
         }
     }
-    match source.language {
-        Language::C if !source.columns.is_empty() => implicit::operation(text, from),
-        _ => None,
+
+    /// Where the statement of a step begins, and where it ends with all that is in it, if a fence can stand in front.
+    pub fn before(&self, origin: Origin) -> Option<(usize, usize)> {
+        let span = self.source.span(origin);
+        if span.start == span.end || self.source.litmus.is_some() {
+            return None;
+        }
+        let at = self.source.exact(origin).max(span.start);
+        let statement = text::innermost(&self.statements, at)?;
+        Some((statement.start, statement.end))
     }
+
+    /// Where the statement of a step ends, if it is nothing but the operation, so that a fence can stand behind.
+    pub fn behind(&self, origin: Origin) -> Option<usize> {
+        let (start, end) = self.before(origin)?;
+        let statement = &self.code[start..end];
+        let simple = statement.ends_with(';')
+            && !statement.contains('{')
+            && !["if", "while", "for", "do", "return"].contains(&first_word(statement));
+        simple.then_some(end)
+    }
+
+    /// What to exchange for what so that the text has other orders, in the order of the text. `None` if a
+    /// step is not written as an operation whose orders can be changed, or in a language that has no word for them.
+    pub fn edits(&self, changes: &[(Origin, Orders)]) -> Option<Vec<Edit>> {
+        let mut edits: Vec<Edit> = Vec::new();
+        let mut done: Vec<(Span, Orders)> = Vec::new();
+        let mut once = |span: Span, orders: Orders| {
+            let new = !done.contains(&(span, orders));
+            done.push((span, orders));
+            new
+        };
+        let language = self.source.language;
+        for &(origin, orders) in changes {
+            if let Orders::NewFence(mode) = orders {
+                let at = self.before(origin)?.0;
+                let text = format!("{} ", fence_statement(language, mode)?);
+                if once(Span::new(at, at), orders) {
+                    edits.push(Edit { span: Span::new(at, at), text, rank: Rank::Before });
+                }
+                continue;
+            }
+            if let Orders::FenceBehind(mode) = orders {
+                let at = self.behind(origin)?;
+                let text = format!(" {}", fence_statement(language, mode)?);
+                if once(Span::new(at, at), orders) {
+                    edits.push(Edit { span: Span::new(at, at), text, rank: Rank::Behind });
+                }
+                continue;
+            }
+            let found = self.operation(origin).ok()?;
+            if !once(found.span, orders) {
+                continue;
+            }
+            match orders {
+                Orders::Fence(None) => {
+                    let span = removed(&self.source.text, found.span);
+                    edits.push(Edit { span, text: String::new(), rank: Rank::Before });
+                }
+                orders => edits.extend(found.with(&self.source.text, orders)?),
+            }
+        }
+        edits.sort_by_key(|edit| (edit.span, edit.rank));
+        let apart = edits.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
+        apart.then_some(edits)
+    }
+}
+
+/// The word that a text begins with.
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    &text[..end]
 }
 
 /// Can this stand between the beginning of a call and its name: an object, a path, a dereference?
@@ -123,7 +255,7 @@ fn is_object(text: &str) -> bool {
             ')' | ']' => depth -= 1,
             _ if depth > 0 => {}
             c if c.is_alphanumeric() || c.is_whitespace() => {}
-            '_' | '.' | '-' | '>' | ':' | '*' | '&' => {}
+            '_' | '.' | '-' | '<' | '>' | ':' | '*' | '&' => {}
             _ => return false,
         }
     }
@@ -152,11 +284,11 @@ fn operation_named(text: &str, name: Span, language: Language) -> Option<Operati
     let word = &text[name.start..name.end];
     let is_method = text[..name.start].trim_end().ends_with(['.', '>']);
     let (operands, style) = match language {
-        Language::Algorithms => (fencepost_operands(word)?, Style::Fencepost),
-        Language::Rust => (rust_operands(word)?, Style::Rust),
-        Language::C => c_operands(word)?,
-        Language::Cpp if is_method => (cpp_operands(word)?, Style::Cpp),
-        Language::Cpp => match c_operands(word)? {
+        Language::Algorithms => (names::fencepost_operands(word)?, Style::Fencepost),
+        Language::Rust => (names::rust_operands(word)?, Style::Rust),
+        Language::C => names::c_operands(word)?,
+        Language::Cpp if is_method => (names::cpp_operands(word)?, Style::Cpp),
+        Language::Cpp => match names::c_operands(word)? {
             (operands, Style::C) => (operands, Style::Cpp),
             other => other,
         },
@@ -236,105 +368,21 @@ fn trimmed(text: &str, start: usize, end: usize) -> Span {
     Span::new(start + before, start + before + part.trim().len())
 }
 
-/// How many arguments of an operation of Fencepost's language are no orders.
-fn fencepost_operands(name: &str) -> Option<usize> {
-    Some(match name {
-        "load" | "fence" => 0,
-        "store" => 1,
-        "FADD" | "exchange" | "wait" => 2,
-        "CAS" | "BCAS" | "weak_CAS" => 3,
-        name if name.starts_with("fetch_") => 2,
-        _ => return None,
-    })
-}
-
-fn c_operands(name: &str) -> Option<(usize, Style)> {
-    let counted = |name: &str| {
-        Some(match name {
-            "thread_fence" => 0,
-            "load" | "flag_test_and_set" | "flag_clear" => 1,
-            "store" | "exchange" => 2,
-            "compare_exchange_strong" | "compare_exchange_weak" => 3,
-            name if name.starts_with("fetch_") => 2,
-            _ => return None,
-        })
-    };
-    if let Some(name) = name.strip_prefix("atomic_") {
-        let plain = name.strip_suffix("_explicit").unwrap_or(name);
-        return Some((counted(plain)?, Style::C));
-    }
-    let name = name.strip_prefix("__atomic_")?;
-    let operands = match name {
-        "thread_fence" => 0,
-        "load_n" | "test_and_set" | "clear" => 1,
-        "store_n" | "exchange_n" | "load" | "store" => 2,
-        "exchange" => 3,
-        "compare_exchange_n" | "compare_exchange" => 4,
-        name if name.starts_with("fetch_") || name.ends_with("_fetch") => 2,
-        _ => return None,
-    };
-    Some((operands, Style::Builtin))
-}
-
-fn cpp_operands(name: &str) -> Option<usize> {
-    Some(match name {
-        "load" | "test_and_set" | "clear" | "test" => 0,
-        "store" | "exchange" => 1,
-        "compare_exchange_strong" | "compare_exchange_weak" => 2,
-        name if name.starts_with("fetch_") => 1,
-        _ => return None,
-    })
-}
-
-fn rust_operands(name: &str) -> Option<usize> {
-    Some(match name {
-        "load" | "fence" => 0,
-        "store" | "swap" => 1,
-        "compare_exchange" | "compare_exchange_weak" => 2,
-        "fetch_update" => return None,
-        name if name.starts_with("fetch_") => 1,
-        _ => return None,
-    })
-}
-
-/// What to exchange for what in the text of `source` so that it has other orders, in the order of the text. `None` if a
-/// step is not written as an operation whose orders can be changed, or in a language that has no word for them.
+/// A part of a text, which begins at `start`, after those edits that are inside it.
 ///
 /// ```
-/// use fencepost_lang::orders::{Orders, changed, edits};
+/// use fencepost_lang::orders::{Orders, Written, changed};
 /// let text = "global x; thread t { x.store(1, sc); }";
 /// let source = fencepost_lang::parse("t.fp", text).expect("a good program");
 /// let store = source.program.threads[0].code[0].origin;
-/// let edits = edits(&source, &[(store, Orders::Store(ir::WriteMode::Rel))]).expect("an order");
+/// let edits = Written::of(&source).edits(&[(store, Orders::Store(ir::WriteMode::Rel))]).expect("an order");
 /// assert_eq!(changed(text, 0, &edits), "global x; thread t { x.store(1, rel); }");
 /// ```
-pub fn edits(source: &Source, changes: &[(Origin, Orders)]) -> Option<Vec<(Span, String)>> {
-    let mut edits: Vec<(Span, String)> = Vec::new();
-    for &(origin, orders) in changes {
-        if let Orders::NewFence(mode) = orders {
-            let at = source.span(origin).start;
-            edits.push((Span::new(at, at), fence_statement(source.language, mode)?));
-            continue;
-        }
-        let found = operation(source, origin)?;
-        match orders {
-            Orders::Fence(None) => edits.push((removed(&source.text, found.span), String::new())),
-            orders => edits.extend(found.with(&source.text, orders)?),
-        }
-    }
-    edits.sort_by_key(|(span, _)| *span);
-    edits.dedup();
-    // One operation inside another, such as `y = x` of two atomic objects, is not written anew.
-    let apart = edits.windows(2).all(|pair| pair[0].0.end <= pair[1].0.start);
-    apart.then_some(edits)
-}
-
-/// A part of a text, which begins at `start`, after those edits that are inside it.
-pub fn changed(part: &str, start: usize, edits: &[(Span, String)]) -> String {
+pub fn changed(part: &str, start: usize, edits: &[Edit]) -> String {
     let mut text = part.to_string();
     let inside = |span: &Span| start <= span.start && span.end <= start + part.len();
-    for (span, new) in edits.iter().rev().filter(|(span, _)| inside(span)) {
-        text.replace_range(span.start - start..span.end - start, new);
+    for edit in edits.iter().rev().filter(|edit| inside(&edit.span)) {
+        text.replace_range(edit.span.start - start..edit.span.end - start, &edit.text);
     }
     text
 }
@@ -366,26 +414,25 @@ fn removed(text: &str, operation: Span) -> Span {
 
 impl Operation {
     /// What is to be exchanged for what, so that the operation has these orders.
-    fn with(&self, text: &str, orders: Orders) -> Option<Vec<(Span, String)>> {
+    fn with(&self, text: &str, orders: Orders) -> Option<Vec<Edit>> {
         let word = |span: &Span| &text[span.start..span.end];
         if let Some(implicit) = self.implicit {
-            let object = word(&self.name);
-            let operand = self.arguments.first().map_or("1", word);
-            let order = self.words(orders, "")?.remove(0);
-            let call = match (implicit, orders) {
-                (Implicit::Load, Orders::Load(_)) => {
-                    format!("atomic_load_explicit(&{object}, {order})")
+            let order = self.style.words(orders, "", text)?.remove(0);
+            return match (implicit, orders) {
+                (Implicit::Load, Orders::Load(_))
+                | (Implicit::Store, Orders::Store(_))
+                | (Implicit::Update(_), Orders::Update(..)) => {
+                    Some(self.as_function(text, implicit, &order))
                 }
-                (Implicit::Store, Orders::Store(_)) => {
-                    format!("atomic_store_explicit(&{object}, {operand}, {order})")
-                }
-                (Implicit::Update(name), Orders::Update(..)) => {
-                    format!("atomic_fetch_{name}_explicit(&{object}, {operand}, {order})")
-                }
-                _ => return None,
+                _ => None,
             };
-            return Some(vec![(self.span, call)]);
         }
+        let rank = Rank::Close(usize::MAX - self.span.start);
+        let edit = |start: usize, end: usize, text: String| Edit {
+            span: Span::new(start, end),
+            text,
+            rank,
+        };
         let name = word(&self.name);
         let operands = match (self.style, name) {
             (Style::Fencepost, "wait") => {
@@ -418,7 +465,7 @@ impl Operation {
         };
         let old = self.arguments.get(operands..last)?;
         let prefix = old.first().map_or("", |first| word(first));
-        let mut new = self.words(orders, prefix)?;
+        let mut new = self.style.words(orders, prefix, text)?;
         // A CAS whose orders are those of its success alone keeps one, if it has one.
         if let [success, failure] = &new[..]
             && old.len() == 1
@@ -430,16 +477,14 @@ impl Operation {
         let list = new.join(", ");
         let mut edits = Vec::new();
         match (old.first(), old.last()) {
-            (Some(first), Some(last)) => edits.push((Span::new(first.start, last.end), list)),
+            (Some(first), Some(last)) => edits.push(edit(first.start, last.end, list)),
             _ => {
                 let at = self.span.end - 1;
                 let has_parentheses = self.name.end < self.span.end;
                 let separator = if operands > 0 { ", " } else { "" };
                 match has_parentheses {
-                    true => edits.push((Span::new(at, at), format!("{separator}{list}"))),
-                    false => {
-                        edits.push((Span::new(self.name.end, self.name.end), format!("({list})")))
-                    }
+                    true => edits.push(edit(at, at, format!("{separator}{list}"))),
+                    false => edits.push(edit(self.name.end, self.name.end, format!("({list})"))),
                 }
                 if matches!(self.style, Style::C | Style::Cpp)
                     && name.starts_with("atomic_")
@@ -447,120 +492,23 @@ impl Operation {
                     && !self.fence
                 {
                     let at = self.name.end;
-                    edits.push((Span::new(at, at), "_explicit".into()));
+                    edits.push(edit(at, at, "_explicit".into()));
                 }
             }
         }
         Some(edits)
     }
-
-    /// The words for orders, in the order in which they are written. `like` is one that is there already.
-    fn words(&self, orders: Orders, like: &str) -> Option<Vec<String>> {
-        let read = |mode: ReadMode| match mode {
-            ReadMode::Rlx => Some("relaxed"),
-            ReadMode::Acq => Some("acquire"),
-            ReadMode::Sc => Some("seq_cst"),
-            ReadMode::Na | ReadMode::Pacq => None,
-        };
-        let write = |mode: WriteMode| match mode {
-            WriteMode::Rlx => Some("relaxed"),
-            WriteMode::Rel => Some("release"),
-            WriteMode::Sc => Some("seq_cst"),
-            WriteMode::Na | WriteMode::Prel => None,
-        };
-        if self.style == Style::Fencepost {
-            let words = match orders {
-                Orders::Load(mode) => vec![mode.keyword()],
-                Orders::Store(mode) => vec![mode.keyword()],
-                Orders::Update(read, write) => vec![read.keyword(), write.keyword()],
-                Orders::CompareExchange(read, write, fail) => {
-                    vec![read.keyword(), write.keyword(), fail.keyword()]
-                }
-                Orders::Fence(mode) => vec![mode?.keyword()],
-                Orders::NewFence(mode) => vec![mode.keyword()],
-            };
-            return Some(words.into_iter().map(String::from).collect());
-        }
-        let both = |reads: ReadMode, writes: WriteMode| {
-            Some(match (read(reads)?, write(writes)?) {
-                ("seq_cst", "seq_cst") => "seq_cst",
-                ("relaxed", order) => order,
-                (order, "relaxed") => order,
-                _ => "acq_rel",
-            })
-        };
-        let words = match orders {
-            Orders::Load(mode) => vec![read(mode)?],
-            Orders::Store(mode) => vec![write(mode)?],
-            Orders::Update(reads, writes) => vec![both(reads, writes)?],
-            Orders::CompareExchange(reads, writes, fail) => vec![both(reads, writes)?, read(fail)?],
-            Orders::Fence(mode) => vec![fence_order(mode?)?],
-            Orders::NewFence(mode) => vec![fence_order(mode)?],
-        };
-        Some(words.into_iter().map(|order| self.style.spelled(order, like)).collect())
-    }
 }
 
-/// The order of a failing CAS that C++ takes from that of its success.
-fn implied_failure(success: &str) -> String {
-    success.replace("acq_rel", "acquire").replace("release", "relaxed")
-}
-
-impl Style {
-    /// An order as it is written, in the way `like` is.
-    fn spelled(self, order: &str, like: &str) -> String {
-        match self {
-            Style::Fencepost => order.to_string(),
-            Style::C => format!("memory_order_{order}"),
-            Style::Builtin => format!("__ATOMIC_{}", order.to_uppercase()),
-            Style::Cpp => match like.rfind("memory_order") {
-                Some(at) if like[at..].starts_with("memory_order::") => {
-                    format!("{}memory_order::{order}", &like[..at])
-                }
-                Some(at) => format!("{}memory_order_{order}", &like[..at]),
-                None => format!("std::memory_order_{order}"),
-            },
-            Style::Rust => {
-                let word = match order {
-                    "relaxed" => "Relaxed",
-                    "acquire" => "Acquire",
-                    "release" => "Release",
-                    "acq_rel" => "AcqRel",
-                    _ => "SeqCst",
-                };
-                match like.rfind("::") {
-                    Some(at) => format!("{}::{word}", &like[..at]),
-                    None if like.is_empty() => format!("Ordering::{word}"),
-                    None => word.to_string(),
-                }
-            }
-        }
-    }
-}
-
-/// A fence as a statement in front of another, with a space behind it.
-fn fence_statement(language: Language, mode: FenceMode) -> Option<String> {
-    let order = fence_order(mode)?;
-    Some(match language {
-        Language::Algorithms => format!("fence({}); ", mode.keyword()),
-        Language::C => format!("atomic_thread_fence({}); ", Style::C.spelled(order, "")),
-        Language::Cpp => format!("std::atomic_thread_fence({}); ", Style::Cpp.spelled(order, "")),
-        Language::Rust => {
-            let order = Style::Rust.spelled(order, "std::sync::atomic::Ordering::SeqCst");
-            format!("std::sync::atomic::fence({order}); ")
-        }
-    })
-}
-
-/// The word for a fence's order in C, C++ and Rust.
-fn fence_order(mode: FenceMode) -> Option<&'static str> {
-    match mode {
-        FenceMode::Acq => Some("acquire"),
-        FenceMode::Rel => Some("release"),
-        FenceMode::AcqRel => Some("acq_rel"),
-        FenceMode::Sc => Some("seq_cst"),
-        FenceMode::ScUpd | FenceMode::Upd => None,
-    }
+/// The orders as they are written in a language, without a place to write them at.
+pub fn in_words(language: Language, orders: Orders) -> Option<String> {
+    let style = match language {
+        Language::Algorithms => Style::Fencepost,
+        Language::C => Style::C,
+        Language::Cpp => Style::Cpp,
+        Language::Rust => Style::Rust,
+    };
+    Some(style.words(orders, "Ordering::", "")?.join(", "))
 }
 
 #[cfg(test)]

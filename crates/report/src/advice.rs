@@ -1,5 +1,6 @@
-//! What to do about a finding, in the user's terms. [`check::remedy`] says what is known to help; that no
-//! other execution goes wrong is not known, so the advice is always to check again.
+//! What to do about a finding, in the user's terms. [`check::remedy`] says what is known to rule one execution out; that is a
+//! step, and what else goes wrong is for the next check. Whoever knows changes that are enough puts them in place of
+//! such steps ([`crate::InputReport::advise`]).
 
 use crate::finding::Kind;
 use crate::place::Place;
@@ -18,23 +19,44 @@ pub struct Advice {
     pub text: String,
     /// What to insert where, if it comes down to that; all of it together.
     pub edits: Vec<Edit>,
+    /// Is it known that nothing goes wrong any more if this is done?
+    pub enough: bool,
+    /// Is it about memory orders and fences, and only a step?
+    #[serde(skip)]
+    pub step: bool,
 }
 
-/// A text to insert.
+/// A text to put in place of another, or to insert.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Edit {
     /// The line, counted from 1.
     pub line: usize,
     /// The column before which to insert, counted from 1 in characters.
     pub column: usize,
+    /// Where what is replaced ends: the same place if nothing is.
+    pub end_line: usize,
+    /// The column there.
+    pub end_column: usize,
     /// The text.
     pub insert: String,
+}
+
+impl Edit {
+    /// An insertion.
+    pub fn at(line: usize, column: usize, insert: String) -> Self {
+        Edit { line, column, end_line: line, end_column: column, insert }
+    }
 }
 
 impl Advice {
     /// Advice without edits.
     pub fn new(text: impl Into<String>) -> Self {
-        Advice { text: text.into(), edits: Vec::new() }
+        Advice { text: text.into(), edits: Vec::new(), enough: false, step: false }
+    }
+
+    /// Advice about orders or fences that rules out one execution.
+    fn step(text: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Advice { text: text.into(), edits, enough: false, step: true }
     }
 }
 
@@ -49,11 +71,16 @@ pub fn advice(
     let mut all = Vec::new();
     let words = Words::of(source.language);
     match (kind, certificate, proof) {
-        (Kind::Race, ..) => all.push(Advice::new(format!(
-            "order the two accesses, for instance by a `{}` store after the first that an `{}` load \
-             before the second reads, or by a lock around both; or make the location atomic",
-            words.release, words.acquire
-        ))),
+        (Kind::Race, ..) => {
+            all.push(Advice::step(
+                format!(
+                    "order the two accesses, for instance by a `{}` store after the first that an `{}` load \
+                     before the second reads, or by a lock around both; or make the location atomic",
+                    words.release, words.acquire
+                ),
+                Vec::new(),
+            ));
+        }
         (Kind::Assertion | Kind::FinalState, None, _) => all.push(Advice::new(
             "this is an interleaving, possible on every machine: no fence or memory order forbids it",
         )),
@@ -64,10 +91,11 @@ pub fn advice(
             }
             all.extend(fences(source, program, certificate, proof, !all.is_empty()));
             if all.is_empty() {
-                all.push(Advice::new(format!(
+                let text = format!(
                     "make the accesses of the cycle stronger, or put `{}` between those of each thread",
                     words.fence
-                )));
+                );
+                all.push(Advice::step(text, Vec::new()));
             }
             if kind == Kind::Dependency {
                 all.push(Advice::new("or make sure that a stale value is thrown away unused"));
@@ -96,7 +124,7 @@ fn release_acquire(
             changes.push(change);
         }
     }
-    Some(Advice::new(format!("make {}: that rules this execution out", and(&changes))))
+    Some(Advice::step(format!("make {}: that rules this execution out", and(&changes)), Vec::new()))
 }
 
 /// `seq_cst` for the accesses of the cycle that are weaker than its others, if that rules the execution out.
@@ -114,7 +142,8 @@ fn sequential(
         }
     }
     let (list, sequential) = (and(&changes), words.sequential);
-    Some(Advice::new(format!("make {list} `{sequential}`, too: that rules this execution out")))
+    let text = format!("make {list} `{sequential}`, too: that rules this execution out");
+    Some(Advice::step(text, Vec::new()))
 }
 
 /// Where fences rule the cycle out.
@@ -138,7 +167,7 @@ fn fences(
         let edit = to.place.as_ref().filter(|to| takes_edit(&source.text, to));
         match (&mut edits, edit) {
             (Some(edits), Some(Place { line, column, .. })) => {
-                let edit = Edit { line: *line, column: *column, insert: words.inserted() };
+                let edit = Edit::at(*line, *column, words.inserted());
                 if !edits.contains(&edit) {
                     edits.push(edit);
                 }
@@ -157,7 +186,7 @@ fn fences(
     };
     let list = and(&places);
     let text = format!("{or} `{}` {each}{list}: that rules this cycle out", words.fence);
-    Some(Advice { text, edits: edits.unwrap_or_default() })
+    Some(Advice::step(text, edits.unwrap_or_default()))
 }
 
 /// What advice calls things, in the user's language.
@@ -218,11 +247,11 @@ fn starts_statement(text: &str, place: &Place) -> bool {
 pub fn fence_between(source: &Source, thread: &str, from: &Place, to: &Place) -> Advice {
     let Place { line, column, .. } = *to;
     let words = Words::of(source.language);
-    let edit = Edit { line, column, insert: words.inserted() };
-    Advice {
-        text: format!("put `{}` {}", words.fence, between(thread, Some(from), Some(to))),
-        edits: Some(edit).filter(|_| takes_edit(&source.text, to)).into_iter().collect(),
-    }
+    let edit = Edit::at(line, column, words.inserted());
+    Advice::step(
+        format!("put `{}` {}", words.fence, between(thread, Some(from), Some(to))),
+        Some(edit).filter(|_| takes_edit(&source.text, to)).into_iter().collect(),
+    )
 }
 
 fn between(thread: &str, from: Option<&Place>, to: Option<&Place>) -> String {

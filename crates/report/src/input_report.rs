@@ -4,6 +4,7 @@
 //! recording have little in common, but their answers do: an input, questions, an answer to each, and
 //! findings. [`InputReport`] is that. Text, JSON, pages, SARIF and JUnit are drawn from it alone.
 
+use crate::advice::Advice;
 use crate::finding::Finding;
 use crate::ruling::{self, Ruling};
 use check::{
@@ -240,6 +241,22 @@ impl InputReport {
             conclusion: None,
             limited: false,
         }
+    }
+
+    /// Puts changes that are known to be enough in place of advice that rules out one execution only.
+    pub fn advise(&mut self, advice: &Advice) {
+        for finding in self.replies.iter_mut().flat_map(|reply| &mut reply.findings) {
+            if finding.advice.iter().any(|old| old.step) {
+                finding.advice.retain(|old| !old.step);
+                finding.advice.insert(0, advice.clone());
+            }
+        }
+    }
+
+    /// Is there advice that rules out one execution only?
+    pub fn advises_steps(&self) -> bool {
+        let findings = self.replies.iter().flat_map(|reply| &reply.findings);
+        findings.flat_map(|finding| &finding.advice).any(|advice| advice.step)
     }
 
     /// The report on a check of `source`.

@@ -153,8 +153,8 @@ fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
                         "deletedRegion": {
                             "startLine": edit.line,
                             "startColumn": edit.column,
-                            "endLine": edit.line,
-                            "endColumn": edit.column,
+                            "endLine": edit.end_line,
+                            "endColumn": edit.end_column,
                         },
                         "insertedContent": { "text": edit.insert },
                     })

@@ -157,7 +157,7 @@ pub fn sites(program: &Program) -> Vec<Site> {
     sites
 }
 
-/// The cheapest full fences that reach all aims.
+/// The cheapest full fences that reach all aims, anywhere.
 pub fn place(
     program: &Program,
     aims: &[Aim],
@@ -165,9 +165,20 @@ pub fn place(
     question: &Question,
     observe: &(dyn Fn(&Task, &Progress) + Sync),
 ) -> Result<Placement, NoPlacement> {
+    place_at(program, sites(program), aims, weights, question, observe)
+}
+
+/// The cheapest full fences that reach all aims, at some of these sites.
+pub fn place_at(
+    program: &Program,
+    mut sites: Vec<Site>,
+    aims: &[Aim],
+    weights: Weights,
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Result<Placement, NoPlacement> {
     let begun = Instant::now();
     program.validate().map_err(|invalid| NoPlacement::Refused(Refusal::Invalid(invalid)))?;
-    let mut sites = sites(program);
     let weights: Vec<u64> = sites
         .iter()
         .map(|site| {

@@ -1,6 +1,6 @@
 //! Arguments of the commands that change programs or say how they could be changed.
 
-use super::{InputName, LimitArgs, ModelName, RequireName};
+use super::{InputName, LimitArgs, ModelName, RequireName, SearchName};
 use crate::compiled::CodeArgs;
 use crate::quantity;
 use check::fix::orders::Costs;
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 /// Arguments of `fix`.
 #[derive(Arguments, Debug)]
 pub(crate) struct Fix {
-    /// The program, in .fp, C, C++ or Rust; - reads standard input
-    #[arg(value_name = "FILE")]
-    pub input: PathBuf,
-    /// The language of the program; without it, its content tells
+    /// Programs in .fp, C, C++ or Rust; files in C and C++ that belong together make up one; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// The language of the programs; without it, their content tells
     #[arg(long = "input", value_enum, value_name = "LANGUAGE")]
     pub language: Option<InputName>,
-    /// The models to be correct on, separated by commas: machines with store buffers, for which fences are placed, or
-    /// models with memory orders, for which orders and fences are chosen [default: rc11 for C, C++ and Rust and with --weaken or --only, else tso]
+    /// The models to be correct on, all of them at once, separated by commas: models with memory orders, and machines with
+    /// store buffers [default: rc11 for C, C++ and Rust and with --weaken or --only, else tso]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MODELS")]
     pub model: Vec<ModelName>,
     /// Let every order become weaker and every fence go, too: the cheapest program that is correct
@@ -44,12 +44,15 @@ pub(crate) struct Fix {
     /// fences
     #[arg(long)]
     pub trf: bool,
-    /// What a fence in a loop costs more than one outside
+    /// Place fences only, and count one in a loop as N more than one outside
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub loop_weight: u64,
     /// Write the patched program to this file
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// Write every file that is changed over itself, or none if one of them cannot be written
+    #[arg(long, conflicts_with = "write")]
+    pub in_place: bool,
     /// Print the patch as a diff
     #[arg(long, conflicts_with = "json")]
     pub diff: bool,
@@ -59,6 +62,9 @@ pub(crate) struct Fix {
     /// Print one line, and the diff if it is asked for
     #[arg(long, short)]
     pub quiet: bool,
+    /// Breadth first finds the shortest executions, depth first gets to deep states early
+    #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
+    pub search: SearchName,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -81,8 +87,11 @@ pub(crate) struct Orders {
     #[arg(long, value_enum, default_value_t = RequireName::Robust, value_name = "WHAT")]
     pub require: RequireName,
     /// Tell in full what goes wrong with a weaker order on this line
-    #[arg(long, value_name = "LINE", conflicts_with = "json")]
-    pub explain: Option<usize>,
+    #[arg(long, value_name = "[FILE:]LINE", conflicts_with = "json", value_parser = quantity::line)]
+    pub explain: Option<quantity::Line>,
+    /// Write a page to this file: for each access and fence, the execution that goes wrong with less, drawn
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,

@@ -9,7 +9,7 @@ fn rewritten(language: Language, text: &str, orders: Orders) -> Option<String> {
     let spans = vec![Span::new(0, text.find(';').unwrap_or(text.len()))];
     let mut source = Source::of_program("test", text, program, spans);
     source.language = language;
-    Some(changed(text, 0, &edits(&source, &[(Origin(0), orders)])?))
+    Some(changed(text, 0, &Written::of(&source).edits(&[(Origin(0), orders)])?))
 }
 
 /// Catches orders that stay as they were, operands that are lost, and functions that keep the name that has no
@@ -82,7 +82,12 @@ fn orders_are_exchanged_as_the_language_writes_them() {
             Store(rel),
             "self.x.store(1, Ordering::Release);",
         ),
-        (Rust, "x.swap(1, SeqCst);", Update(acq, WriteMode::Rlx), "x.swap(1, Acquire);"),
+        (
+            Rust,
+            "x.swap(1, SeqCst);",
+            Update(acq, WriteMode::Rlx),
+            "x.swap(1, std::sync::atomic::Ordering::Acquire);",
+        ),
         (
             Rust,
             "x.compare_exchange(0, 1, atomic::Ordering::SeqCst, atomic::Ordering::SeqCst);",
@@ -123,7 +128,53 @@ fn operators_on_atomic_objects_become_functions() {
             Some("if (atomic_load_explicit(&q->a[0], memory_order_acquire) == 1) g();"),
         ),
         ("r = x = 1;", 6, Orders::Store(rel), None),
-        ("r = x++;", 5, both, None),
+        ("r = x++;", 5, both, Some("r = atomic_fetch_add_explicit(&x, 1, memory_order_acq_rel);")),
+        ("r = ++x;", 4, both, None),
+        ("r = (x += 2);", 7, both, None),
+        (
+            "*p = 1;",
+            3,
+            Orders::Store(rel),
+            Some("atomic_store_explicit(p, 1, memory_order_release);"),
+        ),
+        (
+            "(*p).x = 1;",
+            7,
+            Orders::Store(rel),
+            Some("atomic_store_explicit(&(*p).x, 1, memory_order_release);"),
+        ),
+        ("(*p)++;", 4, both, Some("atomic_fetch_add_explicit(&(*p), 1, memory_order_acq_rel);")),
+        (
+            "r = *p;",
+            4,
+            Orders::Load(acq),
+            Some("r = atomic_load_explicit(p, memory_order_acquire);"),
+        ),
+        (
+            "for (x = 0; i < 2; i++) f();",
+            7,
+            Orders::Store(rel),
+            Some("for (atomic_store_explicit(&x, 0, memory_order_release); i < 2; i++) f();"),
+        ),
+        (
+            "for (i = 0; i < 2; x += 1) f();",
+            21,
+            both,
+            Some("for (i = 0; i < 2; atomic_fetch_add_explicit(&x, 1, memory_order_acq_rel)) f();"),
+        ),
+        (
+            "if (c) x = 1;",
+            9,
+            Orders::Store(rel),
+            Some("if (c) atomic_store_explicit(&x, 1, memory_order_release);"),
+        ),
+        (
+            "if(c)x = 1;",
+            7,
+            Orders::Store(rel),
+            Some("if(c)atomic_store_explicit(&x, 1, memory_order_release);"),
+        ),
+        ("f(x = 1);", 4, Orders::Store(rel), None),
         ("x *= 2;", 2, both, None),
         ("x == 2;", 2, Orders::Store(rel), None),
     ] {
@@ -132,7 +183,8 @@ fn operators_on_atomic_objects_become_functions() {
         let mut source = Source::of_program("test", text, program, vec![Span::new(0, end)]);
         source.language = Language::C;
         source.columns = vec![column];
-        let got = edits(&source, &[(Origin(0), orders)]).map(|edits| changed(text, 0, &edits));
+        let edits = Written::of(&source).edits(&[(Origin(0), orders)]);
+        let got = edits.map(|edits| changed(text, 0, &edits));
         assert_eq!(got.as_deref(), after, "{text}");
     }
 }
@@ -151,5 +203,47 @@ fn other_statements_are_left_alone() {
         (Language::Rust, "x.fetch_update(SeqCst, SeqCst, f);"),
     ] {
         assert_eq!(rewritten(language, text, store), None, "{text}");
+    }
+}
+
+/// Operators of C++ become methods, and one access in another has an order of its own.
+#[test]
+fn several_orders_in_one_statement() {
+    let (acq, rel) = (Orders::Load(ReadMode::Acq), Orders::Store(WriteMode::Rel));
+    for (language, text, changes, after) in [
+        (
+            Language::C,
+            "x = y;",
+            [(2, rel), (4, acq)],
+            "atomic_store_explicit(&x, atomic_load_explicit(&y, memory_order_acquire), memory_order_release);",
+        ),
+        (
+            Language::C,
+            "atomic_store(&x, atomic_load(&y));",
+            [(0, rel), (17, acq)],
+            "atomic_store_explicit(&x, atomic_load_explicit(&y, memory_order_acquire), memory_order_release);",
+        ),
+        (
+            Language::Cpp,
+            "x = y + 1;",
+            [(2, rel), (4, acq)],
+            "x.store(y.load(std::memory_order_acquire) + 1, std::memory_order_release);",
+        ),
+        (
+            Language::Cpp,
+            "p->x.store(*q);",
+            [(3, rel), (11, acq)],
+            "p->x.store(q->load(std::memory_order_acquire), std::memory_order_release);",
+        ),
+    ] {
+        let program = Program::new(Domain::modulo(1), Vec::new(), Vec::new());
+        let span = Span::new(0, text.find(';').unwrap_or(text.len()));
+        let mut source = Source::of_program("test", text, program, vec![span; 2]);
+        source.language = language;
+        source.columns = changes.iter().map(|(column, _)| *column).collect();
+        let changes = [(Origin(0), changes[0].1), (Origin(1), changes[1].1)];
+        let edits = Written::of(&source).edits(&changes);
+        let got = edits.map(|edits| changed(text, 0, &edits));
+        assert_eq!(got.as_deref(), Some(after), "{text}");
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn told(finding: &Finding) -> Document<'static> {
         for advice in &finding.advice {
             story.point(&advice.text);
         }
-        if finding.problem != Kind::Assertion {
+        let enough = finding.advice.iter().any(|advice| advice.enough);
+        if finding.problem != Kind::Assertion && !enough {
             story.line("Then check again: something else may still go wrong.");
         }
     }

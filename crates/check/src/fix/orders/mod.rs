@@ -29,9 +29,16 @@
 //! # What is minimised over
 //!
 //! Where a CAS fails, it is at most as strong as where it succeeds, as C11 demands. Fences are put in front of
-//! statements that access memory, nowhere else. The cost of a strength is the sum of the costs of its parts ([`Costs`]).
+//! statements that access memory, and behind stores from which control goes elsewhere than to the next of these: round a
+//! loop, or to a branch. The cost of a strength is the sum of the costs of its parts ([`Costs`]).
+//!
+//! # Several models
+//!
+//! An assignment is searched on each model in turn, and a set of points that one of them needs is a set for all. Machines
+//! with store buffers read orders as the usual compilation of C11 does (`machines` has their sets).
 
 mod cost;
+mod machines;
 mod search;
 
 pub use cost::Costs;
@@ -187,7 +194,7 @@ impl fmt::Display for Kind {
 pub struct Site {
     /// What is there.
     pub kind: Kind,
-    /// The statement; for a fence that is not there yet, the one behind it.
+    /// The statement; for a fence that is not there yet, the one behind it, or the one in front if it is `behind`.
     pub origin: Origin,
     /// Where that is in each thread.
     pub places: Vec<(Tid, Pc)>,
@@ -197,29 +204,54 @@ pub struct Site {
     pub written: Strength,
     /// Is it a fence that is not there yet?
     pub new: bool,
+    /// Would it stand behind the statement, and not in front?
+    pub behind: bool,
 }
 
-/// The sites of a program, in the order of its steps. Steps are one site if `operation` is the same for them: where
-/// the access or fence stands in the text, so that one change of the text changes them all; steps without one are no
-/// site. `statement` is where a new fence would stand, in front of an access, atomic or not.
-pub fn sites<K: Eq + Hash + Clone>(
-    program: &Program,
-    operation: impl Fn(Origin) -> Option<K>,
-    statement: impl Fn(Origin) -> Option<K>,
-) -> Vec<Site> {
+/// Where sites stand in a text.
+pub struct Places<A, B, C> {
+    /// Where the access or fence stands: steps with the same place are one site, so that one change of the text changes them
+    /// all; steps without one are no site.
+    pub operation: A,
+    /// Where a new fence would stand in front of a statement that accesses memory, atomically or not, and where that statement
+    /// ends, with all that is in it.
+    pub before: B,
+    /// Where a new fence would stand behind a store that is a statement.
+    pub behind: C,
+}
+
+/// The sites of a program.
+#[derive(Clone, Debug)]
+pub struct Sites {
+    /// What can be changed, in the order of the program's steps.
+    pub changeable: Vec<Site>,
+    /// What has no order of its own: it is a variable, or one that is not chosen from, such as that of a CAS which is stronger
+    /// where it fails.
+    pub uneven: Vec<Site>,
+}
+
+/// The sites of a program.
+pub fn sites<K, A, B, C>(program: &Program, places: &Places<A, B, C>) -> Sites
+where
+    K: Ord + Hash + Clone,
+    A: Fn(Origin) -> Option<K>,
+    B: Fn(Origin) -> Option<(K, K)>,
+    C: Fn(Origin) -> Option<K>,
+{
     let mut sites: Vec<Site> = Vec::new();
     let mut known: HashMap<(K, Role), usize> = HashMap::new();
     let mut add = |sites: &mut Vec<Site>, key: (K, Role), kind: Kind, origin: Origin| {
-        let new = key.1 == Role::NewFence;
+        let (new, behind) = (key.1 >= Role::NewFence, key.1 == Role::FenceBehind);
         *known.entry(key).or_insert_with(|| {
             let (places, inside) = (Vec::new(), Vec::new());
-            sites.push(Site { kind, origin, places, inside, written: Strength::NONE, new });
+            sites.push(Site { kind, origin, places, inside, written: Strength::NONE, new, behind });
             sites.len() - 1
         })
     };
+    let entered = entered(program);
     for (tid, pc, step) in program.steps() {
-        if let Some((kind, written)) = strength(&step.instr)
-            && let Some(key) = operation(step.origin)
+        if let Some((kind, written)) = atomic(&step.instr)
+            && let Some(key) = (places.operation)(step.origin)
         {
             let role = if kind == Kind::Fence { Role::Fence } else { Role::Access };
             let at = add(&mut sites, (key, role), kind, step.origin);
@@ -238,26 +270,72 @@ pub fn sites<K: Eq + Hash + Clone>(
             site.written = site.written.with(part);
         }
         if step.instr.place().is_some()
-            && let Some(key) = statement(step.origin)
+            && let Some((key, _)) = (places.before)(step.origin)
         {
             let at = add(&mut sites, (key, Role::NewFence), Kind::Fence, step.origin);
             sites[at].places.push((tid, pc));
         }
+        if matches!(step.instr, Instr::Store { .. })
+            && is_followed_by_a_turn(program, &entered[tid.index()], tid, step.next)
+            && let Some(key) = (places.behind)(step.origin)
+        {
+            let at = add(&mut sites, (key, Role::FenceBehind), Kind::Fence, step.origin);
+            sites[at].places.push((tid, pc));
+        }
     }
     // Control that stays inside a statement does not come past what stands in front of it.
-    let statements: Vec<(Option<K>, (Tid, Pc))> =
-        program.steps().map(|(tid, pc, step)| (statement(step.origin), (tid, pc))).collect();
-    for site in sites.iter_mut().filter(|site| site.new) {
-        let own = statement(site.origin);
-        let same = statements.iter().filter(|(key, _)| *key == own);
-        site.inside = same.map(|(_, place)| *place).collect();
+    let statements: Vec<(Option<(K, K)>, (Tid, Pc))> =
+        program.steps().map(|(tid, pc, step)| ((places.before)(step.origin), (tid, pc))).collect();
+    for site in sites.iter_mut().filter(|site| site.new && !site.behind) {
+        let Some((start, end)) = (places.before)(site.origin) else { continue };
+        let is_inside = |(span, _): &&(Option<(K, K)>, (Tid, Pc))| {
+            span.as_ref().is_some_and(|(at, _)| *at == start || (start < *at && *at < end))
+        };
+        site.inside = statements.iter().filter(is_inside).map(|(_, place)| *place).collect();
     }
-    sites.retain(|site| site.new || is_written_as_it_is(program, site));
-    sites
+    let (changeable, uneven) =
+        sites.into_iter().partition(|site| site.new || is_written_as_it_is(program, site));
+    Sites { changeable, uneven }
 }
 
-/// Is the strength of a site that of each of its steps? Otherwise it is left alone: its order is a variable, or one that
-/// is not chosen from, such as that of a CAS which is stronger where it fails.
+/// For each step of each thread, in how many ways control comes to it.
+fn entered(program: &Program) -> Vec<Vec<usize>> {
+    let count = |thread: &ir::Thread| {
+        let mut entered = vec![0; thread.code.len()];
+        entered[thread.entry.index()] += 1;
+        for to in thread.code.iter().flat_map(Step::successors) {
+            entered[to.index()] += 1;
+        }
+        entered
+    };
+    program.threads.iter().map(count).collect()
+}
+
+/// Does control come from a store round a loop, or to a branch, before it comes to the next access? Otherwise a fence in front of
+/// that is as good as one behind the store.
+fn is_followed_by_a_turn(program: &Program, entered: &[usize], tid: Tid, next: Pc) -> bool {
+    let mut at = next;
+    for _ in 0..entered.len() {
+        let step = program.step(tid, at);
+        if step.instr == Instr::Halt {
+            return false;
+        }
+        if entered[at.index()] > 1 {
+            return true;
+        }
+        if step.instr.place().is_some() {
+            return false;
+        }
+        let mut successors = step.successors();
+        match (successors.next(), successors.next()) {
+            (Some(one), None) => at = one,
+            _ => return true,
+        }
+    }
+    true
+}
+
+/// Is the strength of a site that of each of its steps?
 fn is_written_as_it_is(program: &Program, site: &Site) -> bool {
     let closed = site
         .kind
@@ -266,7 +344,7 @@ fn is_written_as_it_is(program: &Program, site: &Site) -> bool {
         .all(|part| !site.written.has(*part) || site.written.has(site.kind.required(*part)));
     closed
         && site.places.iter().all(|&(tid, pc)| {
-            strength(&program.step(tid, pc).instr).is_some_and(|(kind, own)| {
+            atomic(&program.step(tid, pc).instr).is_some_and(|(kind, own)| {
                 match (site.kind, kind) {
                     (Kind::CompareExchange, Kind::Read) => {
                         failing(own) == failing_part(site.written)
@@ -289,7 +367,7 @@ fn succeeding_part(strength: Strength) -> Strength {
 }
 
 /// What is changed at a site.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Role {
     /// The order of an access.
     Access,
@@ -297,6 +375,8 @@ enum Role {
     Fence,
     /// A fence that is not there yet.
     NewFence,
+    /// The same, behind a statement.
+    FenceBehind,
 }
 
 impl Kind {
@@ -320,7 +400,7 @@ fn failing(strength: Strength) -> Strength {
 
 /// The kind and the strength of an atomic access or a fence. Partial modes, which only libraries have, are left
 /// alone.
-fn strength(instr: &Instr) -> Option<(Kind, Strength)> {
+pub fn atomic(instr: &Instr) -> Option<(Kind, Strength)> {
     if instr.has_partial_modes() {
         return None;
     }
@@ -399,10 +479,16 @@ pub fn apply(program: &Program, sites: &[Site], strengths: &[Strength]) -> Progr
     program
 }
 
-/// Puts a fence in front of a step, where control comes to it from outside of its statement.
+/// Puts a fence in front of a step, where control comes to it from outside of its statement, or behind it.
 fn put_fence(program: &mut Program, site: &Site, (tid, pc): (Tid, Pc), mode: FenceMode) {
     let thread = &mut program.threads[tid.index()];
     let at = Pc::from(thread.code.len());
+    if site.behind {
+        let Step { next, origin, .. } = thread.code[pc.index()];
+        thread.code[pc.index()].next = at;
+        thread.code.push(Step { instr: Instr::Fence(mode), next, origin });
+        return;
+    }
     let redirect = |to: &mut Pc| {
         if *to == pc {
             *to = at;

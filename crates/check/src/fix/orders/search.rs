@@ -2,8 +2,9 @@
 
 use super::super::hitting::Points;
 use super::super::{Failure, Remaining, Repair, Violations, repair};
+use super::machines::{Changeable, attacks};
 use super::{Costs, Site, Strength, apply};
-use crate::answer::{Answer, Cost, Evidence, Problem, Verdict, Why, Witness};
+use crate::answer::{Answer, Cost, Evidence, Faulty, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
 use crate::legality::Refusal;
 use crate::question::{Beyond, DoubleCheck, Model, Property, Question, Require};
@@ -17,7 +18,8 @@ use std::time::Instant;
 /// What a program shall be.
 #[derive(Clone, Debug)]
 pub struct Goal<'a> {
-    /// The models that it shall be correct on; each has stale reads.
+    /// The models that it shall be correct on: those with memory orders, and machines with store buffers, for which it shall
+    /// be robust.
     pub models: &'a [Model],
     /// Robust, or safe; observationally robust if that is the question's property. Also the limits.
     pub question: &'a Question,
@@ -74,6 +76,8 @@ pub enum NoAssignment {
     Hopeless(Box<Found>),
     /// The program as it is written is not correct.
     Incorrect(Box<Found>),
+    /// A run-time error of the program cut a search short.
+    Faulty(Model, Faulty),
     /// Something went wrong in Fencepost itself.
     Internal(String),
 }
@@ -99,6 +103,12 @@ impl std::fmt::Display for NoAssignment {
                 Property::Robustness => f.write_str("it is not robust as it is written"),
                 property => write!(f, "as it is written, it does not have {property}"),
             },
+            NoAssignment::Faulty(model, faulty) => write!(
+                f,
+                "undecided against {}: the program has run-time errors, and what comes after them is unknown: {}",
+                model.name(),
+                faulty.fault
+            ),
             NoAssignment::Internal(bug) => write!(f, "{bug}, which is a bug in fencepost"),
         }
     }
@@ -242,25 +252,31 @@ struct Asked<'a> {
     cost: Cost,
 }
 
-/// An execution that goes wrong with too little strength.
+/// Something that goes wrong with too little strength.
 struct Stored {
-    graph: ExecutionGraph,
     found: Found,
+    shape: Shape,
 }
 
-impl Stored {
-    /// Does it still go wrong in a program that differs in its strengths?
-    fn goes_wrong(&self, program: &Program) -> bool {
-        rerun(program, &self.graph).is_some_and(|graph| {
-            is_consistent(&graph)
-                && match self.found.property {
-                    Property::Races => !races(&graph).is_empty(),
-                    Property::ObservationalRobustness => observational_cycle(&graph).is_some(),
-                    // What no interleaving explains, and what fails, does not depend on modes.
-                    _ => true,
-                }
-        })
-    }
+/// What is judged again under other strengths.
+enum Shape {
+    /// An execution.
+    Graph(ExecutionGraph),
+    /// An attack on a machine with store buffers: it succeeds unless one of these points is there.
+    Attack(Vec<usize>),
+}
+
+/// Does an execution still go wrong in a program that differs in its strengths?
+fn goes_wrong(program: &Program, graph: &ExecutionGraph, property: Property) -> bool {
+    rerun(program, graph).is_some_and(|graph| {
+        is_consistent(&graph)
+            && match property {
+                Property::Races => !races(&graph).is_empty(),
+                Property::ObservationalRobustness => observational_cycle(&graph).is_some(),
+                // What no interleaving explains, and what fails, does not depend on modes.
+                _ => true,
+            }
+    })
 }
 
 impl<'a> Asked<'a> {
@@ -285,25 +301,49 @@ impl<'a> Asked<'a> {
         strengths
     }
 
-    /// An execution that goes wrong with these strengths, if there is one: a known one, or a new one, which is
-    /// then known.
+    /// Does something that is known still go wrong with these strengths, which `changed` has?
+    fn still_goes_wrong(&self, stored: &Stored, strengths: &[Strength], changed: &Program) -> bool {
+        match &stored.shape {
+            Shape::Graph(graph) => {
+                goes_wrong(&stored.found.model.reads(changed), graph, stored.found.property)
+            }
+            Shape::Attack(preventing) => preventing.iter().all(|&point| {
+                let (site, part) = self.points[point];
+                !strengths[site].has(part)
+            }),
+        }
+    }
+
+    /// What goes wrong with these strengths, if anything does: something known, or something new, which is then known.
     fn wrong(&mut self, strengths: &[Strength]) -> Result<Option<Found>, NoAssignment> {
         let changed = apply(self.program, self.sites, strengths);
-        let known = self.stored.iter().find(|stored| {
-            let read = stored.found.model.reads(&changed);
-            stored.goes_wrong(&read)
-        });
+        let known =
+            self.stored.iter().find(|stored| self.still_goes_wrong(stored, strengths, &changed));
         if let Some(stored) = known {
             return Ok(Some(stored.found.clone()));
         }
         for &model in self.goal.models {
+            if let Some(machine) = model.machine() {
+                let of =
+                    Changeable { program: self.program, sites: self.sites, points: self.points };
+                let question = self.goal.question;
+                let new = attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
+                self.searches += 1;
+                if let Some((first, _)) = new.first() {
+                    let first = first.clone();
+                    let attack = |(found, points)| Stored { found, shape: Shape::Attack(points) };
+                    self.stored.extend(new.into_iter().map(attack));
+                    return Ok(Some(first));
+                }
+                continue;
+            }
             let found = self.search(&changed, model)?;
             if !found.is_empty() {
                 let first = found[0].clone();
                 let kept = found.into_iter().filter_map(|found| {
                     let certificate =
                         found.witness.certificate().filter(|proof| proof.conclusive)?;
-                    Some(Stored { graph: certificate.graph.clone(), found })
+                    Some(Stored { shape: Shape::Graph(certificate.graph.clone()), found })
                 });
                 self.stored.extend(kept);
                 return Ok(Some(first));
@@ -334,13 +374,18 @@ impl<'a> Asked<'a> {
     /// Sets of points of each of which every correct assignment has one, because of an execution that goes wrong with
     /// `strengths`. None if no point prevents it.
     fn preventing(&self, stored: &Stored, strengths: &[Strength]) -> Vec<Vec<usize>> {
-        let model = stored.found.model;
+        let (model, property) = (stored.found.model, stored.found.property);
+        let graph = match &stored.shape {
+            Shape::Graph(graph) => graph,
+            Shape::Attack(points) if points.is_empty() => return Vec::new(),
+            Shape::Attack(points) => return vec![points.clone()],
+        };
         let goes_wrong = |strengths: &[Strength]| {
             let changed = apply(self.program, self.sites, strengths);
-            stored.goes_wrong(&model.reads(&changed))
+            goes_wrong(&model.reads(&changed), graph, property)
         };
         let matters: Vec<bool> =
-            self.sites.iter().map(|site| self.takes_part(site, &stored.graph)).collect();
+            self.sites.iter().map(|site| self.takes_part(site, graph)).collect();
         let free = |&point: &usize| {
             let (site, part) = self.points[point];
             !strengths[site].has(part)
@@ -424,7 +469,7 @@ impl Violations for Asked<'_> {
                 let still: Vec<&Stored> = self
                     .stored
                     .iter()
-                    .filter(|stored| stored.goes_wrong(&stored.found.model.reads(&changed)))
+                    .filter(|stored| self.still_goes_wrong(stored, &strengths, &changed))
                     .collect();
                 let mut sets = Vec::new();
                 for stored in &still {

@@ -132,12 +132,17 @@ pub fn decide(
 }
 
 fn violated(computation: Computation) -> Verdict {
-    Verdict::Violated(Box::new(Witness {
+    Verdict::Violated(Box::new(witness(computation)))
+}
+
+/// A computation as a witness.
+pub(crate) fn witness(computation: Computation) -> Witness {
+    Witness {
         tid: computation.attacker,
         pc: computation.last,
         problem: Problem::DelayedStore,
         evidence: Evidence::Computation(Box::new(computation)),
-    }))
+    }
 }
 
 /// The computation that a path through the search stands for, if the judge accepts it.

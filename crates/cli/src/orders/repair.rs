@@ -1,0 +1,295 @@
+//! `fencepost fix` where orders and fences are chosen together: what is changed, why, and the text that comes out.
+
+use super::rows::{Row, alone, alone_objects, correct, finding, place, reason, required, word};
+use super::{discover, fail, question};
+use crate::args::{self, OnlyName};
+use crate::compiled::{self, Program};
+use crate::exit::Exit;
+use crate::report_files::replace;
+use crate::terminal;
+use check::fix::orders::{Costs, Found, Goal, Kind, Strength};
+use check::{Model, Question};
+use fencepost::reorder::{self, Changeable, Changed, Floor, Only, Reordered};
+use ir::Origin;
+use lang::Source;
+use lang::orders::Written;
+use report::escape::visible;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A program to repair.
+pub(crate) enum Input<'a> {
+    /// One that was read from a file.
+    Text(&'a Path, Box<Source>),
+    /// One that was compiled from these files.
+    Code(&'a [PathBuf], &'a Program),
+}
+
+/// What is left alone, with its reason.
+type Alone = [(Origin, Kind, String)];
+
+/// Runs `fencepost fix` on a program.
+pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::Result<Exit> {
+    // Threads of compiled programs are followed as far as a machine takes them, if there is one.
+    let machine = models.iter().copied().find(|model| model.machine().is_some());
+    let mut question =
+        question(machine.unwrap_or(models[0]), &args.limits, args.observational, args.require);
+    question.order = args.search.order();
+    let source = match &input {
+        Input::Text(_, source) => (**source).clone(),
+        Input::Code(_, program) => match discover(program, &args.code, &question) {
+            Ok(source) => source,
+            Err(unusable) => return Ok(terminal::refuse(&unusable)),
+        },
+    };
+    let mut costs: Costs = args.cost;
+    if args.loop_weight > 0 {
+        costs.in_loop = 1 + args.loop_weight;
+    }
+    let goal = Goal { models, question: &question, costs: &costs };
+    let only = match args.only {
+        None if args.loop_weight > 0 => Only::Fences,
+        None if args.weaken => Only::Orders,
+        None | Some(OnlyName::All) => Only::All,
+        Some(OnlyName::Orders) => Only::Orders,
+        Some(OnlyName::Fences) => Only::Fences,
+    };
+    let floor = if args.weaken { Floor::Nothing } else { Floor::Written };
+    let Changeable { sites, alone } = reorder::changeable(&source, only, |file, line| {
+        args.keep.iter().any(|kept| kept.is(file, line))
+    });
+    let reread = |changed: &[Changed]| match &input {
+        Input::Code(files, program) => {
+            let program = compiled::recompiled(files, &program.file, changed, &args.code)?;
+            discover(&program, &args.code, &question).map_err(|unusable| unusable.summary())
+        }
+        Input::Text(..) => lang::parse_any(&source.name, &changed[0].after)
+            .map_err(|why| why.first().map_or_else(String::new, |why| why.message.clone())),
+    };
+    let done = match reorder::reorder(&source, &sites, floor, &goal, &reread) {
+        Ok(done) => done,
+        Err(why) => return fail(&source, &why, args.json),
+    };
+    let own = match &input {
+        Input::Text(path, _) => path,
+        Input::Code(_, program) => program.file.as_path(),
+    };
+    let written = match (&args.write, args.in_place) {
+        (Some(path), _) => write(path, own, &source, &done),
+        (None, true) => write_in_place(own, &done),
+        (None, false) => Ok(()),
+    };
+    if let Err(why) = written {
+        terminal::complain(&format!("error: {why}"));
+        return Ok(Exit::BadInput);
+    }
+    show(args, &source, &question, models, &done, &alone)?;
+    Ok(Exit::Holds)
+}
+
+/// Writes the changed file. Over the source only if nobody has changed that meanwhile.
+fn write(path: &Path, input: &Path, source: &Source, done: &Reordered) -> Result<(), String> {
+    let after = match &done.files[..] {
+        [] => source.text.to_string(),
+        [one] => one.after.clone(),
+        several => {
+            let names: Vec<&str> = several.iter().map(|file| file.name.as_str()).collect();
+            return Err(format!(
+                "{} files are to be changed ({}), and --write has one: use --in-place or --diff",
+                names.len(),
+                names.join(", ")
+            ));
+        }
+    };
+    let same = std::fs::canonicalize(path).ok() == std::fs::canonicalize(input).ok();
+    if same
+        && path.exists()
+        && let Some(one) = done.files.first()
+    {
+        unchanged(path, &one.before)?;
+    }
+    std::fs::write(path, after).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Is a file as it was when it was read?
+fn unchanged(path: &Path, before: &str) -> Result<(), String> {
+    let now = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    match now.trim_end() == before.trim_end() {
+        true => Ok(()),
+        false => {
+            Err(format!("{} has changed since it was read; nothing was written", path.display()))
+        }
+    }
+}
+
+/// Writes all changed files over themselves, or none of them.
+fn write_in_place(input: &Path, done: &Reordered) -> Result<(), String> {
+    if input.as_os_str() == "-" {
+        return Err("standard input cannot be changed in place: use --write".into());
+    }
+    let one = done.files.len() == 1;
+    let path_of = |file: &Changed| match one && !Path::new(&file.name).exists() {
+        true => input.to_path_buf(),
+        false => PathBuf::from(&file.name),
+    };
+    for file in &done.files {
+        let path = path_of(file);
+        unchanged(&path, &file.before)?;
+        let writable = std::fs::OpenOptions::new().append(true).open(&path);
+        writable.map_err(|error| {
+            format!("cannot write {}: {error}; nothing was written", path.display())
+        })?;
+    }
+    for file in &done.files {
+        let path = path_of(file);
+        replace(&path, file.after.as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A site that is changed: how, to what strength, and what goes wrong without.
+type Change<'a> = (Row, Strength, Option<&'a Found>);
+
+/// Says what was changed, and why.
+fn show(
+    args: &args::Fix,
+    source: &Source,
+    question: &Question,
+    models: &[Model],
+    done: &Reordered,
+    left: &Alone,
+) -> io::Result<()> {
+    let (assignment, sites) = (&done.assignment, &done.sites);
+    let text = Written::of(source);
+    let row = |site| Row::of(&text, source, site);
+    let mut changes: Vec<Change<'_>> = sites
+        .iter()
+        .zip(&assignment.strengths)
+        .zip(&assignment.reasons)
+        .filter(|((site, strength), _)| site.written != **strength)
+        .map(|((site, strength), why)| (row(site), *strength, why.as_ref()))
+        .collect();
+    changes.sort_by(|(a, ..), (b, ..)| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    let mut out = io::stdout().lock();
+    if args.json {
+        let object = object(source, question, models, done, &changes, left);
+        return writeln!(out, "{object}");
+    }
+    summary(args, source, question, models, done, changes.len(), &mut out)?;
+    for (row, strength, why) in changes.iter().filter(|_| !args.quiet) {
+        let what = match (row.kind, row.new, strength.fence()) {
+            (Kind::Fence, true, _) => {
+                let side = if row.behind { "behind" } else { "before" };
+                format!("new {} fence {side}", word(row.kind, *strength))
+            }
+            (Kind::Fence, false, None) => "fence not needed:".to_string(),
+            _ => format!("{} to {}:", word(row.kind, row.written), word(row.kind, *strength)),
+        };
+        writeln!(out, "  {}  {what} `{}`", row.at(source), row.text)?;
+        without(source, *why, &mut out)?;
+    }
+    // What stays as it is written has its reason, too, if it could have become weaker.
+    if args.weaken && !args.quiet {
+        let kept = sites.iter().zip(&assignment.strengths).zip(&assignment.reasons);
+        for ((site, strength), why) in kept.filter(|((site, s), _)| site.written == **s) {
+            let (row, Some(_)) = (row(site), why) else { continue };
+            let stays = word(row.kind, *strength);
+            writeln!(out, "  {}  {stays} stays: `{}`", row.at(source), row.text)?;
+            without(source, why.as_ref(), &mut out)?;
+        }
+    }
+    for line in alone(source, left).iter().filter(|_| !args.quiet) {
+        writeln!(out, "{line}")?;
+    }
+    if args.diff {
+        for file in &done.files {
+            let diff = similar::TextDiff::from_lines(&*file.before, &*file.after);
+            write!(out, "{}", diff.unified_diff().header(&file.name, "fixed"))?;
+        }
+    } else if args.write.is_none() && !args.in_place && !args.quiet {
+        for file in &done.files {
+            write!(out, "\n{}", file.after)?;
+        }
+    }
+    out.flush()
+}
+
+/// What goes wrong without a change.
+fn without(source: &Source, why: Option<&Found>, out: &mut impl Write) -> io::Result<()> {
+    let Some(found) = why else { return Ok(()) };
+    let finding = finding(source, found);
+    let on = match found.model.machine() {
+        Some(machine) => format!(" on {machine}"),
+        None => String::new(),
+    };
+    writeln!(out, "      without: {}, {}{on}", finding.message, place(&finding))
+}
+
+/// The first line.
+fn summary(
+    args: &args::Fix,
+    source: &Source,
+    question: &Question,
+    models: &[Model],
+    done: &Reordered,
+    changes: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let machines = models.iter().all(|model| model.machine().is_some());
+    let aim = if machines { "robust" } else { correct(question) };
+    let name = visible(&source.name);
+    let against = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(" and ");
+    let (after, before) = done.cost;
+    let least = match done.assignment.minimum {
+        true => "no cheaper ones of what can be changed will do",
+        false => "whether cheaper ones would do was too much to find out",
+    };
+    match changes {
+        0 if args.weaken => {
+            writeln!(out, "{name}: {aim} against {against}, with orders as weak as can be")
+        }
+        0 => writeln!(out, "{name}: {aim} against {against} already"),
+        count => {
+            let changes =
+                if count == 1 { "1 change makes" } else { &format!("{count} changes make") };
+            writeln!(
+                out,
+                "{name}: {changes} it {aim} against {against}; cost {before} before, {after} after, and {least}"
+            )
+        }
+    }
+}
+
+/// All of it as an object.
+fn object(
+    source: &Source,
+    question: &Question,
+    models: &[Model],
+    done: &Reordered,
+    changes: &[Change<'_>],
+    left: &Alone,
+) -> Value {
+    let names: Vec<&str> = models.iter().map(|model| model.name()).collect();
+    let of = |(row, strength, why): &Change<'_>| {
+        json!({
+            "file": row.file, "line": row.place.0, "column": row.place.1, "what": row.kind.to_string(),
+            "text": row.text, "new": row.new, "behind": row.behind,
+            "from": word(row.kind, row.written), "to": word(row.kind, *strength),
+            "because": why.map(|found| reason(source, found)),
+        })
+    };
+    let files: Vec<Value> =
+        done.files.iter().map(|file| json!({ "file": file.name, "text": file.after })).collect();
+    let assignment = &done.assignment;
+    json!({
+        "file": source.name, "models": names, "aim": required(question),
+        "changes": changes.iter().map(of).collect::<Vec<_>>(),
+        "left_alone": alone_objects(source, left),
+        "cost": { "before": done.cost.1, "after": done.cost.0 }, "minimum": assignment.minimum,
+        "searches": assignment.searches, "states": assignment.cost.states,
+        "seconds": assignment.cost.elapsed.as_secs_f64(), "files": files,
+    })
+}

@@ -1,0 +1,136 @@
+//! What the user sees of a site: where it is, what is written there, and what goes wrong with less.
+
+use check::fix::orders::{Found, Kind, Site, Strength};
+use check::{Property, Question, Require};
+use fencepost::reorder;
+use ir::Origin;
+use lang::orders::Written;
+use lang::{Source, Span};
+use report::Finding;
+use serde_json::{Value, json};
+
+/// A site as the user sees it.
+pub(super) struct Row {
+    pub file: String,
+    /// Line and column, from 1, in that file.
+    pub place: (usize, usize),
+    pub text: String,
+    pub kind: Kind,
+    pub written: Strength,
+    pub new: bool,
+    /// Is it a new fence behind the statement?
+    pub behind: bool,
+}
+
+impl Row {
+    pub(super) fn of(text: &Written<'_>, source: &Source, site: &Site) -> Row {
+        let whole = source.span(site.origin);
+        let before =
+            || text.before(site.origin).map(|(start, _)| Span::new(start, whole.end.max(start)));
+        let span = match site.new {
+            true if site.behind => whole,
+            true => before().unwrap_or(whole),
+            false => text.operation(site.origin).map_or(whole, |found| found.span),
+        };
+        let (file, line, column) = reorder::place(source, span.start);
+        let file = file.to_string();
+        let statement = source.snippet(whole);
+        let text = source.snippet(span).to_string();
+        // A method's name alone does not say whose it is.
+        let start = source.span(site.origin).start;
+        let text = match start < span.start && !site.new && text.len() < statement.len() {
+            true => statement.to_string(),
+            false => text,
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Site { kind, written, new, behind, .. } = *site;
+        Row { file, place: (line, column), text, kind, written, new, behind }
+    }
+
+    /// Where it is, in the file that is named if the program has several.
+    pub(super) fn at(&self, source: &Source) -> String {
+        match source.files.len() > 1 && self.file != source.name {
+            true => format!("{}:{}:{}", self.file, self.place.0, self.place.1),
+            false => format!("line {}:{}", self.place.0, self.place.1),
+        }
+    }
+}
+
+/// What was left alone, with its reason, as lines of text.
+pub(super) fn alone(source: &Source, alone: &[(Origin, Kind, String)]) -> Vec<String> {
+    let line = |(origin, kind, why): &(Origin, Kind, String)| {
+        let at = source.exact(*origin);
+        let (file, line, column) = reorder::place(source, at);
+        let at = match source.files.len() > 1 && file != source.name {
+            true => format!("{file}:{line}:{column}"),
+            false => format!("line {line}:{column}"),
+        };
+        let text = source.snippet(source.span(*origin)).trim();
+        format!("  {at}  {kind} left alone: {why}: `{text}`")
+    };
+    alone.iter().map(line).collect()
+}
+
+/// The same as objects.
+pub(super) fn alone_objects(source: &Source, alone: &[(Origin, Kind, String)]) -> Vec<Value> {
+    let object = |(origin, kind, why): &(Origin, Kind, String)| {
+        let (file, line, column) = reorder::place(source, source.exact(*origin));
+        let text = source.snippet(source.span(*origin)).trim();
+        json!({
+            "file": file, "line": line, "column": column, "what": kind.to_string(), "text": text, "why": why,
+        })
+    };
+    alone.iter().map(object).collect()
+}
+
+/// The strength of a kind of access in a word or two.
+pub(super) fn word(kind: Kind, strength: Strength) -> String {
+    let both = Strength::ACQUIRE.with(Strength::RELEASE);
+    let one = match () {
+        () if strength.has(Strength::SC) => "seq_cst",
+        () if strength.has(both) => "acq_rel",
+        () if strength.has(Strength::ACQUIRE) => "acquire",
+        () if strength.has(Strength::RELEASE) => "release",
+        () if kind == Kind::Fence => "no",
+        () => "relaxed",
+    };
+    if kind != Kind::CompareExchange {
+        return one.to_string();
+    }
+    let fail = match () {
+        () if strength.has(Strength::FAIL_SC) => "seq_cst",
+        () if strength.has(Strength::FAIL_ACQUIRE) => "acquire",
+        () => "relaxed",
+    };
+    format!("{one}/{fail}")
+}
+
+/// What a program is that meets the goal.
+pub(super) fn correct(question: &Question) -> &'static str {
+    match (question.require, question.property) {
+        (Require::Safe, _) => "safe",
+        (_, Property::ObservationalRobustness) => "observationally robust and free of races",
+        _ => "robust and free of races",
+    }
+}
+
+pub(super) fn required(question: &Question) -> &'static str {
+    match question.require {
+        Require::Safe => "safe",
+        Require::Robust => question.property.name(),
+    }
+}
+
+/// What goes wrong, in the user's terms.
+pub(super) fn finding(source: &Source, found: &Found) -> Finding {
+    Finding::of(source, &found.program, found.model, Some(found.property), &found.witness)
+}
+
+pub(super) fn place(finding: &Finding) -> String {
+    format!("line {}", finding.place.line)
+}
+
+pub(super) fn reason(source: &Source, found: &Found) -> Value {
+    let finding = finding(source, found);
+    json!({ "property": found.property.name(), "message": finding.message, "line": finding.place.line })
+}
