@@ -1,6 +1,6 @@
 //! Arguments of `check-tests`, which stand for those of a `check` of each test.
 
-use super::{Check, MethodName, ModelName, OutputArgs, RequireName, SearchArgs};
+use super::{Check, MemberArgs, MethodName, ModelName, OutputArgs, RequireName, SearchArgs};
 use crate::compiled::CodeArgs;
 use crate::quantity;
 use crate::report_files::ReportFileArgs;
@@ -64,6 +64,7 @@ impl CheckTests {
             strict_values: false,
             code: CodeArgs { stub: self.stub.clone(), ..CodeArgs::default() },
             search: self.search.clone(),
+            member: MemberArgs::default(),
             output: self.output.clone(),
             faces: self.faces.clone(),
         }
