@@ -117,7 +117,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Why::Limit(limit) => limit.reached(),
+            Why::Limit(limit) => return f.write_str(&limit.reached()),
             Why::NotRobust => "the program is not robust, so SC runs do not show all",
             Why::PerhapsNotRobust => {
                 "the program may not be robust, so SC runs may not show all"

@@ -117,7 +117,7 @@ impl<'a> Explorer<'a> {
     /// if everything was seen the answer is exact.
     fn learn_values(&mut self) {
         let memory = Sc::new(&self.program, &self.possible).observing();
-        let product = self.product(memory, &[]);
+        let product = Arc::new(self.product(memory, &[]));
         let most =
             self.question.limits.states.map_or(VALUES_STATES, |most| most.min(VALUES_STATES));
         // Whatever is learnt, there must be time left to use it.
@@ -125,7 +125,7 @@ impl<'a> Explorer<'a> {
         let limits = Limits { states: Some(most), depth: None, budget };
         let options = Options { limits, ..self.question.options(Stop::AtEnd) };
         let task = Task::default();
-        let report = search::explore(&product, &options, &|p| (self.observe)(&task, p));
+        let report = self.question.explore(&product, &options, &|p| (self.observe)(&task, p));
         let seen = product.memory.observed();
         self.cost.add(&report.progress);
         let is_unclear =
@@ -181,7 +181,7 @@ impl<'a> Explorer<'a> {
         memory: M,
         task: &Task,
     ) -> Option<Searched<M::Violation>> {
-        let product = self.product(memory, &task.focus);
+        let product = Arc::new(self.product(memory, &task.focus));
         if self.has_windows() && !product.lowers(&self.counters) {
             return None; // states have no room for numbers that are not made small
         }
@@ -197,7 +197,7 @@ impl<'a> Explorer<'a> {
         let depth = task.depth.filter(|_| self.question.extent == Extent::First);
         limits.depth = depth.map(|depth| depth as u64);
         let options = Options { limits, ..self.question.options(stop) };
-        let mut report = search::explore(&product, &options, &|p| (self.observe)(task, p));
+        let mut report = self.question.explore(&product, &options, &|p| (self.observe)(task, p));
         self.cost.add(&report.progress);
         let budget = self.question.limits.budget.to_finish();
         let in_time = |_: &&search::Found<_>| !budget.is_spent();
@@ -205,7 +205,7 @@ impl<'a> Explorer<'a> {
             .findings
             .iter()
             .take_while(in_time)
-            .map(|found| replay(&product, &found.path, &found.finding))
+            .map(|found| replay(&*product, &found.path, &found.finding))
             .collect();
         if replayed.len() < report.findings.len() {
             report.exhausted = false;

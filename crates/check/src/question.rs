@@ -8,12 +8,14 @@
 use crate::reduce::Reductions;
 use crate::refinement::Scope;
 use analysis::symmetry::{self, Automorphism};
+use cluster::Cluster;
 use ir::{Origin, Program};
 use memory::rc20::row_layout::Track;
 use memory::store_buffer::Machine;
-use search::{Limits, Options, Order, Stop};
+use search::{Limits, Options, Order, Progress, Report, Stop};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// A property of a program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -243,6 +245,8 @@ pub struct Question {
     pub stale: Option<usize>,
     /// Where two programs are compared, which of their histories.
     pub scope: Scope,
+    /// The other processes that explore with this one, if there are any. All of them must ask the same.
+    pub cluster: Option<&'static Cluster>,
 }
 
 impl Default for Question {
@@ -265,6 +269,7 @@ impl Default for Question {
             beyond: Beyond::Nothing,
             stale: None,
             scope: Scope::default(),
+            cluster: None,
         }
     }
 }
@@ -299,6 +304,19 @@ impl Question {
     /// Is observational robustness asked about?
     pub(crate) fn observational(&self) -> bool {
         self.property == Property::ObservationalRobustness
+    }
+
+    /// Explores a model, together with other processes if there are any.
+    pub(crate) fn explore<M: search::Model>(
+        &self,
+        model: &Arc<M>,
+        options: &Options,
+        observe: &(dyn Fn(&Progress) + Sync),
+    ) -> Report<M::Finding> {
+        match self.cluster {
+            Some(cluster) => cluster::explore(model, options, cluster, observe),
+            None => search::explore(&**model, options, observe),
+        }
     }
 
     /// Options of a search that ends at `stop`.

@@ -1,10 +1,12 @@
 //! The command line: what can be asked, and the help that teaches it.
 
 mod check_tests;
+mod cluster;
 mod editor;
 mod repair;
 
 pub(crate) use check_tests::CheckTests;
+pub(crate) use cluster::{Cluster, ClusterCommand, ClusterRun, MemberArgs};
 pub(crate) use editor::{Lsp, Play};
 pub(crate) use repair::{Fix, OnlyName, OrderModelName, Orders};
 
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     /// Checks the #[test] functions of a crate, each as a program
     #[command(long_about = help::CHECK_TESTS, after_long_help = help::CHECK_TESTS_EXAMPLES)]
     CheckTests(CheckTests),
+    /// Checks by several processes, on one machine or many
+    Cluster(Cluster),
     /// The final states that a model allows, and which of them SC forbids
     #[command(long_about = help::OUTCOMES, after_long_help = help::OUTCOMES_EXAMPLES)]
     Outcomes(Outcomes),
@@ -131,6 +135,8 @@ pub(crate) struct Check {
     pub code: CodeArgs,
     #[command(flatten)]
     pub search: SearchArgs,
+    #[command(flatten)]
+    pub member: MemberArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

@@ -6,10 +6,12 @@ use crate::exit::Exit;
 use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::known::{self, Known, Suppression};
+use crate::member;
 use crate::progress::Board;
 use crate::project::{self, Task};
-use crate::report_files::ReportFiles;
+use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal::{self, Printer};
+use ::cluster::Cluster;
 use check::{Beyond, Extent, Property, Question};
 use ir::Edge;
 use lang::{Diagnostic, Source};
@@ -55,14 +57,19 @@ fn run_tasks(
         return Ok(Exit::Holds);
     }
     let names: Vec<String> = files.iter().map(|file| inputs::name(file)).collect();
-    let known = match Known::new(&args.known, suppressions) {
-        Ok(known) => known,
+    let known = Known::new(&args.known, suppressions).map_err(|why| why.to_string());
+    let joined = known.and_then(|known| {
+        let cluster = member::join(args, &files).map_err(|why| why.to_string())?;
+        Ok((known, cluster))
+    });
+    let (known, cluster) = match joined {
+        Ok(joined) => joined,
         Err(why) => {
             terminal::complain(&format!("error: {why}"));
             return Ok(Exit::BadInput);
         }
     };
-    let mut job = Job::new(args, known, &files, &names, files.len() + unusable.len());
+    let mut job = Job::new(args, known, &files, &names, files.len() + unusable.len(), cluster);
     for argument in &unusable {
         job.refuse(argument)?;
     }
@@ -102,7 +109,7 @@ pub(crate) fn run_programs(
             return Ok(Exit::BadInput);
         }
     };
-    let mut job = Job::new(args, known, &files, &names, programs.len());
+    let mut job = Job::new(args, known, &files, &names, programs.len(), None);
     for program in programs {
         job.check_code(program)?;
         job.board.done();
@@ -139,6 +146,10 @@ struct Job<'a> {
     exit: Exit,
     faces: ReportFiles,
     board: Board,
+    /// The other processes that check the same.
+    cluster: Option<&'static Cluster>,
+    /// Does another process report?
+    silent: bool,
 }
 
 impl<'a> Job<'a> {
@@ -149,10 +160,14 @@ impl<'a> Job<'a> {
         files: &[PathBuf],
         names: &[String],
         inputs: usize,
+        cluster: Option<&'static Cluster>,
     ) -> Self {
         const NOTHING: &BTreeMap<String, Ruling> = &BTreeMap::new();
         let look = terminal::output();
-        let faces = ReportFiles::new(&args.faces, files, args.output.quiet);
+        let silent = member::is_silent(cluster);
+        let no_reports = ReportFileArgs::default();
+        let reports = if silent { &no_reports } else { &args.faces };
+        let faces = ReportFiles::new(reports, files, args.output.quiet);
         let face = match (args.output.json, inputs) {
             (true, _) => Face::Json,
             (false, 1) => Face::Story,
@@ -168,11 +183,13 @@ impl<'a> Job<'a> {
             face,
             look,
             errors: terminal::errors(),
-            out: Printer::new(faces.wanted()),
+            out: if silent { Printer::silent() } else { Printer::new(faces.wanted()) },
             tally: Tally::default(),
             exit: Exit::Holds,
             faces,
-            board: Board::new(files.len(), args.output.watched()),
+            board: Board::new(files.len(), args.output.watched() && !silent),
+            cluster,
+            silent,
         }
     }
 }
@@ -265,7 +282,8 @@ impl Job<'_> {
     /// The answer to a question about a program.
     fn report(&self, source: &Source, question: &Question) -> Result<InputReport, Unusable> {
         let watch = self.board.watch(&source.program, visible(&source.name));
-        let mut question = *question;
+        let mut question = Question { cluster: self.cluster, ..*question };
+        self.compare(source)?;
         match inputs::model_for(source, question.model, self.args.model.is_some()) {
             Ok(model) => question.model = model,
             Err(why) => {
@@ -309,6 +327,24 @@ impl Job<'_> {
             let (name, text) = (source.name.clone(), source.text.to_string());
             Unusable { name, text, why }
         })
+    }
+
+    /// Makes sure that all processes are about to check the same program.
+    fn compare(&self, source: &Source) -> Result<(), Unusable> {
+        let Some(cluster) = self.cluster else { return Ok(()) };
+        let digest = member::digest(format!("{:?}", source.program).as_bytes());
+        // If somebody is lost, the answer will say so.
+        match cluster.meet(digest) {
+            Ok(Some(process)) => {
+                let why = format!(
+                    "process {process} read another program than process {}",
+                    cluster.process()
+                );
+                let why = Diagnostic::error(lang::codes::CODE, why);
+                Err(Unusable::new(Path::new(&source.name), String::new(), vec![why]))
+            }
+            Ok(None) | Err(_) => Ok(()),
+        }
     }
 
     /// Shows a report, and counts it.
@@ -384,6 +420,9 @@ impl Job<'_> {
     }
 
     fn warn(&self, report: &InputReport) {
+        if self.silent {
+            return;
+        }
         let mut warnings = report.warnings.clone();
         let question = self.question(Path::new(&report.file));
         if question.extent == Extent::First {
@@ -431,6 +470,12 @@ impl Job<'_> {
             self.out.write_all(summary.as_bytes())?;
         }
         self.out.flush()?;
+        if let Some(cluster) = self.cluster {
+            cluster.finish();
+            if let Some(trouble) = cluster.trouble() {
+                terminal::complain(&format!("warning: no more checkpoints: {trouble}"));
+            }
+        }
         let known = self.known.finish();
         Ok(self.exit.and(self.faces.finish()).and(known))
     }

@@ -312,3 +312,30 @@ Example: a flag that should publish what was done before it was raised. Put this
 
 Exit codes: 0 it refines, 1 it does not, 2 bad input or usage, 3 undecided because of a limit or
 Ctrl-C, 4 an internal error.";
+
+/// What `cluster run` is.
+pub(crate) const CLUSTER_RUN: &str = "\
+Starts all processes of a search and shows what process 0 reports.
+
+The states of a program are divided among the processes, so that a program can be checked whose states do not fit
+the memory of one machine. The answer is that of one process: the same verdicts, and witnesses as short.
+
+With --processes N all run on this machine, which is of use to try things out. With --hosts each line of the file gets
+a process, started over ssh in the directory of the same name, with the fencepost at the same place; programs and
+binary must be the same everywhere, which is compared. Connections between the processes are neither encrypted nor
+authenticated, so the addresses belong on a private network.
+
+If a process is lost, the others end, and the answer is \"undecided\" (exit code 3). With --checkpoint DIR the search can
+be resumed: run the same command with --resume.";
+
+/// Examples of `cluster run`.
+pub(crate) const CLUSTER_RUN_EXAMPLES: &str = "\
+Examples:
+    fencepost cluster run --processes 2 -- check program.fp
+    fencepost cluster run --hosts hosts --workers 8 -- check --limit-time 2h program.fp
+    fencepost cluster run --hosts 10.0.0.1:4700,10.0.0.2:4700 -- check program.fp
+    fencepost cluster run --hosts hosts -- check --checkpoint saved program.fp
+    fencepost cluster run --hosts hosts -- check --checkpoint saved --resume program.fp
+
+Exit codes are those of process 0: 0 it holds, 1 violated, 2 bad input or usage, 3 undecided (a limit, Ctrl-C,
+a lost host), 4 an internal error.";

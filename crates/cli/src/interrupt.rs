@@ -14,6 +14,11 @@ const ENDED: i32 = 128 + 2;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Ends all work as a signal does.
+pub(crate) fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
 /// A budget for work that begins now; a signal ends it early.
 pub(crate) fn budget(time: Option<Duration>, memory: Option<u64>) -> Budget {
     Budget::new(time, memory).interrupted_by(flag())

@@ -15,7 +15,9 @@ mod help;
 mod inputs;
 mod interrupt;
 mod known;
+mod launch;
 mod meaning;
+mod member;
 mod orders;
 mod outcomes;
 mod progress;
@@ -51,6 +53,7 @@ fn run(args: &args::Args) -> ExitCode {
     let exit = match &args.command {
         args::Command::Check(args) => check::run(args),
         args::Command::CheckTests(args) => check_tests::run(args),
+        args::Command::Cluster(args) => launch::run(&args.command),
         args::Command::Outcomes(args) => outcomes::run(args),
         args::Command::Fix(args) => fix::run(args),
         args::Command::Orders(args) => orders::run(args),

@@ -38,14 +38,20 @@ fn width() -> usize {
 /// If nobody reads it any more, there is no use in going on, and writing to it is an error that ends
 /// the command. But if reports are to be written, they still are: what is printed is then thrown away.
 pub(crate) struct Printer {
-    out: io::StdoutLock<'static>,
+    /// None if another process reports.
+    out: Option<io::StdoutLock<'static>>,
     reports: bool,
 }
 
 impl Printer {
     /// Writes to standard output. Are there `reports` to be written as well?
     pub(crate) fn new(reports: bool) -> Self {
-        Printer { out: io::stdout().lock(), reports }
+        Printer { out: Some(io::stdout().lock()), reports }
+    }
+
+    /// Writes nothing.
+    pub(crate) fn silent() -> Self {
+        Printer { out: None, reports: false }
     }
 
     fn heard<T>(&self, written: io::Result<T>, instead: T) -> io::Result<T> {
@@ -58,12 +64,14 @@ impl Printer {
 
 impl Write for Printer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes);
+        let Some(out) = &mut self.out else { return Ok(bytes.len()) };
+        let written = out.write(bytes);
         self.heard(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.out.flush();
+        let Some(out) = &mut self.out else { return Ok(()) };
+        let flushed = out.flush();
         self.heard(flushed, ())
     }
 }

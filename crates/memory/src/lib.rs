@@ -61,6 +61,16 @@ pub trait Memory: Send + Sync {
     /// What it remembers at first.
     fn initial(&self) -> Self::State;
 
+    /// What it has noted beside its states, for copies of it in other processes ([`Memory::learn`]).
+    fn learnt(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Adds what a copy of it has [noted](Memory::learnt).
+    fn learn(&self, learnt: &[Value]) {
+        let _ = learnt;
+    }
+
     /// Does it object to thread `tid` having come to `instr`, where it wants `action`?
     #[inline(always)]
     fn arrive(

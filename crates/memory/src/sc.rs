@@ -222,6 +222,31 @@ impl Memory for Sc {
         self.store.initial.clone()
     }
 
+    /// Per location that values were written to: how many, and these; one more than [`FEW`] if they are many.
+    fn learnt(&self) -> Vec<Value> {
+        let told = |written: &Written| {
+            let few: Vec<Value> =
+                written.few.iter().filter_map(|slot| slot.get().copied()).collect();
+            let many = written.many.load(Relaxed);
+            let count = if many { FEW + 1 } else { few.len() };
+            std::iter::once(count as Value).chain(if many { Vec::new() } else { few })
+        };
+        self.written.iter().flat_map(|written| written.iter()).flat_map(told).collect()
+    }
+
+    fn learn(&self, learnt: &[Value]) {
+        let mut rest = learnt.iter().copied();
+        for written in self.written.iter().flat_map(|written| written.iter()) {
+            match rest.next() {
+                Some(count) if count as usize <= FEW => {
+                    rest.by_ref().take(count as usize).for_each(|value| written.note(value));
+                }
+                Some(_) => written.many.store(true, Relaxed),
+                None => return,
+            }
+        }
+    }
+
     #[inline(always)]
     fn ways(&self, _: &Vec<Value>, _: Tid, _: &Action, mut each: impl FnMut(())) {
         each(());

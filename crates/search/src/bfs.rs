@@ -11,7 +11,7 @@
 
 use crate::visited::{Id, Visited, Worker};
 use crate::{
-    Budget, Found, Limit, Limits, Model, Options, Paths, Progress, Report, Sink, Stop, Width,
+    Batch, Budget, Found, Limit, Limits, Model, Options, Paths, Progress, Report, Sink, Stop, Width,
 };
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
@@ -58,35 +58,6 @@ struct Shared<'a, M: Model> {
     seen: Mutex<HashSet<M::Finding>>,
     go_on: &'a (dyn Fn(&Progress) -> ControlFlow<()> + Sync),
     observed: Mutex<Instant>,
-}
-
-/// Successors waiting to be inserted together: while one is looked up, the memory that the others
-/// need is on its way.
-#[derive(Default)]
-struct Batch {
-    states: Vec<u8>,
-    /// The hash of each state, and where it ends in `states`.
-    entries: Vec<(u64, usize)>,
-}
-
-impl Batch {
-    /// Enough to hide the time that memory takes, and little enough to stay in the cache.
-    const SIZE: usize = 16;
-
-    fn is_full(&self) -> bool {
-        self.entries.len() == Batch::SIZE
-    }
-
-    #[inline(always)]
-    fn push(&mut self, state: &[u8], hash: u64) {
-        self.states.extend_from_slice(state);
-        self.entries.push((hash, self.states.len()));
-    }
-
-    fn clear(&mut self) {
-        self.states.clear();
-        self.entries.clear();
-    }
 }
 
 /// Hands successors to the visited set, a batch at a time.

@@ -58,17 +58,22 @@
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
+mod batch;
 mod bfs;
 mod dfs;
 pub mod encoding;
 pub mod explicit;
 pub mod inclusion;
 mod numbered;
+mod shard;
 mod visited;
 
+use batch::Batch;
 pub use budget::{Budget, Spent, Ticker};
 pub use numbered::Numbered;
+pub use shard::Shard;
 
+use std::borrow::Cow;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -149,6 +154,19 @@ pub trait Model: Send + Sync + 'static {
         let _ = finding;
         true
     }
+
+    /// What the model has learnt by being expanded, beside states and findings, as bytes. A search in several
+    /// processes tells it to all others by [`Model::learn`], because each of their models was expanded at some
+    /// states only.
+    fn learnt(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Adds what a copy of this model in another process has learnt: the bytes are its [`Model::learnt`]. Learning
+    /// something twice is learning it once.
+    fn learn(&self, learnt: &[u8]) {
+        let _ = learnt;
+    }
 }
 
 /// Where a model hands its successors.
@@ -186,7 +204,7 @@ pub enum Stop {
 
 impl Stop {
     /// Is it time to stop a search that has its answer and has seen this many states?
-    fn is_due(self, states: u64) -> bool {
+    pub fn is_due(self, states: u64) -> bool {
         match self {
             Stop::AtFirst => true,
             Stop::AfterStates(enough) => states >= enough,
@@ -236,6 +254,15 @@ pub enum Limit {
         /// The state's length.
         bytes: usize,
     },
+    /// A process that took part in the search is gone.
+    Lost {
+        /// Its number.
+        process: u32,
+        /// How far the search had come: steps from an initial state.
+        level: u64,
+    },
+    /// The processes that take part in the search do not explore the same system.
+    Diverged,
 }
 
 impl Limit {
@@ -248,12 +275,14 @@ impl Limit {
             Limit::Depth => "depth",
             Limit::Interrupted => "interrupted",
             Limit::Malformed { .. } => "malformed",
+            Limit::Lost { .. } => "lost",
+            Limit::Diverged => "diverged",
         }
     }
 
     /// What has happened, as part of a sentence.
-    pub fn reached(self) -> &'static str {
-        match self {
+    pub fn reached(self) -> Cow<'static, str> {
+        let what = match self {
             Limit::States => "the limit on states was reached",
             Limit::Memory => "the limit on memory was reached",
             Limit::Time => "the limit on time was reached",
@@ -262,7 +291,14 @@ impl Limit {
             Limit::Malformed { .. } => {
                 "a state of the wrong length was met, which is a bug in fencepost"
             }
-        }
+            Limit::Lost { process, level } => {
+                return format!("host {process} was lost at level {level}").into();
+            }
+            Limit::Diverged => {
+                "the hosts did not explore the same system, which is a bug in fencepost"
+            }
+        };
+        what.into()
     }
 }
 

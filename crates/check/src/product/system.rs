@@ -7,10 +7,13 @@
 use super::follow::{Follow, Searching};
 use super::pack::Layout;
 use super::{Finding, Pending, Product, Scratch};
+use crate::packed::{put_values, take_value};
 use ir::Tid;
 use ir::thread::Action;
 use memory::Monitor;
+use search::encoding::{Reader, put};
 use search::{Sink, Width};
+use std::sync::atomic::Ordering;
 
 /// An expansion of which the reduced part is done.
 pub(super) struct Begun {
@@ -71,6 +74,34 @@ impl<M: Monitor> search::Model for Product<M> {
     /// A deadlock is worth a warning; it does not make the program wrong.
     fn stops(&self, finding: &Self::Finding) -> bool {
         !matches!(finding, Finding::Deadlock { .. })
+    }
+
+    /// Where results wrapped around, and what the memory has noted.
+    fn learnt(&self) -> Vec<u8> {
+        let wrapped = self.wrapped();
+        let mut out = Vec::new();
+        put(wrapped.len() as u128, &mut out);
+        for (tid, pc) in wrapped {
+            put(tid.0.into(), &mut out);
+            put(pc.0.into(), &mut out);
+        }
+        put_values(&self.memory.learnt(), &mut out);
+        out
+    }
+
+    fn learn(&self, learnt: &[u8]) {
+        let mut from = Reader::new(learnt);
+        for _ in 0..from.take() {
+            let (tid, pc) = (from.take_index(), from.take_index());
+            if let Some(wrapped) = self.wrapped.get(tid).and_then(|thread| thread.get(pc)) {
+                wrapped.store(true, Ordering::Relaxed);
+            }
+        }
+        let mut noted = Vec::new();
+        while !from.is_empty() {
+            noted.push(take_value(&mut from));
+        }
+        self.memory.learn(&noted);
     }
 
     fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {

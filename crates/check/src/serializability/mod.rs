@@ -107,8 +107,7 @@ fn explore_product(
         }
     };
     let start = Instant::now();
-    let options = asked.options(::search::Stop::AtFirst);
-    let found = search::explore(product, question, memory, &options);
+    let found = search::explore(product, question, memory, asked);
     let verdict = match (found.violation, found.limit) {
         (Some(happenings), _) => accepted(question, happenings)
             .map_or(Verdict::Undecided(Why::Rejected), |witness| {

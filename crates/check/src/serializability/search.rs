@@ -9,7 +9,7 @@ use crate::answer::Cost;
 use crate::robustness::store_atomic::Faulty;
 use ::ir::{Fault, Pc, Tid};
 use ::memory::store_buffer::Move;
-use ::search::{Limit, Model, Options, Sink, Width};
+use ::search::{Limit, Model, Sink, Stop, Width};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ pub(super) fn explore(
     product: &Arc<Product>,
     question: Question,
     memory: Memory,
-    options: &Options,
+    asked: &crate::Question,
 ) -> Found {
-    let system = System { product: Arc::clone(product), question, memory };
-    let report = ::search::explore(&system, options, &|_| {});
+    let system = Arc::new(System { product: Arc::clone(product), question, memory });
+    let report = asked.explore(&system, &asked.options(Stop::AtFirst), &|_| {});
     let mut cost = Cost::default();
     cost.add(&report.progress);
     // The last level explored is the one before the last level reached.

@@ -186,7 +186,7 @@ fn explore(
             On::WeakMemory => System::new(program, bound, reduce),
             On::Interleavings => System::interleaving(program, reduce),
         };
-        let system = system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone());
+        let system = Arc::new(system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone()));
         let mut found = search_once(&system, question, limits, observe);
         cost.include(&found.cost);
         if is_brief && ran_into(question, &cost, found.cut) {
@@ -268,14 +268,14 @@ fn rejected(what: &str) -> String {
 }
 
 fn search_once(
-    system: &System,
+    system: &Arc<System>,
     question: &Question,
     limits: Limits,
     observe: Observe<'_>,
 ) -> Explored {
     let options = Options { limits, ..question.options(Stop::AfterStates(LINGER)) };
     let task = Task::default();
-    let report = search::explore(system, &options, &|progress| observe(&task, progress));
+    let report = question.explore(system, &options, &|progress| observe(&task, progress));
     let mut explored = Explored::default();
     explored.cost.add(&report.progress);
     let budget = question.limits.budget.to_finish();

@@ -1,6 +1,6 @@
 //! Arguments of `check-tests`, which stand for those of a `check` of each test.
 
-use super::{Check, MethodName, ModelName, OutputArgs, RequireName, SearchArgs};
+use super::{Check, MemberArgs, MethodName, ModelName, OutputArgs, RequireName, SearchArgs};
 use crate::compiled::CodeArgs;
 use crate::known::KnownArgs;
 use crate::quantity;
@@ -68,6 +68,7 @@ impl CheckTests {
             strict_values: false,
             code: CodeArgs { stub: self.stub.clone(), ..CodeArgs::default() },
             search: self.search.clone(),
+            member: MemberArgs::default(),
             output: self.output.clone(),
             known: self.known.clone(),
             faces: self.faces.clone(),

@@ -113,6 +113,12 @@ impl Visited {
         self.arenas[id.worker as usize].get(id.index, self.cells)
     }
 
+    /// The hash of `state`'s core.
+    #[inline(always)]
+    pub(crate) fn hash(&self, state: &[u8]) -> u64 {
+        xxh3_64(self.cells.core_of(state))
+    }
+
     /// Need the state not be expanded, because one of its own level covers it?
     pub(crate) fn is_covered(&self, id: Id) -> bool {
         self.cells.has_links() && self.link(id).load(Ordering::Relaxed) & COVERED != 0
@@ -294,7 +300,7 @@ impl Worker<'_> {
     /// The hash of `state`'s core.
     #[inline(always)]
     pub(crate) fn hash(&self, state: &[u8]) -> u64 {
-        xxh3_64(self.set.cells.core_of(state))
+        self.set.hash(state)
     }
 
     /// Inserts `state`, whose hash is `hash`.

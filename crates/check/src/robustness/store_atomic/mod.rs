@@ -34,6 +34,7 @@ use crate::question::{Method, Property, Question};
 use ::ir::{Loc, Pc, Program, Tid, Value};
 use ::memory::store_buffer::trace::Trace;
 use search::{Progress, Stop};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A computation that no interleaving explains.
@@ -103,9 +104,10 @@ pub fn decide(
         // The text alone says that nothing can go wrong.
         return Ok((decided(Verdict::Holds, Cost::default()), Vec::new()));
     }
+    let search = Arc::new(search);
     let options = question.options(Stop::AtFirst);
     let task = Task::default();
-    let report = search::explore(&search, &options, &|progress| observe(&task, progress));
+    let report = question.explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
     cost.add(&report.progress);
     let mut faults = Vec::new();

@@ -31,6 +31,7 @@ use crate::question::{Property, Question};
 use ::ir::{Loc, Pc, Program, Tid};
 use ::memory::store_buffer::Compiled;
 use search::{Progress, Stop};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A triangular race. Program counters are those of the program as given.
@@ -63,9 +64,10 @@ pub fn decide(
     if !question.reductions.partial_order {
         search = search.without_reduction();
     }
+    let search = Arc::new(search);
     let options = question.options(Stop::AtFirst);
     let task = Task::default();
-    let report = search::explore(&search, &options, &|progress| observe(&task, progress));
+    let report = question.explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
     cost.add(&report.progress);
     let mut faulty = false;
