@@ -190,7 +190,8 @@ fn promoted(module: &Module, function: &Function, variables: &[Option<Local>]) -
         };
         match &instr.kind {
             // What is converted counts when it is used.
-            InstrKind::Cast { op: CastOp::BitCast, .. } => {}
+            InstrKind::Cast { op: CastOp::BitCast, .. }
+                if instr.result.is_some_and(|result| variables[result.index()].is_some()) => {}
             kind if marked(module, kind, variables).is_some() => {}
             InstrKind::Load { ty, address: Operand::Local(local), access }
                 if same_bits(module, types[local.index()], *ty) && access.ordering.is_none() => {}
