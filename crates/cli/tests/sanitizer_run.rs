@@ -163,12 +163,25 @@ fn reports_in_files() {
             let file = location["artifactLocation"]["uri"].as_str().unwrap_or_default();
             assert!(file.ends_with("peterson.c"), "{result:#}");
             assert!(location["region"]["startLine"].as_u64().is_some_and(|line| line > 3));
+            let name = result["partialFingerprints"]["finding/v1"].to_string();
+            assert!(run.ids().contains(&name), "{name}: {run:#?}");
         }
         let junit = read("found.xml");
         assert_eq!(junit.matches("<failure").count(), failures, "{junit}");
         let page = read("page.html");
         assert_eq!(page.contains("may read a stale value"), code != 0);
         assert_eq!(page.contains("atomic_int"), code != 0, "the source is shown");
+        assert_eq!(page.contains("was created by the main thread here"), code != 0);
+    }
+    // A stale value that nothing depends on is worth a note.
+    for (flags, level) in [(&["-DHOW=UNUSED"][..], "note"), (&["-DHOW=UNUSED", "-DLEAK"], "error")]
+    {
+        let program = bench.build("gcc", "updates.c", &[&["-O1"], flags].concat(), "program");
+        bench.run(&program, &["--schedule", "random", "--runs", "20", "--sarif", "found.sarif"]);
+        let sarif: serde_json::Value = serde_json::from_str(&read("found.sarif")).expect("JSON");
+        let results = sarif["runs"][0]["results"].as_array().expect("results");
+        assert!(!results.is_empty(), "{sarif:#}");
+        assert!(results.iter().all(|result| result["level"] == level), "{sarif:#}");
     }
     let program = bench.path("program");
     let run = bench.run(&program, &["--html", "/nowhere/at/all.html"]);

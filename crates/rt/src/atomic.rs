@@ -6,11 +6,12 @@ use crate::memory;
 use crate::plain;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
-use crate::spin::{self, Fate, Frame, Question};
+use crate::spin::Frame;
+use crate::stale::{self, Judged};
 use crate::system;
 use crate::thread::{self, Thread};
 use crate::word::{Effect, Word, apply};
-use clocks::access::{Done, Intent, Stale};
+use clocks::access::{Done, Intent};
 use clocks::shadow;
 use clocks::trace::Event;
 use clocks::{Loc, Order};
@@ -148,7 +149,7 @@ pub unsafe fn access<T: Word>(
         thread.refresh();
     }
     if let Some(stale) = stale {
-        suspect(&mut thread, state, at, frame, plan, site, stale, found);
+        stale::suspect(&mut thread, state, at, frame, plan, site, stale, found);
     } else {
         drop(state);
     }
@@ -199,39 +200,6 @@ fn hold_all(
     }
     let held = state.hold(thread, address, size, now);
     if registry::recording() || held.is_foreign() { (Some(state), held) } else { (None, held) }
-}
-
-/// An access that may be stale: is it one that only makes the thread try again?
-#[allow(clippy::too_many_arguments)]
-#[cold]
-#[inline(never)]
-fn suspect<T: Word>(
-    thread: &mut Thread,
-    state: Option<Guard>,
-    at: *mut T,
-    frame: &Frame,
-    plan: &Plan<T>,
-    site: u32,
-    stale: Stale,
-    found: T,
-) {
-    let pair = (site, stale.missed.map_or(0, |missed| missed.site));
-    let slot = (pair.0 as usize ^ (pair.1 as usize) << 2) % thread.told.len();
-    if thread.told[slot] == pair && !registry::recording() {
-        return;
-    }
-    let mut state = state.unwrap_or_else(registry::lock);
-    if state.recorder.is_none() && state.told.contains(&pair) {
-        thread.told[slot] = pair;
-        return;
-    }
-    let judged = judge(&mut state, at, frame, plan, &stale, found);
-    if stale.is_harmless(&judged.spins) {
-        return;
-    }
-    state.told.insert(pair);
-    drop(state);
-    report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &judged);
 }
 
 /// Blocks until the value is `expected`, and replaces it if there is something to replace it with.
@@ -324,7 +292,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     drop(held);
     drop(state);
     if let Some(stale) = stale {
-        report(&thread, at, size, operation, order, site, &stale, &Judged::default());
+        stale::report(&thread, at, size, operation, order, site, &stale, &Judged::default());
     }
     thread.busy = false;
 }
@@ -500,119 +468,6 @@ impl State {
             }
         }
     }
-}
-
-/// What becomes of stale values.
-#[derive(Default)]
-struct Judged {
-    /// With these the thread would only have tried again.
-    spins: Vec<u64>,
-    /// Does anything depend on the others, as far as that is known?
-    used: Option<bool>,
-    /// May a compare-and-swap fail for no reason, as weak ones do, with nothing else coming of it?
-    may_fail: bool,
-}
-
-/// What becomes of the stale values of an access that found the newest one.
-#[cold]
-fn judge<T: Word>(
-    state: &mut State,
-    at: *mut T,
-    frame: &Frame,
-    plan: &Plan<T>,
-    stale: &Stale,
-    found: T,
-) -> Judged {
-    let stack = frame as *const Frame as u64 + size_of::<Frame>() as u64;
-    let question = |value: u64| {
-        let (result, wrote) = match plan.expected {
-            Some(expected) => (0, Some((expected as u64, value, T::SIZE))),
-            None => (value, None),
-        };
-        Question { address: at as u64, value, result, wrote }
-    };
-    let comes_back = |value: u64| spin::comes_back(frame, stack, question(value), &crate::entry_at);
-    let fate = |value: u64, newest: u64| {
-        spin::fate(frame, stack, question(value), question(newest), &crate::entry_at)
-    };
-    let reads =
-        !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
-    let follows = registry::options().recognise_loops && reads && T::SIZE <= 8 && frame.pc != 0;
-    let mut judged = Judged { may_fail: follows, ..Judged::default() };
-    let (mut unused, mut used) = (follows, false);
-    for &value in stale.values.iter().filter(|_| follows) {
-        let harmless = comes_back(value)
-            || match plan.intent {
-                // Nothing depends on it but a compare-and-swap that fails.
-                Intent::Load => {
-                    let fate = fate(value, found.bits());
-                    unused &= fate == Fate::Unused;
-                    used |= fate == Fate::Used;
-                    fate == Fate::CaughtUp
-                }
-                // It may as well fail when it finds the newest value.
-                Intent::WeakCas(_) => fate(value, found.bits()) != Fate::Used,
-                // Perhaps it is weak, and the compiler did not say so.
-                Intent::StrongCas(expected) => {
-                    let others = [expected ^ 1, expected ^ 2, !expected];
-                    judged.may_fail &= others.into_iter().all(|other| {
-                        let other = other & (u64::MAX >> (64 - 8 * u32::from(T::SIZE)));
-                        fate(value, other) != Fate::Used
-                    });
-                    false
-                }
-                _ => false,
-            };
-        if harmless {
-            judged.spins.push(value);
-        }
-    }
-    if plan.intent == Intent::Load && follows {
-        judged.used = used.then_some(true).or(unused.then_some(false));
-    }
-    judged.may_fail &= matches!(plan.intent, Intent::StrongCas(_)) && !stale.overtakes;
-    state.record(&Event::Judged { spins: judged.spins.clone() });
-    judged
-}
-
-#[allow(clippy::too_many_arguments)]
-#[cold]
-fn report(
-    thread: &Thread,
-    address: usize,
-    size: u8,
-    operation: Operation,
-    order: Order,
-    site: u32,
-    stale: &Stale,
-    judged: &Judged,
-) {
-    let Judged { spins, used, may_fail } = judged;
-    if thread.ignored > 0 || !registry::options().robustness || stale.is_harmless(spins) {
-        return;
-    }
-    let kind = operation.kind(stale.overtakes);
-    let other = stale.missed.map(|missed| Access {
-        thread: missed.thread,
-        operation: if missed.is_update { Operation::Fetch } else { Operation::Store },
-        order: Some(missed.order),
-        site: missed.site,
-        epoch: None,
-    });
-    let harmful = stale.values.iter().copied().filter(|value| !spins.contains(value));
-    findings::report(&Finding {
-        kind,
-        address,
-        size: usize::from(size),
-        access: Access::by(thread, operation, Some(order), site),
-        locks: thread.locks.clone(),
-        other,
-        value: stale.missed.map(|missed| missed.value),
-        stale: harmful.collect(),
-        used: *used,
-        may_fail: *may_fail,
-        doubt: None,
-    });
 }
 
 /// A plain access that races with an atomic one to the same bytes.

@@ -12,7 +12,7 @@
 //! * [`plain`], [`atomic`]: the accesses; [`word`]: what they do to memory.
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`assembly`]: fences that no compiler knows of.
-//! * [`spin`]: would a loop have gone round with the stale value?
+//! * [`stale`]: what becomes of stale values; [`spin`]: would a loop have gone round with the stale value?
 //! * [`objects`]: mutexes and their like; [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
 //! * [`channels`]: pipes, sockets and their like.
 //! * [`openmp`]: teams of threads.
@@ -51,6 +51,7 @@ pub mod registry;
 pub mod rust_std;
 pub mod schedule;
 pub mod spin;
+pub mod stale;
 pub mod sync;
 pub mod system;
 pub mod thread;

@@ -16,6 +16,7 @@
 //! elsewhere than on the stack ends the attempt.
 
 mod machine;
+mod operands;
 mod twins;
 
 use machine::Machine;

@@ -1,10 +1,11 @@
 //! The machine that runs code on paper: a few dozen instructions of x86-64, and for all others, what they write.
 
+use super::operands::{high, index, is_even, is_move, is_set, ones, survives, writes};
 use super::{Entry, Frame, Question};
 use crate::system;
 use iced_x86::{
-    Code, ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
-    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
+    ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
+    InstructionInfoOptions, Mnemonic, OpKind, Register,
 };
 use std::collections::HashMap;
 
@@ -588,41 +589,6 @@ impl Machine {
         self.registers[4] = Some(at.wrapping_add(8));
         self.load(at, 8)
     }
-}
-
-fn is_set(i: &Instruction) -> bool {
-    i.op_count() == 1 && i.op0_kind() != OpKind::NearBranch64 && i.code() != Code::INVALID
-}
-
-fn is_move(i: &Instruction) -> bool {
-    i.op_count() == 2
-}
-
-/// Has the low byte an even number of ones?
-fn is_even(value: u64) -> bool {
-    (value as u8).count_ones().is_multiple_of(2)
-}
-
-fn ones(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-/// Does this write?
-pub(super) fn writes(access: OpAccess) -> bool {
-    !matches!(access, OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess)
-}
-
-pub(super) fn index(register: Register) -> Option<usize> {
-    register.is_gpr().then(|| register.full_register().number())
-}
-
-/// Does a register survive a call?
-fn survives(index: usize) -> bool {
-    matches!(index, 3 | 5 | 12..=15)
-}
-
-fn high(register: Register) -> bool {
-    matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
 }
 
 /// The bytes from `at` on, as many as there are.

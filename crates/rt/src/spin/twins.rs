@@ -15,7 +15,8 @@
 //!
 //! Memory may be written in either run; it is paper.
 
-use super::machine::{self, Machine};
+use super::machine::Machine;
+use super::operands;
 use super::{Entry, Frame, Question};
 use iced_x86::{Instruction, InstructionInfoOptions, OpAccess};
 
@@ -146,7 +147,7 @@ impl Twins<'_> {
         let read = |access: OpAccess| access != OpAccess::None && access != OpAccess::Write;
         let mut differs = info.used_registers().iter().any(|used| {
             read(used.access())
-                && machine::index(used.register())
+                && operands::index(used.register())
                     .is_some_and(|k| self.stale.registers[k] != self.newest.registers[k])
         });
         let sizes: Vec<usize> = info
@@ -270,13 +271,13 @@ impl Machine {
     fn lost(&mut self, instruction: &Instruction) -> bool {
         let info = self.info.info_options(instruction, InstructionInfoOptions::NONE);
         let registers = info.used_registers().iter().any(|used| {
-            machine::writes(used.access())
-                && machine::index(used.register()).is_none_or(|k| self.registers[k].is_none())
+            operands::writes(used.access())
+                && operands::index(used.register()).is_none_or(|k| self.registers[k].is_none())
         });
         let size = info
             .used_memory()
             .iter()
-            .filter(|used| machine::writes(used.access()))
+            .filter(|used| operands::writes(used.access()))
             .map(|used| used.memory_size().size() as u64)
             .sum::<u64>();
         let memory = size > 0
