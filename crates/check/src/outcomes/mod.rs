@@ -127,7 +127,6 @@ fn final_states<M: Model<Finding = Finding>>(model: &M, limits: &Limits) -> Fina
             budget: limits.budget,
         },
         paths: Paths::None,
-        ..Options::default()
     };
     let report = search::explore(model, &options, &|_| {});
     let mut found = FinalStates { cut: report.limit.map(Cut::Limit), ..FinalStates::default() };
