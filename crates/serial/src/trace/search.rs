@@ -357,6 +357,12 @@ impl<'a> Search<'a> {
         None
     }
 
+    /// The time in which a cycle from `start` can lie.
+    pub(crate) fn window_of(&mut self, start: &Start) -> (Pos, Pos) {
+        self.set_horizon(start, Discipline::OneWritingVisit);
+        (start.leave.earliest, self.horizon.last().copied().unwrap_or(NEVER))
+    }
+
     /// The time in which the last search looked: from its start to where there is no way back.
     pub(crate) fn window(&self) -> (Pos, Pos) {
         let from = self.arena.first().map_or(0, |start| start.now);
