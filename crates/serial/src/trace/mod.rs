@@ -221,7 +221,10 @@ impl Monitor<'_> {
         search: &mut Search<'_>,
         start: &Start,
     ) -> Result<Option<TraceViolation>, Stop> {
-        for &discipline in self.disciplines {
+        // Where placements are ruled out by what was read, that no walk from here is the best of its kind
+        // does not mean that there is none.
+        let every = self.thorough && self.believed.is_some();
+        for &discipline in self.disciplines.iter().filter(|_| !every) {
             let Some(walk) = search.walk(start, discipline) else {
                 return search.spent.map_or(Ok(None), |spent| Err(Stop::Spent(spent)));
             };
@@ -234,7 +237,8 @@ impl Monitor<'_> {
             return Err(Stop::Doubt);
         }
         self.effort.exhaustive += 1;
-        let (visit, window) = (start.visit, search.window());
+        let visit = start.visit;
+        let window = if every { search.window_of(start) } else { search.window() };
         let (index, question, budget) = (self.index, self.question, self.budget);
         let mut found = Ok(None);
         let mut accept = |walk: &[Visit]| {
