@@ -17,6 +17,7 @@ use ir::random::{Allow, Config, program};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Step, Thread, Tid};
 use memory::store_buffer::{self, Entry, Move, Own, Seen, State};
 use oracle::{Ask, Ev, Kind, by_graph};
+use serial::event::Data;
 use serial::execution::Question;
 
 /// Programs with more executions than this are left out.
@@ -42,7 +43,7 @@ impl Run {
     }
 
     fn note(&mut self, tid: Tid, kind: Kind, var: u32, unit: usize) {
-        self.events.push(Ev { thread: tid.0, kind, var, unit });
+        self.events.push(Ev { thread: tid.0, kind, var, unit, data: Data::default(), line: 0 });
     }
 }
 
