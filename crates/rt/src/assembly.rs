@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn callers_are_followed_up_to_the_next_access() {
-        let code = [0x90, 0xc3, 0x0f, 0xae, 0xf0, 0x90];
-        let at = code.as_ptr() as usize;
+        static CODE: [u8; 6] = [0x90, 0xc3, 0x0f, 0xae, 0xf0, 0x90];
+        let at = CODE.as_ptr() as usize;
         assert!(fence_follows(&[at, at + 2], &|_| None));
         let access = |rip: u64| (rip == at as u64 + 2).then_some(Entry::Effect);
         assert!(!fence_follows(&[at, at + 2], &access));
