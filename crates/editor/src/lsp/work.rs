@@ -215,6 +215,14 @@ impl<'a> Asking<'a> {
         let sarif = self.job.read(".found").and_then(|text| serde_json::from_str(&text).ok());
         let mut files = Files::new(&self.name, uri, text, &self.here);
         let mut found = diagnostics::of(&sarif.unwrap_or(Value::Null), &mut files);
+        // What a compiler says of a text says more than that it does.
+        let compiler = match (self.task.typed, checked.code) {
+            (false, Some(2)) => diagnostics::compiler(&checked.stderr, &files),
+            _ => Vec::new(),
+        };
+        if !compiler.is_empty() {
+            return vec![(uri.clone(), compiler)];
+        }
         let nothing = found.iter().all(|(_, list)| list.is_empty());
         let remark = match checked.code {
             // What is not known is not well.
