@@ -408,6 +408,10 @@ fn c_is_checked_when_saved() {
         found[0]["message"].as_str().is_some_and(|text| text.contains("expected ';'")),
         "{found:?}"
     );
+    assert_eq!(found[0]["severity"], 3, "the compiler's own server says that it is an error");
+    // Part of a program: there is nothing to say about it alone.
+    let part = editor.open("part.c", "c", "int part(void) { return 1; }\n");
+    assert_eq!(editor.diagnostics(&part, 1), Vec::<Value>::new());
     assert_eq!(editor.leave(), Some(0));
 }
 

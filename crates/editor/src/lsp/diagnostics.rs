@@ -142,7 +142,10 @@ pub(super) fn compiler(complaints: &str, files: &Files<'_>) -> Vec<Diagnostic> {
         let to = text::whole_line(files.text, line).end;
         Diagnostic {
             range: Range::new(from, to.max(from)),
-            ..remark(message, DiagnosticSeverity::ERROR)
+            ..remark(
+                format!("not checked, because it does not compile: {message}"),
+                DiagnosticSeverity::INFORMATION,
+            )
         }
     };
     found.into_iter().map(diagnostic).collect()
@@ -198,14 +201,14 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             (found[0].range.start, &*found[0].message),
-            (Position::new(1, 9), "expected ';'")
+            (Position::new(1, 9), "not checked, because it does not compile: expected ';'")
         );
         let rustc = "error[E0308]: mismatched types\n --> t.c:1:5\n  |\n\nerror: aborting due to 1 previous error\n";
         let found = compiler(rustc, &files);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             (found[0].range.start, &*found[0].message),
-            (Position::new(0, 4), "mismatched types")
+            (Position::new(0, 4), "not checked, because it does not compile: mismatched types")
         );
         assert!(compiler("t.c:x:y: error: z\nt.c:\n--> t.c\n", &files).is_empty());
     }
