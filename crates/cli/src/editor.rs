@@ -26,8 +26,12 @@ pub(crate) fn play(args: &Play) -> io::Result<Exit> {
         Err(why) => return Ok(refuse(&why)),
     };
     let mut out = io::stdout().lock();
-    writeln!(out, "The playground is at {}", playground.address())?;
-    writeln!(out, "It answers nobody without that address, and ends with Ctrl-C.")?;
+    let address = playground.address();
+    // In one piece: who reads the address alone may close the pipe then.
+    let told = format!(
+        "The playground is at {address}\nIt answers nobody without that address, and ends with Ctrl-C.\n"
+    );
+    out.write_all(told.as_bytes())?;
     out.flush()?;
     drop(out);
     playground.serve(interrupt::flag());

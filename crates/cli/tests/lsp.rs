@@ -403,10 +403,15 @@ fn c_is_checked_when_saved() {
     std::fs::write(editor.desk.path().join("lock.c"), &broken).expect("a file");
     editor.note("textDocument/didSave", json!({ "textDocument": { "uri": uri } }));
     let found = editor.diagnostics(&uri, 3);
+    assert_eq!(found[0]["range"]["start"]["line"], 16, "{found:?}");
     assert!(
         found[0]["message"].as_str().is_some_and(|text| text.contains("expected ';'")),
         "{found:?}"
     );
+    assert_eq!(found[0]["severity"], 3, "the compiler's own server says that it is an error");
+    // Part of a program: there is nothing to say about it alone.
+    let part = editor.open("part.c", "c", "int part(void) { return 1; }\n");
+    assert_eq!(editor.diagnostics(&part, 1), Vec::<Value>::new());
     assert_eq!(editor.leave(), Some(0));
 }
 
@@ -464,7 +469,7 @@ fn bad_messages() {
     assert_eq!(editor.process.wait().expect("it ends").code(), Some(0));
 }
 
-/// Explores for as long as it may.
+/// Has so many interleavings that they are explored for as long as it may take.
 const ENDLESS: &str = "max_value 200; atomic a, b, c, d;\n\
     thread t[4] { local r; while (true) { r = a.load(rlx); a.store(r + 1, rlx); r = b.load(rlx); b.store(r + 3, rlx);\n\
     r = c.load(rlx); c.store(r + 7, rlx); r = d.load(rlx); d.store(r + 11, rlx); } }\n";
@@ -472,7 +477,8 @@ const ENDLESS: &str = "max_value 200; atomic a, b, c, d;\n\
 /// An editor that dies takes the server and its checks along, and nothing is left behind.
 #[test]
 fn an_editor_that_dies() {
-    let mut editor = Editor::new(Desk::new(), json!({ "delay": 0, "limitTime": 600 }));
+    let mut editor =
+        Editor::new(Desk::new(), json!({ "delay": 0, "limitTime": 600, "model": "sc" }));
     let jobs = editor.desk.path().join("jobs");
     editor.open("endless.fp", "fencepost", ENDLESS);
     let folders = || std::fs::read_dir(&jobs).expect("a folder").count();
@@ -499,8 +505,10 @@ fn an_editor_that_dies() {
 /// A check that takes too long says so, and what is typed meanwhile is checked.
 #[test]
 fn limits_and_cancellation() {
-    let mut editor =
-        Editor::new(Desk::new(), json!({ "delay": 0, "limitTime": 0.3, "limitMemory": 512 }));
+    let mut editor = Editor::new(
+        Desk::new(),
+        json!({ "delay": 0, "limitTime": 0.3, "limitMemory": 512, "model": "sc" }),
+    );
     let uri = editor.open("endless.fp", "fencepost", ENDLESS);
     let found = editor.diagnostics(&uri, 1);
     assert!(
@@ -514,7 +522,7 @@ fn limits_and_cancellation() {
     std::thread::sleep(Duration::from_millis(200));
     editor.note(
         "textDocument/didChange",
-        json!({ "textDocument": { "uri": uri, "version": 3 }, "contentChanges": [{ "text": SB }] }),
+        json!({ "textDocument": { "uri": uri, "version": 3 }, "contentChanges": [{ "text": "atomic x; thread t { x.stor(1); }" }] }),
     );
     assert!(!editor.diagnostics(&uri, 3).is_empty());
     assert_eq!(editor.leave(), Some(0));

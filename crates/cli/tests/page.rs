@@ -270,7 +270,7 @@ fn observed(desk: &Desk) -> Option<PathBuf> {
     let path = desk.path().join("run.html");
     for _ in 0..20 {
         let run = desk.run("run --html run.html ./sb");
-        if run.code == Some(1) || run.stdout.contains("robustness violation") {
+        if run.stderr.contains("robustness violation") {
             return Some(path);
         }
     }

@@ -130,7 +130,8 @@ fn a_drawing() {
     assert_eq!(run.code, Some(1));
     golden!(std::fs::read_to_string(desk.path().join("out.dot")).expect("a graph"));
     let page = std::fs::read_to_string(desk.path().join("out.html")).expect("a page");
-    assert_eq!(page.matches("class=\"node").count(), 2, "a node for each transaction");
+    let nodes = page.matches("class=\"node").count();
+    assert_eq!(nodes, 4, "a node for each transaction, once for wide and once for narrow pages");
     assert!(desk.path().join("out.svg").exists());
 }
 

@@ -117,6 +117,52 @@ pub(super) fn of(sarif: &Value, files: &mut Files<'_>) -> Vec<(Uri, Vec<Diagnost
     found
 }
 
+/// What a compiler complained about: clang writes `file:line:column: error: what`, rustc writes `error: what` and the
+/// place into the next line, behind an arrow.
+pub(super) fn compiler(complaints: &str, files: &Files<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut said = None;
+    for line in complaints.lines() {
+        let line = line.trim_start();
+        let place = line.strip_prefix("--> ").and_then(|place| split(place, files.name));
+        let error = line.starts_with("error: ") || line.starts_with("error[E");
+        if let (Some((line, column, _)), Some(message)) = (place, said.take_if(|_| place.is_some()))
+        {
+            found.push((line, column, message));
+        } else if let Some((number, column, rest)) = split(line, files.name) {
+            let rest = rest.trim_start_matches(':').trim_start();
+            let message = rest.strip_prefix("error: ").or(rest.strip_prefix("fatal error: "));
+            found.extend(message.map(|message| (number, column, message.to_string())));
+        } else if error {
+            said = line.split_once(": ").map(|(_, message)| message.to_string());
+        }
+    }
+    let diagnostic = |(line, column, message): (usize, usize, String)| {
+        let from = text::reported(files.text, line, column);
+        let to = text::whole_line(files.text, line).end;
+        Diagnostic {
+            range: Range::new(from, to.max(from)),
+            ..remark(
+                format!("not checked, because it does not compile: {message}"),
+                DiagnosticSeverity::INFORMATION,
+            )
+        }
+    };
+    found.into_iter().map(diagnostic).collect()
+}
+
+/// `name:line:column` and what comes behind.
+fn split<'a>(text: &'a str, name: &str) -> Option<(usize, usize, &'a str)> {
+    // Compilers may name the file by its whole path.
+    let (path, rest) = text.split_at(text.find(&format!("{name}:"))? + name.len());
+    let whole = path == name || path.ends_with(&format!("/{name}"));
+    let mut parts = rest.strip_prefix(':').filter(|_| whole)?.splitn(3, ':');
+    let line = parts.next()?.parse().ok()?;
+    let column = parts.next()?;
+    let digits = column.find(|c: char| !c.is_ascii_digit()).unwrap_or(column.len());
+    Some((line, column[..digits].parse().ok()?, parts.next().unwrap_or_default()))
+}
+
 /// Something to be said of a document as a whole.
 pub(super) fn remark(message: String, severity: DiagnosticSeverity) -> Diagnostic {
     Diagnostic {
@@ -142,6 +188,29 @@ mod tests {
             "message": { "text": "there" },
             "physicalLocation": { "artifactLocation": { "uri": file }, "region": region },
         })
+    }
+
+    #[test]
+    fn compilers_say_where() {
+        let uri = Uri::from_str("file:///x/t.c").expect("an address");
+        let text = "int main(void) {\n\treturn 0\n}\n";
+        let files = Files::new("t.c", &uri, text, Path::new("/x"));
+        let clang = "/x/t.c:2:10: error: expected ';'\n\treturn 0\n\t^\nother.c:1:1: error: no\n\
+                     t.c:1:1: warning: w\n1 error generated.\n";
+        let found = compiler(clang, &files);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            (found[0].range.start, &*found[0].message),
+            (Position::new(1, 9), "not checked, because it does not compile: expected ';'")
+        );
+        let rustc = "error[E0308]: mismatched types\n --> t.c:1:5\n  |\n\nerror: aborting due to 1 previous error\n";
+        let found = compiler(rustc, &files);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            (found[0].range.start, &*found[0].message),
+            (Position::new(0, 4), "not checked, because it does not compile: mismatched types")
+        );
+        assert!(compiler("t.c:x:y: error: z\nt.c:\n--> t.c\n", &files).is_empty());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::hover::Site;
 use super::settings::Settings;
 use crate::job::{Job, NoAnswer, Said};
 use crossbeam_channel::Sender;
-use lsp_types::{Diagnostic, DiagnosticSeverity, Uri};
+use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Uri};
 use serde::Deserialize;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -119,6 +119,24 @@ fn ask(task: &Task, cancel: &AtomicBool, learnt: &Sender<Learnt>) -> Result<(), 
     Ok(())
 }
 
+/// What `check` says of code that it cannot follow.
+const UNFOLLOWED: &str = "FP1030";
+/// What it says of a file that is part of a program.
+const NO_MAIN: &str = "there is no function `main`";
+
+/// A file of C, C++ or Rust that cannot be followed, or is not a program, is not wrong: most files of a project are like
+/// that, and compilers and other servers have their own word on them.
+fn soften(found: &mut [(Uri, Vec<Diagnostic>)]) {
+    for (_, list) in found {
+        list.retain(|one| !one.message.starts_with(NO_MAIN));
+        for one in list.iter_mut() {
+            if one.code == Some(NumberOrString::String(UNFOLLOWED.to_string())) {
+                one.severity = Some(DiagnosticSeverity::INFORMATION);
+            }
+        }
+    }
+}
+
 fn pause(time: Duration, cancel: &AtomicBool) -> Result<(), NoAnswer> {
     let until = Instant::now() + time;
     while Instant::now() < until {
@@ -215,6 +233,17 @@ impl<'a> Asking<'a> {
         let sarif = self.job.read(".found").and_then(|text| serde_json::from_str(&text).ok());
         let mut files = Files::new(&self.name, uri, text, &self.here);
         let mut found = diagnostics::of(&sarif.unwrap_or(Value::Null), &mut files);
+        if !self.task.typed {
+            soften(&mut found);
+            // Where a compiler stopped says more than that it did.
+            let stopped = diagnostics::compiler(&checked.stderr, &files).into_iter().next();
+            if let (Some(2), Some(stopped)) = (checked.code, stopped) {
+                return vec![(uri.clone(), vec![stopped])];
+            }
+            if checked.code == Some(2) && checked.stderr.contains(NO_MAIN) {
+                return found;
+            }
+        }
         let nothing = found.iter().all(|(_, list)| list.is_empty());
         let remark = match checked.code {
             // What is not known is not well.

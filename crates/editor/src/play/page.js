@@ -142,15 +142,18 @@
   one("#link").addEventListener("click", async event => {
     // Without the token: whoever gets the link has a playground of their own.
     const link = location.origin + "/" + pack(current());
-    const button = event.currentTarget;
-    button.dataset.link = link;
+    const button = event.currentTarget, copied = one("#copied");
+    // Where copying is forbidden it can be done by hand.
+    copied.value = link;
+    copied.hidden = false;
+    copied.select();
     try {
       await navigator.clipboard.writeText(link);
       button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy link"; }, 1500);
     } catch {
-      prompt("The link:", link);
+      copied.focus();
     }
-    setTimeout(() => { button.textContent = "Copy link"; }, 1500);
   });
 
   const start = () => {

@@ -84,11 +84,14 @@ fn labels(text: &str, finding: &Finding) -> Vec<Label> {
     for (index, (span, label)) in diagnostic.labels.iter().enumerate() {
         let Some(before) = text.get(..span.start) else { continue };
         let start = before.rfind('\n').map_or(0, |at| at + 1);
+        // Of a whole line, its indentation is not what is meant.
+        let meant = text.get(span.start..span.end).unwrap_or_default();
+        let indent = meant.len() - meant.trim_start_matches([' ', '\t']).len();
         let end = text[span.start..].find('\n').map_or(text.len(), |at| span.start + at);
         labels.push(Label {
             line: 1 + before.matches('\n').count(),
-            from: span.start - start,
-            to: span.end.clamp(span.start, end) - start,
+            from: span.start + indent - start,
+            to: span.end.clamp(span.start + indent, end.max(span.start + indent)) - start,
             text: label.clone(),
             main: index == 0,
         });
