@@ -132,7 +132,7 @@ fn damaged_files_are_used_as_far_as_they_go() {
     run(folder.path(), Written::Fixed, false, 1_200);
     let states = folder.path().join("search-1-worker-1.states");
     let bytes = std::fs::read(&states).expect("a checkpoint");
-    assert!(bytes.len() > 5_000);
+    assert!(bytes.len() > 300, "{}", bytes.len());
     for cut in [bytes.len() - 5, bytes.len() / 2, 20, 3] {
         std::fs::write(&states, &bytes[..cut]).expect("written");
         let resumed = run(folder.path(), Written::Fixed, true, 400);
