@@ -109,8 +109,11 @@ fn resumes_where_it_was() {
         assert!(expansions < expected.progress.states, "it began from the start");
         for (ran, _, learnt) in &resumed {
             assert!(ran[1].exhausted && ran[1].limit.is_none());
-            assert_eq!(ran[1].progress.states, expected.progress.states);
-            assert_eq!(ran[1].progress.depth, expected.progress.depth);
+            // Which states are covered before they are seen depends on their order.
+            if written != Written::Monitored {
+                assert_eq!(ran[1].progress.states, expected.progress.states);
+                assert_eq!(ran[1].progress.depth, expected.progress.depth);
+            }
             assert_eq!(lengths(&ran[1]), lengths(&expected));
             follow(&graph, &ran[1]);
             assert_eq!(learnt.count_ones(), 64, "what was learnt before is forgotten");
