@@ -15,6 +15,11 @@ fn check() {
 }
 
 #[test]
+fn cluster_run() {
+    golden!(Desk::new().run("cluster run --help").stdout);
+}
+
+#[test]
 fn outcomes() {
     golden!(Desk::new().run("outcomes --help").stdout);
 }

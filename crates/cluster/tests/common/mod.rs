@@ -72,7 +72,7 @@ impl Graph {
             ((u64::from(node) + 1 + mixed(random, k) % reach) % u64::from(self.nodes)) as u32
         };
         (0..out)
-            .map(|k| self.pack(to(k), bits | 1 << (mixed(node.into(), k) % 40).min(15)))
+            .map(|k| self.pack(to(k), bits | 1 << (mixed(node.into(), k) % 12).min(5)))
             .collect()
     }
 }
