@@ -97,12 +97,12 @@ fn rewritten(program: &Program, sites: &[Site], strengths: &[Strength]) -> Progr
         // Inside a group, one step leads to the next; where it leads elsewhere, to the beginning of a group.
         for (pc, (&first, &last)) in first_of.iter().zip(&last_of).enumerate() {
             let old = &program.threads[tid.index()].code[pc];
-            for at in first..=last {
-                code[at].next = match at < last {
+            for (at, step) in code.iter_mut().enumerate().take(last + 1).skip(first) {
+                step.next = match at < last {
                     true => Pc::from(at + 1),
                     false => Pc::from(first_of[old.next.index()]),
                 };
-                if let Instr::Jump { targets, .. } = &mut code[at].instr {
+                if let Instr::Jump { targets, .. } = &mut step.instr {
                     targets.iter_mut().for_each(|to| *to = Pc::from(first_of[to.index()]));
                 }
             }

@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn words_reach_a_shell_whole() {
         for word in ["plain", "two words", "it's", "$HOME;`x`", ""] {
-            let output = Command::new("sh").arg("-c").arg(format!("printf %s {}", quoted(word)));
-            let output = output.output().expect("a shell");
+            let script = format!("printf %s {}", quoted(word));
+            let output = Command::new("sh").arg("-c").arg(script).output().expect("a shell");
             assert_eq!(String::from_utf8_lossy(&output.stdout), word);
         }
     }

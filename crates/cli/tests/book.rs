@@ -11,9 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages that a later change brings: the book has a place for them.
-const COMING: [&str; 2] = ["docs/editor.md", "docs/playground.md"];
-
 fn read(page: &Path) -> String {
     fs::read_to_string(root().join(page))
         .unwrap_or_else(|error| panic!("{}: {error}", page.display()))
@@ -131,9 +128,6 @@ fn links_lead_somewhere() {
                 file => normal(&folder.join(file)),
             };
             let shown = format!("{}: {link}", page.display());
-            if COMING.iter().any(|coming| target == Path::new(coming)) {
-                continue;
-            }
             if !root().join(&target).exists() {
                 wrong.push(format!("{shown}: there is no such file"));
             } else if page.starts_with("docs") && !target.starts_with("docs") {
@@ -174,11 +168,7 @@ fn the_summary_lists_every_page() {
         .filter(|page| page.starts_with("docs") && **page != summary && !once.contains(page))
         .collect();
     assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
-    let nowhere: Vec<&&PathBuf> = once
-        .iter()
-        .filter(|page| !pages.contains(page))
-        .filter(|page| !COMING.iter().any(|coming| page.as_path() == Path::new(coming)))
-        .collect();
+    let nowhere: Vec<&&PathBuf> = once.iter().filter(|page| !pages.contains(page)).collect();
     assert!(nowhere.is_empty(), "in docs/SUMMARY.md, but not there: {nowhere:?}");
 }
 

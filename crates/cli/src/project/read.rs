@@ -70,10 +70,11 @@ impl Reader<'_> {
         self.known_keys(table, &keys);
         let mut project = Project { common: self.settings(table), ..Project::default() };
         // Functions that run as threads belong to one program.
-        if let (Some(entry), false) = (table.get("entry"), project.common.entry.is_empty()) {
-            if project.common.files.is_empty() {
-                self.complain(&entry.span(), "`entry` belongs to a `[[program]]` or to `files`");
-            }
+        if let Some(entry) = table.get("entry")
+            && !project.common.entry.is_empty()
+            && project.common.files.is_empty()
+        {
+            self.complain(&entry.span(), "`entry` belongs to a `[[program]]` or to `files`");
         }
         if let Some(limits) = table.get("limits") {
             project.limits = self.limits(limits);

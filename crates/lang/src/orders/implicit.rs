@@ -29,9 +29,9 @@ pub(super) fn operation(text: &str, at: usize, language: Language) -> Result<Ope
             return stepped(text, at, name, style);
         }
     }
-    if rest.starts_with('*') {
+    if let Some(pointer) = rest.strip_prefix('*') {
         // `*p`, and not a product.
-        let start = at + 1 + (rest[1..].len() - rest[1..].trim_start().len());
+        let start = at + 1 + (pointer.len() - pointer.trim_start().len());
         let end = object_after(text, start).ok_or(Alone::NotAnOperation)?;
         let object = Span::new(at, end);
         return Ok(found(object, object, Vec::new(), Implicit::Load, style));

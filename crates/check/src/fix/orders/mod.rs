@@ -284,14 +284,13 @@ where
         }
     }
     // Control that stays inside a statement does not come past what stands in front of it.
-    let statements: Vec<(Option<(K, K)>, (Tid, Pc))> =
+    let statements: Vec<_> =
         program.steps().map(|(tid, pc, step)| ((places.before)(step.origin), (tid, pc))).collect();
     for site in sites.iter_mut().filter(|site| site.new && !site.behind) {
         let Some((start, end)) = (places.before)(site.origin) else { continue };
-        let is_inside = |(span, _): &&(Option<(K, K)>, (Tid, Pc))| {
-            span.as_ref().is_some_and(|(at, _)| *at == start || (start < *at && *at < end))
-        };
-        site.inside = statements.iter().filter(is_inside).map(|(_, place)| *place).collect();
+        let is_inside = |(at, _): &(K, K)| *at == start || (start < *at && *at < end);
+        let inside = statements.iter().filter(|(span, _)| span.as_ref().is_some_and(is_inside));
+        site.inside = inside.map(|(_, place)| *place).collect();
     }
     let (changeable, uneven) =
         sites.into_iter().partition(|site| site.new || is_written_as_it_is(program, site));
