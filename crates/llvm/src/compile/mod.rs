@@ -193,7 +193,7 @@ pub fn compile(file: &Path, options: &Options) -> Result<Compiled, Failure> {
         return Err(Failure::Unreadable { path: file.to_owned(), message: error.to_string() });
     }
     let environment = |variable: &str| std::env::var_os(variable);
-    let (module, messages) = match language {
+    let (mut module, messages) = match language {
         Language::Ir => (crate::reader::read(file)?, String::new()),
         Language::Rust => rust(file, &tools::rustc(&environment)?, options)?,
         Language::C | Language::Cxx => c(file, &tools::clang(language, &environment)?, options)?,
@@ -210,6 +210,10 @@ pub fn compile(file: &Path, options: &Options) -> Result<Compiled, Failure> {
              give the source itself",
             file.display()
         ));
+    }
+    // What was compiled here was not optimised, whatever marks it has.
+    if language != Language::Ir {
+        module.optimised = None;
     }
     Ok(Compiled { module, warnings, messages })
 }

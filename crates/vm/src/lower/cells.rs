@@ -99,7 +99,7 @@ impl Cells {
         }
         // Executions of a program without memory would have nothing to show, not even where a thread waits for ever.
         if cells.locations.is_empty() {
-            let unused = cells.location("nothing", 0, LocationKind::NonAtomic);
+            let unused = cells.location("nothing", 0, LocationKind::Atomic);
             cells.internal.push(unused);
         }
         cells
