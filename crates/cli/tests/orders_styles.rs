@@ -255,3 +255,17 @@ fn advice_is_enough() {
         assert_eq!(checked.code, Some(0), "{}\n{}", checked.all(), lines.join("\n"));
     }
 }
+
+/// A page with what goes wrong with less, for each access.
+#[test]
+fn a_page_of_orders() {
+    let text = "atomic flag; na data;\nthread writer {\n  data.nastore(1);\n  flag.store(1, sc);\n}\n\
+        thread reader { local r, d;\n  r = flag.load(sc);\n  if (r == 1) { d = data.naload(); assert(d == 1); }\n}\n";
+    let desk = Desk::with(text);
+    let run = desk.run("orders --html orders.html t.fp");
+    assert_eq!(run.code, Some(0), "{}", run.all());
+    let page = std::fs::read_to_string(desk.path().join("orders.html")).expect("a page");
+    for part in ["line 4:8", "line 7:12", "with relaxed", "race on"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
