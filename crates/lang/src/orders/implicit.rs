@@ -43,6 +43,12 @@ pub(super) fn operation(text: &str, at: usize, language: Language) -> Result<Ope
     let object = Span::new(with_star(text, object_before(text, at)), end);
     // What is called with the object, or assigned to it, is no load.
     let behind = text[end..].trim_start();
+    // Compilers of C++ give the object's place for `x++`.
+    for (operator, name) in [("++", "add"), ("--", "sub")] {
+        if language == Language::Cpp && behind.starts_with(operator) {
+            return stepped(text, text.len() - behind.len(), name, style);
+        }
+    }
     let written = behind.starts_with('=') && !behind.starts_with("==");
     match written {
         true => Err(Alone::NotAnOperation),
