@@ -507,9 +507,19 @@ mod tests {
         for page in pages {
             let text = std::fs::read_to_string(&page).expect("a page");
             for command in commands_of(&text) {
-                use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
-                let words = command.split_whitespace();
-                match super::command().try_get_matches_from(words) {
+                use clap::error::ErrorKind::{
+                    DisplayHelp, DisplayVersion, InvalidValue, MissingRequiredArgument,
+                };
+                let parsed = |more: &[&str]| {
+                    let words = command.split_whitespace().take_while(|word| *word != "<");
+                    super::command().try_get_matches_from(words.chain(more.iter().copied()))
+                };
+                // Where a command is only mentioned, it has no file.
+                let matches = parsed(&[]).or_else(|error| match error.kind() {
+                    MissingRequiredArgument | InvalidValue => parsed(&["file.fp"]),
+                    _ => Err(error),
+                });
+                match matches {
                     Ok(matches) => match refusal(&matches) {
                         None => understood += 1,
                         Some(why) => wrong.push(format!("{}: {command}: {why}", page.display())),

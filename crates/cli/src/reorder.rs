@@ -376,6 +376,10 @@ pub fn enough(source: &Source, question: &Question) -> Option<Advice> {
     let text = Written::of(source);
     let mut changes = Vec::new();
     let mut said: Vec<(usize, String)> = Vec::new();
+    let fence = |words: &str| {
+        let article = if words.starts_with(['a', 'O']) { "an" } else { "a" };
+        format!("{article} `{words}` fence")
+    };
     for (site, &strength) in sites.iter().zip(&assignment.strengths) {
         if site.written == strength {
             continue;
@@ -392,8 +396,8 @@ pub fn enough(source: &Source, question: &Question) -> Option<Advice> {
         said.push((
             start,
             match (site.new, site.behind) {
-                (true, false) => format!("put a `{words}` fence before {line}"),
-                (true, true) => format!("put a `{words}` fence behind {line}"),
+                (true, false) => format!("put {} before {line}", fence(&words)),
+                (true, true) => format!("put {} behind {line}", fence(&words)),
                 (false, _) => format!("make the {} of {line} `{words}`", site.kind),
             },
         ));

@@ -28,7 +28,7 @@ fn locks_make_deposits_atomic_and_broken_ones_do_not() {
                 if broken {
                     assert_eq!(output.status.code(), Some(FOUND), "{all}");
                     assert!(said.contains("deposit (T"), "{all}");
-                    assert!(said.contains("add:atomic_bank.c:"), "{all}");
+                    assert!(said.contains(":atomic_bank.c:"), "{all}");
                 }
             }
         }

@@ -130,7 +130,8 @@ fn a_killed_process_and_a_resumed_search() {
     let resumed: Vec<Run> =
         start_all(&desk, 3, &format!("{asked} --resume")).into_iter().map(end).collect();
     let codes: Vec<_> = resumed.iter().map(|run| run.code).collect();
-    assert_eq!(codes, [Some(0); 3], "{}{}", resumed[0].stderr, resumed[1].stderr);
+    let complaints: Vec<_> = resumed.iter().map(|run| &run.stderr).collect();
+    assert_eq!(codes, [Some(0); 3], "{complaints:?}");
     let object: Value =
         serde_json::from_str(resumed[0].stdout.lines().next().expect("a line")).expect("an object");
     assert_eq!((&object["verdict"], &object["states"]), (&"holds".into(), &13_u64.pow(5).into()));

@@ -23,8 +23,8 @@ const FIELDS: [&str; 13] = [
     "error",
 ];
 
-/// The fields that only answers about store buffers or the weak memory have.
-const FIELDS_OF_SOME: [&str; 4] = ["attacks", "attacks_examined", "method", "weak"];
+/// The fields that only answers about store buffers or the weak memory have, and those with findings.
+const FIELDS_OF_SOME: [&str; 6] = ["attacks", "attacks_examined", "method", "weak", "id", "known"];
 
 fn objects(run: &Run) -> Vec<Value> {
     let parse = |line| serde_json::from_str(line).expect("a line is an object");

@@ -193,7 +193,7 @@ fn mistakes_with_memory_are_found() {
         ("int main(void) { int x = 0; return 1 / x; }", "division by zero"),
         (
             "int *f(void) { int x = 1; int *p = &x; return p; }\nint main(void) { return *f(); }",
-            "after its function",
+            "after its block or function",
         ),
         ("int main(void) { abort(); }", "`abort` is called"),
     ];

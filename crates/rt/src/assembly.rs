@@ -22,6 +22,11 @@ pub fn fence_follows(stack: &[usize], entry: &dyn Fn(u64) -> Option<Entry>) -> b
     follow(stack, entry).unwrap_or(false)
 }
 
+/// Makes the decoder's tables.
+pub fn prepare() {
+    let _ = Decoder::with_ip(64, &[0x90], 0, DecoderOptions::NONE).decode();
+}
+
 fn follow(stack: &[usize], entry: &dyn Fn(u64) -> Option<Entry>) -> Option<bool> {
     let mut calls: Vec<u64> = stack.iter().rev().map(|&pc| pc as u64).collect();
     let mut rip = calls.pop()?;

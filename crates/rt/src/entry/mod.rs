@@ -264,6 +264,10 @@ extern "C" fn in_child() {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {
     begin(&std::env::var("FENCEPOST_OPTIONS").unwrap_or_default());
+    // Tables that are made once are made before there are threads: a child forked while one of them makes a
+    // table would wait for it for ever.
+    crate::assembly::prepare();
+    entry_at(0);
 }
 
 #[unsafe(no_mangle)]

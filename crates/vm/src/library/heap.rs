@@ -79,7 +79,9 @@ impl Machine {
                 "an allocation of {size} bytes; {LARGEST} at most are checked"
             ));
         }
+        // What the library allocates for itself, such as the packet of a thread's result, stays where it is.
         if !self.alone
+            && !self.allocates_for_library(local)
             && let Some(block) = self.recycle(local, size, zeroed)?
         {
             return Ok(block);

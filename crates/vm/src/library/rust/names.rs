@@ -56,11 +56,11 @@ pub(crate) enum Known {
     ThreadLocalDestructor,
     /// Is the thread not panicking?
     NotPanicking,
-    /// Talks, or wakes up somebody who notices by himself.
     /// The time, or a part of it.
     Time,
     /// The keys of a `HashMap`.
     HashKeys,
+    /// Talks, or wakes up somebody who notices by himself.
     Nothing,
 }
 
