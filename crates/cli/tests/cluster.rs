@@ -113,7 +113,9 @@ fn a_killed_process_and_a_resumed_search() {
     let desk = Desk::with(&counters(5, 12));
     let asked = "--model sc --reduce none --checkpoint saved --checkpoint-every 100ms --json t.fp";
     let mut processes = start_all(&desk, 3, asked);
-    wait_for(desk.path(), "saved/search-0-worker-0.states");
+    for worker in 0..3 {
+        wait_for(desk.path(), &format!("saved/search-0-worker-{worker}.states"));
+    }
     let mut killed = processes.pop().expect("three");
     killed.kill().expect("it runs");
     killed.wait().expect("it is gone");

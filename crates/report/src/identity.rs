@@ -76,6 +76,7 @@ mod tests {
     fn ids(name: &str, text: &str) -> Vec<String> {
         let source = lang::parse(name, text).expect("a program");
         let question = check::Question { extent: check::Extent::All, ..Default::default() };
+        let question = question.reporting_all(&source.program, |origin| origin);
         let answer = check::check(&source.program, &question, &|_, _| {}).expect("an answer");
         let report = InputReport::of(&source, &question, &answer);
         report.findings().map(|finding| report.id(finding)).collect()

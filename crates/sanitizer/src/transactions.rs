@@ -187,16 +187,11 @@ fn look(events: impl Iterator<Item = Event> + Clone) -> Known {
     }
     let mut locations = Locations::new();
     let mut threads = 0;
-    // Per thread, its idle accesses since it last did anything else: number, place and bytes.
-    let mut idle: HashMap<u16, Vec<(u64, u32, u64)>> = HashMap::new();
-    for (number, event) in (0..).zip(events) {
+    for event in events.clone() {
         let found = locations.follow(&event);
         threads += usize::from(matches!(event, Event::Start { .. }));
         if let Event::Clear { address, bytes } = event {
             known.free(address, bytes);
-        }
-        if let Some(tid) = actor(&event) {
-            idle.remove(&tid);
         }
         let Some(touch) = touch(&event, found, &locations) else { continue };
         let variable = known.part(touch.address, touch.mask);
@@ -204,18 +199,44 @@ fn look(events: impl Iterator<Item = Event> + Clone) -> Known {
             let user = known.users.entry(variable).or_insert(Some(touch.tid));
             *user = user.filter(|&tid| tid == touch.tid);
         }
-        let round = idle.entry(touch.tid).or_default();
-        let here = (touch.site, touch.address);
-        if let Some(start) = round.iter().position(|&(_, site, at)| (site, at) == here) {
-            known.waited.extend(round.drain(start..).map(|(number, ..)| number));
-        }
-        match touch.idle {
-            true => round.push((number, touch.site, touch.address)),
-            false => round.clear(),
-        }
     }
     known.forget_lives();
+    known.find_rounds(events);
+    known.forget_lives();
     known
+}
+
+impl Known {
+    /// Finds the rounds of loops that only waited. What a round does to memory that no other thread accesses,
+    /// such as the expected value of a compare-and-swap, does not count.
+    fn find_rounds(&mut self, events: impl Iterator<Item = Event>) {
+        let mut locations = Locations::new();
+        // Per thread, its idle accesses since it last did anything else: number, place and bytes.
+        let mut idle: HashMap<u16, Vec<(u64, u32, u64)>> = HashMap::new();
+        for (number, event) in (0..).zip(events) {
+            let found = locations.follow(&event);
+            if let Event::Clear { address, bytes } = event {
+                self.free(address, bytes);
+            }
+            if let Some(tid) = actor(&event) {
+                idle.remove(&tid);
+            }
+            let Some(touch) = touch(&event, found, &locations) else { continue };
+            let variable = self.part(touch.address, touch.mask);
+            if self.users.get(&variable).is_none_or(Option::is_some) {
+                continue;
+            }
+            let round = idle.entry(touch.tid).or_default();
+            let here = (touch.site, touch.address);
+            if let Some(start) = round.iter().position(|&(_, site, at)| (site, at) == here) {
+                self.waited.extend(round.drain(start..).map(|(number, ..)| number));
+            }
+            match touch.idle {
+                true => round.push((number, touch.site, touch.address)),
+                false => round.clear(),
+            }
+        }
+    }
 }
 
 /// Writes all accesses and transactions. `place` says where a site is, `name` what is at an address.
