@@ -356,7 +356,7 @@ fn functions_without_symbols_have_no_name() {
 #[test]
 fn rust() {
     check(&[
-        case("litmus.rs", &[], &["stale-read"]),
+        hidden("litmus.rs", &[], &["stale-read"]),
         case("litmus.rs", &["--cfg=fixed"], &[]),
         hidden("litmus.rs", &["--cfg=mp"], &["race"]),
         case("litmus.rs", &["--cfg=mp", "--cfg=fixed"], &[]),

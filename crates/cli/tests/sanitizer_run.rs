@@ -163,7 +163,7 @@ fn reports_in_files() {
             let file = location["artifactLocation"]["uri"].as_str().unwrap_or_default();
             assert!(file.ends_with("peterson.c"), "{result:#}");
             assert!(location["region"]["startLine"].as_u64().is_some_and(|line| line > 3));
-            let name = result["partialFingerprints"]["finding/v1"].to_string();
+            let name = result["partialFingerprints"]["finding/v2"].to_string();
             assert!(run.ids().contains(&name), "{name}: {run:#?}");
         }
         let junit = read("found.xml");
