@@ -3,7 +3,7 @@
 //! [`explore`] is [`search::explore`] for state spaces that do not fit one machine: the same models and options, and the
 //! same report. The states are divided among *workers*, threads of processes on one or many machines, by the hash of
 //! their cores. Workers exchange states by [timely dataflow](https://docs.rs/timely), which also tells them
-//! when a level is complete; [`engine`] says how a worker goes about it, [`dataflow`] how timely is used.
+//! when a level is complete; `engine` says how a worker goes about it, `dataflow` how timely is used.
 //!
 //! A [`Cluster`] is this process's part of all. Every process runs the same program: it makes the same models and calls
 //! [`explore`] for them in the same order, and every call returns the same report in every process, so that they go on

@@ -6,7 +6,7 @@
 //! at the end, `#` starts a comment, blank lines are skipped. A value is a word, `=?` is one that is not
 //! known; a source is `T2#7`, the seventh line of thread `T2`, or `init`. [`Reader`] keeps one line and the names seen, never the events:
 //! a recording may be larger than memory. It checks everything that one line and the open
-//! transactions can tell; what needs the store buffers is checked by [`Buffers`].
+//! transactions can tell; what needs the store buffers is checked by [`crate::machine`].
 //!
 //! A program that was killed leaves transactions open: they are taken to end with the recording, and
 //! [`Reader::warnings`] says so. A byte order mark and lines that end in `\r\n` are read as if they were

@@ -1,7 +1,7 @@
 //! The language server: what `check`, `orders` and `fix` say, at the places where a program is being written.
 //!
 //! The main loop owns all documents and talks to the editor; it never waits. Each text that is to be checked becomes a
-//! thread with a cancelled-flag, which asks the questions in turn ([`work`]) and sends what it learns to the loop. A new
+//! thread with a cancelled-flag, which asks the questions in turn (`work`) and sends what it learns to the loop. A new
 //! text, a closed document or the end of the session sets the flag. Answers to a text that is no longer the editor's are
 //! thrown away, so whatever is shown or offered is about the text that the user sees.
 //!
