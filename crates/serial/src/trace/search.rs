@@ -230,6 +230,11 @@ impl<'a> Search<'a> {
         if accesses.is_empty() || accesses[0].pos >= last {
             return;
         }
+        // No exit is earlier than the unit: where nothing leads back after its beginning, nothing does.
+        let begin = accesses[0].pos;
+        if !accesses.iter().any(|enter| self.can_return(thread, enter, begin)) {
+            return;
+        }
         self.find_exits(thread, unit, last);
         std::mem::swap(&mut self.first_exits, &mut self.exits);
         self.stamp += 1;
