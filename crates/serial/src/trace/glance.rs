@@ -85,3 +85,42 @@ fn first_violation(
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Names;
+    use crate::machine::Machine;
+    use crate::random::{Shape, Style};
+    use crate::trace;
+
+    /// Would catch an execution that the machine does not allow, or that is not one of the trace: what is
+    /// found here the search must find, too.
+    #[test]
+    fn what_a_glance_finds_is_a_violation_of_the_trace() {
+        let mut found = [0; 2];
+        for seed in 0..600 {
+            let (threads, vars) = (2 + seed as usize % 3, 2 + seed as usize % 4);
+            let (style, events, transaction) = (Style::Free, 18, 3);
+            let shape = Shape { threads, vars, events, transaction, commits: false, style, seed };
+            let events = shape.events();
+            for question in Question::ALL {
+                let index = Index::new(question, &events, None);
+                let seen = look(question, &events, &index, None, Budget::UNLIMITED);
+                let searched = trace::judge(question, &events).violation.is_some();
+                let Some((_, run)) = seen.expect("no limit") else {
+                    found[0] += usize::from(searched);
+                    continue;
+                };
+                assert!(searched, "seed {seed}, {question:?}");
+                found[1] += 1;
+                let mut machine = Machine::default();
+                for event in &run.execution {
+                    machine.step(event, &Names::default()).expect("an execution");
+                }
+            }
+        }
+        // Both happen: a glance is neither useless nor enough.
+        assert!(found[0] > 10 && found[1] > 100, "{found:?}");
+    }
+}
