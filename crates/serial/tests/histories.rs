@@ -288,7 +288,7 @@ fn both_ways(transactions: &[&str], at_once: bool) -> [String; 2] {
         format!("{{\"type\": \"{kind}\", \"process\": {process}, \"value\": {ops}}}\n")
     };
     let edn = |(process, kind, ops): &(usize, &str, String)| {
-        let mut ops = ops.replace("null", "nil").replace(',', "");
+        let mut ops = ops.replace("null", "nil").replace(',', " ");
         for letter in ["append", "r", "w"] {
             ops = ops.replace(&format!("[\"{letter}\""), &format!("[:{letter}"));
         }
