@@ -93,6 +93,13 @@ pub(crate) struct Run {
     /// Say whether the blocks between fencepost_begin() and fencepost_end() looked atomic in this run
     #[arg(long, conflicts_with_all = ["record", "jobs"])]
     pub serial: bool,
+    /// Give up judging after this time, the runs included, such as 30s, 5m or 2h [only with --serial]
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration, requires = "serial")]
+    pub limit_time: Option<Duration>,
+    /// Give up judging when it takes this much memory, such as 512M or 2G [default: four fifths of what is
+    /// free] [only with --serial]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, requires = "serial")]
+    pub limit_memory: Option<u64>,
     #[command(flatten)]
     pub output: Output,
     #[command(flatten)]
@@ -239,6 +246,7 @@ impl Run {
             token: self.token.clone(),
             jobs: self.jobs.into(),
             timeout: self.timeout,
+            timeout_option: "--timeout",
             record: self.record.clone(),
             paper_counts: self.paper_counts,
             is_build: false,

@@ -421,6 +421,10 @@ impl Recorder {
         self.bytes.clear();
         event.encode(&mut self.bytes);
         let _ = self.file.write_all(&self.bytes);
+        // A program that is killed has then told of every transaction that it began.
+        if let Event::Transaction { .. } = event {
+            let _ = self.file.flush();
+        }
     }
 
     fn end(&mut self, nodes: &[(Site, usize)], maps: &str) {

@@ -318,6 +318,7 @@ pub fn cargo(arguments: &[OsString]) -> Result<u8, String> {
             token: None,
             jobs: 1,
             timeout: None,
+            timeout_option: "--timeout",
             record: None,
             paper_counts: false,
             is_build: true,

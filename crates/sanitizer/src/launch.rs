@@ -33,6 +33,8 @@ pub struct Launch {
     pub jobs: usize,
     /// Stop a run after this time.
     pub timeout: Option<Duration>,
+    /// The option that says so.
+    pub timeout_option: &'static str,
     /// Record everything there, for [`crate::replay`].
     pub record: Option<PathBuf>,
     /// Report waiting loops as well, as the paper counts?
@@ -201,7 +203,8 @@ pub fn run(args: &Launch) -> Result<Series, String> {
         if one.timed_out {
             progress.hide();
             let limit = timeout.unwrap_or_default().as_secs_f32();
-            complain(&format!("fencepost: the program was stopped after {limit} s (--timeout)"));
+            let option = args.timeout_option;
+            complain(&format!("fencepost: the program was stopped after {limit} s ({option})"));
             let _ = one.child.kill();
         } else if let Some(signal) = status.signal() {
             progress.hide();
@@ -218,6 +221,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
             started = runs;
         }
     }
+    let interrupted = signals.last().is_some();
     drop(signals);
     let Told { collection, progress, processes, lost, .. } = told_so_far;
     progress.hide();
@@ -245,7 +249,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
         0 if !lost.is_empty() => UNDECIDED,
         code => code,
     };
-    Ok(Series { subject: program, collection, code })
+    Ok(Series { subject: program, collection, code, interrupted })
 }
 
 /// Prints a finding.

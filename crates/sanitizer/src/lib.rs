@@ -67,6 +67,8 @@ pub struct Series {
     pub collection: Collection,
     /// The exit code.
     pub code: u8,
+    /// Whether a signal asked for an end.
+    pub interrupted: bool,
 }
 
 impl Series {

@@ -6,6 +6,7 @@ use crate::finding::Collection;
 use crate::launch::{Progress, show};
 use crate::raw::{self, Raw};
 use crate::{FOUND, Output, Series, complain, text};
+use budget::Budget;
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
 use rt::findings::Operation;
@@ -70,7 +71,8 @@ pub fn run(args: &Replay) -> Result<Series, String> {
     if let Some(path) = &args.transactions {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
         let out = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
-        atomicity::write_text(&bytes, out).map_err(|why| format!("{}: {why}", path.display()))?;
+        atomicity::write_text(&bytes, out, Budget::UNLIMITED)
+            .map_err(|why| format!("{}: {why}", path.display()))?;
     }
     let mut collection = Collection::new(filter);
     for index in collection.add(&raw, None, 0) {
@@ -85,7 +87,7 @@ pub fn run(args: &Replay) -> Result<Series, String> {
         complain(&text::summary(&collection, 1));
     }
     let code = if collection.findings.is_empty() { 0 } else { FOUND };
-    Ok(Series { subject: args.recording.clone(), collection, code })
+    Ok(Series { subject: args.recording.clone(), collection, code, interrupted: false })
 }
 
 /// The bytes of a recording. What does not begin like one is not read to its end, which may never

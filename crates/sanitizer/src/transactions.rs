@@ -33,6 +33,8 @@ pub struct Written {
     pub accesses: usize,
     /// Accesses of loops that waited.
     pub waited: usize,
+    /// Whether the recording has no end, because the program was killed.
+    pub cut_off: bool,
 }
 
 /// Where a site is: file, line, and the function if it is known.
@@ -269,12 +271,7 @@ pub fn write(
             writer.event(number, &event, found, &locations, &place, &name)?;
         }
     }
-    let mut left: Vec<u16> =
-        writer.open.iter().filter(|(_, depth)| **depth > 0).map(|(&tid, _)| tid).collect();
-    left.sort_unstable();
-    for tid in left {
-        writer.recorder.end(&thread_name(tid))?;
-    }
+    // What is still open stays so: who reads it will say so.
     writer.recorder.flush()?;
     Ok(writer.written)
 }

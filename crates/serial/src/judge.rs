@@ -485,9 +485,10 @@ fn by_theorem_3(sc: &Answer) -> Option<Answer> {
 fn answer_at_once(events: &[Event], budget: Budget) -> Answer {
     let question = Question::ScSerializable;
     let mut monitor = ExecutionMonitor::new(question);
-    let (mut ticker, mut spent) = (budget.ticker(), None);
+    // Even of no events nothing is known if the recording was not read.
+    let (mut ticker, mut spent) = (budget.ticker(), budget.spent());
     for event in events {
-        spent = ticker.tick();
+        spent = spent.or_else(|| ticker.tick());
         if spent.is_some() {
             break;
         }

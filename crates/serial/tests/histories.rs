@@ -257,3 +257,87 @@ fn opacity_counts_what_aborted_transactions_saw() {
     assert!(!opaque.valid());
     assert!(opaque.anomalies.iter().any(|anomaly| anomaly.name == "G-single"));
 }
+
+/// A history in EDN and in JSON: all transactions at once, or one after the other. An operation is a letter
+/// (`a`, `r`, `w`), a key, and a value as JSON has it; a transaction that begins with `!` was aborted.
+fn both_ways(transactions: &[&str], at_once: bool) -> [String; 2] {
+    let mut lines: Vec<(usize, &str, String)> = Vec::new();
+    let parsed: Vec<(usize, &str, String)> = (0..)
+        .zip(transactions)
+        .map(|(process, text)| {
+            let kind = if text.starts_with('!') { "fail" } else { "ok" };
+            let ops = text.trim_start_matches('!').split(';').map(|op| {
+                let (letter, rest) = op.trim().split_at(1);
+                let (key, value) = rest.split_at(1);
+                let letter = if letter == "a" { "append" } else { letter };
+                format!("[\"{letter}\", \"{key}\", {value}]")
+            });
+            (process, kind, format!("[{}]", ops.collect::<Vec<_>>().join(", ")))
+        })
+        .collect();
+    let invoked =
+        |&(process, ..): &(usize, &'static str, String)| (process, "invoke", "[]".to_string());
+    match at_once {
+        true => {
+            lines.extend(parsed.iter().map(invoked));
+            lines.extend(parsed.iter().cloned());
+        }
+        false => lines.extend(parsed.iter().flat_map(|one| [invoked(one), one.clone()])),
+    }
+    let json = |(process, kind, ops): &(usize, &str, String)| {
+        format!("{{\"type\": \"{kind}\", \"process\": {process}, \"value\": {ops}}}\n")
+    };
+    let edn = |(process, kind, ops): &(usize, &str, String)| {
+        let mut ops = ops.replace("null", "nil").replace(',', " ");
+        for letter in ["append", "r", "w"] {
+            ops = ops.replace(&format!("[\"{letter}\""), &format!("[:{letter}"));
+        }
+        format!("{{:type :{kind}, :process {process}, :value {ops}}}\n")
+    };
+    [lines.iter().map(edn).collect(), lines.iter().map(json).collect()]
+}
+
+/// The anomalies that Elle names, each in a history as small as it gets: exactly these names are given.
+/// Would catch a cycle with `wr` that is called G0, and updates of lists that nobody calls lost.
+#[test]
+fn every_anomaly_has_exactly_its_names() {
+    let at_once: &[(&[&str], &[&str])] = &[
+        (&["ax1; ay1", "ax2; ay2", "rx[1,2]; ry[2,1]"], &["G0"]),
+        (&["!ax1", "rx[1]"], &["G1a"]),
+        (&["ax1; ax2", "rx[1]", "rx[1,2]"], &["G1b", "G-single"]),
+        (&["ax1; ry[2]", "ay2; rx[1]"], &["G1c"]),
+        (&["ax1; ay1", "rx[]; ry[1]", "rx[1]"], &["G-single"]),
+        (&["rx[]; ay1", "ry[]; ax1", "rx[1]; ry[1]"], &["G2-item"]),
+        (&["ru[1]; rx[]", "ax1; ay1", "ry[1]; rz[]", "az1; au1"], &["G-nonadjacent"]),
+        (&["rx[]; ax1", "rx[]; ax2", "rx[1,2]"], &["lost-update", "G-single"]),
+        (&["ax1; rx[]"], &["internal"]),
+        (&["rx[]; ax2; rx[1,2]", "ax1"], &["internal"]),
+        (&["ax1", "rx[1,1]"], &["duplicate-elements"]),
+        (&["ax1", "ax2", "rx[1,2]", "rx[2,1]"], &["incompatible-order"]),
+        (&["rx[7]"], &["unwritten-read"]),
+        (&["ax1", "rx[1]; ax2", "rx[1,2]"], &[]),
+        (&["!wx1", "rx1"], &["G1a"]),
+        (&["wx1; wx2", "rx1"], &["G1b"]),
+        (&["wx1; ry2", "wy2; rx1"], &["G1c"]),
+        (&["wx1; wy1", "rxnull; ry1"], &["G-single"]),
+        (&["rxnull; wy1", "rynull; wx1"], &["G2-item"]),
+        (&["rxnull; wx1", "rxnull; wx2"], &["lost-update", "G2-item"]),
+        (&["wx1; rx2", "wx2"], &["internal"]),
+        (&["rx1; wx2", "rx2; wx1"], &["G0", "G1c"]),
+    ];
+    let in_turn: &[(&[&str], &[&str])] = &[
+        (&["ax1", "ax2", "rx[2,1]"], &["G0-realtime"]),
+        (&["rx[1]", "ax1"], &["G1c-realtime"]),
+        (&["ax1", "rx[]", "rx[1]"], &["G-single-realtime"]),
+        (&["ax1", "rx[1]; ax2", "rx[1,2]"], &[]),
+        (&["wx1", "rxnull"], &["G-single-realtime"]),
+    ];
+    let at_once = at_once.iter().map(|case| (case, true));
+    for ((transactions, expected), at_once) in
+        at_once.chain(in_turn.iter().map(|case| (case, false)))
+    {
+        for text in both_ways(transactions, at_once) {
+            assert_eq!(names(&text, Level::StrictSerializable), *expected, "{text}");
+        }
+    }
+}

@@ -20,8 +20,8 @@ pub struct Pattern {
     pub name: &'static str,
     /// Which `rw` it may have.
     rw: Rw,
-    /// Whether a `wr` must be there.
-    needs_wr: bool,
+    /// Which `wr` it has.
+    wr: Wr,
     /// The edge beyond data that must be there.
     needs: Option<Kind>,
 }
@@ -34,27 +34,34 @@ enum Rw {
     Any,
 }
 
-const fn pattern(name: &'static str, rw: Rw, needs_wr: bool, needs: Option<Kind>) -> Pattern {
-    Pattern { name, rw, needs_wr, needs }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wr {
+    None,
+    Some,
+    Any,
+}
+
+const fn pattern(name: &'static str, rw: Rw, wr: Wr, needs: Option<Kind>) -> Pattern {
+    Pattern { name, rw, wr, needs }
 }
 
 /// All kinds, the worst first.
 pub const PATTERNS: &[Pattern] = &[
-    pattern("G0", Rw::None, false, None),
-    pattern("G1c", Rw::None, true, None),
-    pattern("G-single", Rw::One, false, None),
-    pattern("G-nonadjacent", Rw::Apart, false, None),
-    pattern("G2-item", Rw::Any, false, None),
-    pattern("G0-process", Rw::None, false, Some(Kind::Process)),
-    pattern("G1c-process", Rw::None, true, Some(Kind::Process)),
-    pattern("G-single-process", Rw::One, false, Some(Kind::Process)),
-    pattern("G-nonadjacent-process", Rw::Apart, false, Some(Kind::Process)),
-    pattern("G2-item-process", Rw::Any, false, Some(Kind::Process)),
-    pattern("G0-realtime", Rw::None, false, Some(Kind::RealTime)),
-    pattern("G1c-realtime", Rw::None, true, Some(Kind::RealTime)),
-    pattern("G-single-realtime", Rw::One, false, Some(Kind::RealTime)),
-    pattern("G-nonadjacent-realtime", Rw::Apart, false, Some(Kind::RealTime)),
-    pattern("G2-item-realtime", Rw::Any, false, Some(Kind::RealTime)),
+    pattern("G0", Rw::None, Wr::None, None),
+    pattern("G1c", Rw::None, Wr::Some, None),
+    pattern("G-single", Rw::One, Wr::Any, None),
+    pattern("G-nonadjacent", Rw::Apart, Wr::Any, None),
+    pattern("G2-item", Rw::Any, Wr::Any, None),
+    pattern("G0-process", Rw::None, Wr::None, Some(Kind::Process)),
+    pattern("G1c-process", Rw::None, Wr::Some, Some(Kind::Process)),
+    pattern("G-single-process", Rw::One, Wr::Any, Some(Kind::Process)),
+    pattern("G-nonadjacent-process", Rw::Apart, Wr::Any, Some(Kind::Process)),
+    pattern("G2-item-process", Rw::Any, Wr::Any, Some(Kind::Process)),
+    pattern("G0-realtime", Rw::None, Wr::None, Some(Kind::RealTime)),
+    pattern("G1c-realtime", Rw::None, Wr::Some, Some(Kind::RealTime)),
+    pattern("G-single-realtime", Rw::One, Wr::Any, Some(Kind::RealTime)),
+    pattern("G-nonadjacent-realtime", Rw::Apart, Wr::Any, Some(Kind::RealTime)),
+    pattern("G2-item-realtime", Rw::Any, Wr::Any, Some(Kind::RealTime)),
 ];
 
 /// A cycle: edges, each beginning where the one before ends.
@@ -84,7 +91,7 @@ impl<'a> Graph<'a> {
         for (number, edge) in self.edges.iter().enumerate() {
             // Every cycle of the kind has an edge to start from.
             let starts = match (pattern.rw, pattern.needs) {
-                (Rw::None, None) if pattern.needs_wr => edge.kind == Kind::Wr,
+                (Rw::None, None) if pattern.wr == Wr::Some => edge.kind == Kind::Wr,
                 (Rw::None, None) => edge.kind == Kind::Ww,
                 (Rw::None, Some(needed)) => edge.kind == needed,
                 _ => edge.kind == Kind::Rw,
@@ -120,7 +127,8 @@ impl<'a> Graph<'a> {
         };
         let step = |state: State, edge: &Edge| -> Option<State> {
             let allowed = match edge.kind {
-                Kind::Ww | Kind::Wr => true,
+                Kind::Ww => true,
+                Kind::Wr => pattern.wr != Wr::None,
                 Kind::Rw => pattern.rw != Rw::None,
                 other => {
                     pattern.needs == Some(other)
@@ -150,7 +158,7 @@ impl<'a> Graph<'a> {
         let goal = |state: &State| {
             let closes_adjacent = state.last_rw && beginning.kind == Kind::Rw;
             state.at == beginning.from
-                && (!pattern.needs_wr || state.wr)
+                && (pattern.wr != Wr::Some || state.wr)
                 && (pattern.needs.is_none() || state.needed)
                 && match pattern.rw {
                     Rw::None => true,

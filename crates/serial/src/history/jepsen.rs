@@ -113,12 +113,15 @@ fn collect(operations: Vec<(u64, Data)>) -> Result<History, Bad> {
             ("ok" | "fail" | "info", Some(number)) => {
                 let transaction = &mut history.transactions[number];
                 transaction.at = at;
+                if kind == "ok" && ops.is_none() {
+                    return bad("a completed transaction has a value");
+                }
+                // One that failed may say only at its end what it did, or say nothing there.
+                if let Some(ops) = ops.filter(|ops| kind == "ok" || !ops.is_empty()) {
+                    transaction.ops = ops;
+                }
                 match kind {
                     "ok" => {
-                        let Some(ops) = ops else {
-                            return bad("a completed transaction has a value");
-                        };
-                        transaction.ops = ops;
                         transaction.ending = Ending::Committed;
                         transaction.ended = Some(position);
                     }

@@ -268,10 +268,12 @@ impl Finder<'_> {
                 });
             }
         }
+        self.lost_updates(&readers);
         let mut place: HashMap<(Key, Word), usize> = HashMap::new();
         for (&key, (_, order)) in longest {
             for (index, &word) in order.iter().enumerate() {
-                place.insert((key, word), index);
+                // Where it is there twice, which is wrong, the first counts.
+                place.entry((key, word)).or_insert(index);
             }
         }
         for (number, transaction) in history.transactions.iter().enumerate() {
@@ -311,6 +313,39 @@ impl Finder<'_> {
                         format!("{text} is not yet in what was read from {of_key}")
                     });
                 }
+            }
+        }
+    }
+
+    /// Those that read the same version of a list and then append to it: at most one of them can have come
+    /// right after it.
+    fn lost_updates(&mut self, readers: &HashMap<(Key, Option<Word>), Vec<usize>>) {
+        let mut versions: Vec<_> = readers.iter().collect();
+        versions.sort();
+        for (&(key, last), who) in versions {
+            let updates = |number: &&usize| {
+                let transaction = &self.history.transactions[**number];
+                let touch = transaction.ops.iter().find(|op| match op {
+                    Op::Append(other, _) | Op::List(other, Some(_)) => *other == key,
+                    _ => false,
+                });
+                let append = |op: &Op| matches!(op, Op::Append(other, _) if *other == key);
+                transaction.ending == Ending::Committed
+                    && matches!(touch, Some(Op::List(..)))
+                    && transaction.ops.iter().any(append)
+            };
+            let mut both = who.iter().filter(updates);
+            if let (Some(&one), Some(&other)) = (both.next(), both.next()) {
+                let of_key = self.history.of_key(key);
+                let version = last.map_or("when it was empty".to_string(), |last| {
+                    format!("up to {}", self.history.of_word(last))
+                });
+                let text = format!(
+                    "{} and {} both read {of_key} {version}, and both append to it",
+                    self.shown(one),
+                    self.shown(other)
+                );
+                self.wrong("lost-update", text);
             }
         }
     }

@@ -39,11 +39,13 @@
 //! found does not, all are tried. That is exact, and exponential in the worst case: deciding whether a
 //! trace with values has any execution at all is as hard as checking a memory model against a test.
 //!
-//! The search is described in the module `search`. It runs in time linear in the length of the trace for a
+//! Long traces are first looked at in a few executions (module `glance`): where almost any placement goes
+//! wrong, that settles it. The search is described in the module `search`. It runs in time linear in the length of the trace for a
 //! fixed number of threads and variables.
 
 pub mod believe;
 pub(crate) mod exhaustive;
+pub(crate) mod glance;
 pub(crate) mod index;
 pub(crate) mod realize;
 pub mod robust;
@@ -145,7 +147,10 @@ pub fn judge_within(
     let thorough = false;
     let mut monitor =
         Monitor { question, trace, index: &index, disciplines, effort, thorough, budget, believed };
-    let mut found = monitor.run();
+    let mut found = monitor.glance();
+    if let Ok(None) = found {
+        found = monitor.run();
+    }
     if let Err(Stop::Doubt) = found {
         monitor.thorough = true;
         monitor.effort = Effort::default();
@@ -185,6 +190,17 @@ struct Monitor<'a> {
 const FEW_THREADS: usize = 5;
 
 impl Monitor<'_> {
+    /// A violation that a few executions of a long trace already show.
+    fn glance(&mut self) -> Result<Option<TraceViolation>, Stop> {
+        if self.trace.len() < glance::LONG {
+            return Ok(None);
+        }
+        let believed = self.believed.as_deref_mut();
+        let seen = glance::look(self.question, self.trace, self.index, believed, self.budget);
+        let seen = seen.map_err(Stop::Spent)?;
+        Ok(seen.map(|(violation, run)| self.explained(violation, run)))
+    }
+
     fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {
         let mut search = Search::new(self.index, self.question, self.budget);
         let mut ticker = self.budget.ticker();
@@ -254,17 +270,21 @@ impl Monitor<'_> {
     fn confirm(&mut self, walk: &[Visit]) -> Result<Option<TraceViolation>, Spent> {
         let believed = self.believed.as_deref_mut();
         let realized = realize(self.index, self.trace, walk, believed, self.budget)?;
-        let Some(Realized { execution, origin }) = realized else { return Ok(None) };
-        let Some(mut violation) = execution::judge(self.question, &execution) else {
-            return Ok(None);
-        };
+        let Some(run) = realized else { return Ok(None) };
+        let violation = execution::judge(self.question, &run.execution);
+        Ok(violation.map(|violation| self.explained(violation, run)))
+    }
+
+    /// Says of each conflict whether another placement of commits would have turned it round.
+    fn explained(&self, mut violation: Violation, run: Realized) -> TraceViolation {
+        let Realized { execution, origin } = run;
         for step in &mut violation.cycle {
             let (from, to) = (origin[step.leaves.at as usize], origin[step.enters.at as usize]);
             if step.kind == EdgeKind::Conflict && !self.forced(from, to) {
                 step.kind = EdgeKind::OrientedConflict;
             }
         }
-        Ok(Some(TraceViolation { violation, execution }))
+        TraceViolation { violation, execution }
     }
 
     /// Whether the accesses at these positions have the same order in every execution.

@@ -177,7 +177,7 @@ fn constraints(index: &Index, visits: &[Visit], closed: bool) -> Constraints {
 
 /// Runs the trace up to `last`; writes in the schedule commit when it says, all others at once
 /// unless an earlier one of their thread waits.
-fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
+pub(crate) fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
     let scheduled: HashMap<Pos, ()> = schedule.iter().map(|&(_, write)| (write, ())).collect();
     let mut schedule = schedule.iter().copied().peekable();
     let mut buffers: HashMap<u32, VecDeque<Pos>> = HashMap::new();
@@ -214,7 +214,7 @@ fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
 }
 
 impl Realized {
-    fn push(&mut self, event: Event, origin: Pos) {
+    pub(crate) fn push(&mut self, event: Event, origin: Pos) {
         self.execution.push(event);
         self.origin.push(origin);
     }

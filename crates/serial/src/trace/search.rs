@@ -94,8 +94,12 @@ pub(crate) struct Search<'a> {
     /// Those of the unit where a search starts.
     first_exits: Vec<u32>,
     backs: Map<(u32, u32), Vec<Back>>,
+    /// How many are in `backs`.
+    backs_held: usize,
     /// Exits of the units entered lately, in order of time.
     recent: Vec<Recent>,
+    /// How many are in `recent`.
+    recent_held: usize,
     best: Best,
     arena: Vec<Reached>,
     queue: VecDeque<u32>,
@@ -107,8 +111,9 @@ pub(crate) struct Search<'a> {
     pub spent: Option<Spent>,
 }
 
-/// This cache is dropped when it holds this many writes.
-const MOST_CACHED: usize = 200_000;
+/// A cache is dropped when it holds this many exits: a unit of a thread with many variables may have one for
+/// each of them.
+const MOST_CACHED: usize = 1 << 22;
 
 /// A unit, and its exits before a time.
 #[derive(Clone, Default)]
@@ -133,7 +138,9 @@ impl<'a> Search<'a> {
             exits: Vec::new(),
             first_exits: Vec::new(),
             backs: Map::default(),
+            backs_held: 0,
             recent: vec![Recent::default(); RECENT],
+            recent_held: 0,
             best: Best::new(index),
             arena: Vec::new(),
             queue: VecDeque::new(),
@@ -228,6 +235,11 @@ impl<'a> Search<'a> {
         let accesses = lane.accesses_of(body);
         let last = accesses.iter().map(|access| access.latest).max().unwrap_or(0);
         if accesses.is_empty() || accesses[0].pos >= last {
+            return;
+        }
+        // No exit is earlier than the unit: where nothing leads back after its beginning, nothing does.
+        let begin = accesses[0].pos;
+        if !accesses.iter().any(|enter| self.can_return(thread, enter, begin)) {
             return;
         }
         self.find_exits(thread, unit, last);
@@ -424,10 +436,14 @@ impl<'a> Search<'a> {
             self.find_exits(thread, entry.unit, horizon);
             let earliest = |&at: &u32| lane.accesses[at as usize].earliest;
             self.exits.sort_unstable_by_key(earliest);
-            let known = &mut self.recent[slot];
-            known.unit = Some((thread, entry.unit));
-            known.before = horizon;
-            known.exits.clone_from(&self.exits);
+            self.recent_held += self.exits.len();
+            self.recent_held -= self.recent[slot].exits.len();
+            if self.recent_held > MOST_CACHED {
+                self.recent.fill(Recent::default());
+                self.recent_held = self.exits.len();
+            }
+            let exits = self.exits.clone();
+            self.recent[slot] = Recent { unit: Some((thread, entry.unit)), before: horizon, exits };
         }
         let exits = std::mem::take(&mut self.recent[slot].exits);
         for &leave in &exits {
@@ -445,8 +461,10 @@ impl<'a> Search<'a> {
     fn pass_back(&mut self, thread: u32, first: u32, at: u32, from: &Reached, d: Discipline) {
         if !self.backs.contains_key(&(thread, first)) {
             let backs = self.backs_from(thread, first);
-            if self.backs.len() > MOST_CACHED {
+            self.backs_held += backs.len() + 1;
+            if self.backs_held > MOST_CACHED {
                 self.backs.clear();
+                self.backs_held = backs.len() + 1;
             }
             self.backs.insert((thread, first), backs);
         }
