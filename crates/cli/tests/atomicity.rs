@@ -71,3 +71,39 @@ fn nothing_is_marked() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("marks no transactions"), "{}", text(&output.stderr));
 }
+
+/// What a program recorded before it was killed is judged, the transaction that it left open included, and its exit
+/// code stays.
+#[test]
+fn a_program_that_is_killed() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program =
+        bench.build("gcc", "atomic_bank.c", &["-g", "-O1", "-DSPIN", "-DKILLED"], "program");
+    let output = bench.fencepost().args(["run", "--serial"]).arg(&program).output();
+    let output = output.expect("fencepost runs");
+    let (said, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(128 + 9), "{said}{complaints}");
+    assert!(said.contains("\nTSO-serializable in every execution: yes\n"), "{said}");
+    assert!(complaints.contains("ended before its recording did"), "{complaints}");
+}
+
+/// A limit ends the program, and then nothing is said to hold.
+#[test]
+fn a_limit_ends_a_program_that_does_not() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let program =
+        bench.build("gcc", "atomic_bank.c", &["-g", "-O1", "-DSPIN", "-DENDLESS"], "program");
+    let mut command = bench.fencepost();
+    let output = command.args(["run", "--serial", "--limit-time", "1s"]).arg(&program).output();
+    let output = output.expect("fencepost runs");
+    let (said, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{said}{complaints}");
+    assert!(complaints.contains("(--limit-time)"), "{complaints}");
+    assert!(!said.contains(": yes"), "{said}");
+}

@@ -1,6 +1,7 @@
 /* Deposits, each marked as a transaction, protected in five ways. What is protected is whole; with BROKEN, each
- * deposit lets go between reading and writing. */
+ * deposit lets go between reading and writing. KILLED dies in the middle of one more, ENDLESS never ends. */
 #include "run.h"
+#include <signal.h>
 #include <fencepost.h>
 
 static long balance;
@@ -63,6 +64,13 @@ static void *deposit(void *p) {
 
 int main(void) {
   run2(deposit, deposit);
+#if defined(KILLED)
+  fencepost_begin_named("last");
+  add();
+  raise(SIGKILL);
+#elif defined(ENDLESS)
+  for (;;) deposit(0);
+#endif
 #ifdef FETCH_ADD
   balance = load(count, rlx);
 #endif
