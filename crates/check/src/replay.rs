@@ -3,10 +3,11 @@
 //! A search remembers states, and of each orbit only a representative; a user wants to see a run of
 //! the program. [`replay`] walks along the path again, in the program's own names: from the state in
 //! hand it moves every thread in every way and goes on with the successor whose representative is
-//! the next state of the path. The steps then get the values that they write and assign, so that nobody
+//! the next state of the path. An orbit may have several representatives, so a successor is renamed first, as
+//! the states before it were, to look as it did to the search ([`Naming`]). The steps then get the values that they write and assign, so that nobody
 //! has to do the run again to know them.
 
-use crate::product::{Finding, Follow, Product, Scratch, World};
+use crate::product::{Finding, Follow, Naming, Product, Scratch, World};
 use ir::thread::Action;
 use ir::{Instr, Notes, Pc, Program, Reg, Tid, Value};
 use memory::Monitor;
@@ -184,11 +185,15 @@ fn follow_path<M: Monitor>(
         let Noted { finding, steps } = found_first.into_iter().find(is_wanted)?;
         return Some(Run { steps, finding, depth: 0 });
     };
-    let here = begun.into_iter().find(|begun| begun.packed[..] == first[..])?;
+    let mut naming = Naming::new();
+    let mut comes_to = |scratch: &mut Scratch<M::State>, found: &Move<M>, next: &[u8]| {
+        product.is_represented_by(scratch, &found.world, next, &mut naming)
+    };
+    let here = begun.into_iter().find(|begun| comes_to(&mut scratch, begun, first))?;
     let (mut world, mut steps) = (here.world, here.steps);
     for next in rest {
         let (moves, _) = moves(product, &mut scratch, &world);
-        let found = moves.into_iter().find(|found| found.packed[..] == next[..])?;
+        let found = moves.into_iter().find(|found| comes_to(&mut scratch, found, next))?;
         steps.extend(found.steps);
         world = found.world;
     }

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::opaque_values::{Class, Types, operands};
-use ir::expr::{Expr, Op};
+use ir::expr::{Domain, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use ir::program::{Instr, Place, Program};
 use std::collections::HashMap;
@@ -203,7 +203,7 @@ impl Automorphism {
         let place = |a: &Place, b: &Place| {
             same_kind_of_place(a, b)
                 && match types.index(tid, pc, a) {
-                    Some(index) => self.maps_elements(a, b, index),
+                    Some(index) => self.maps_elements(program.domain, a, b, index),
                     None => {
                         let renamed = a.locations().map(|x| self.locations[x.index()]);
                         renamed.eq(b.locations())
@@ -269,13 +269,22 @@ impl Automorphism {
     }
 
     /// Premise 2 for a place whose index is a value of a class, and an offset: the element that a value names
-    /// goes to the one that its image names. Values that are renamed name an element, so the others name
-    /// one, or are out of range, as before.
-    fn maps_elements(&self, a: &Place, b: &Place, (class, offset): (Class, i128)) -> bool {
-        let in_range =
-            |value: Value| (0..i128::from(a.len)).contains(&(i128::from(value) + offset));
+    /// goes to the one that its image names. Values that are renamed name an element, and their sums
+    /// with the offset do not wrap around, so the others name one, or are out of range, as before: an element
+    /// that a sum which wraps around stands for has no other name, and its number stays.
+    fn maps_elements(
+        &self,
+        domain: Domain,
+        a: &Place,
+        b: &Place,
+        (class, offset): (Class, i128),
+    ) -> bool {
+        let names_one = |value: Value| {
+            let sum = i128::from(value) + offset;
+            domain.contains(sum) && (0..i128::from(a.len)).contains(&sum)
+        };
         let moved = self.renamed.get(&class).into_iter().flat_map(|map| map.keys());
-        moved.copied().all(in_range)
+        moved.copied().all(names_one)
             && a.locations().enumerate().all(|(k, x)| {
                 let image = match Value::try_from(k as i128 - offset) {
                     Ok(value) => i128::from(self.value(class, value)) + offset,

@@ -26,8 +26,9 @@
 //!    program counter: same kind and modes, same operators, constants renamed as their class says,
 //!    successors renamed, branches of a choice and constants that are waited for in any order. A place with
 //!    a computed index goes to one of the same length, element by element; if the index is a value of a
-//!    renamed class and an offset, each renamed value is in range, and the element that a value names goes to
-//!    the one that its image names. An index that is out of range goes to one that is.
+//!    renamed class and an offset, the sum of each renamed value and the offset is in range and does not wrap
+//!    around, and the element that a value names goes to the one that its image names. An index that is out
+//!    of range goes to one that is.
 //!    Entries go to entries, and locations to locations of the same kind;
 //! 3. the classes of live registers and of locations are mapped as composing automorphisms assumes;
 //! 4. what a search treats specially (its counters, [`super::counters::Counters::fixed_by`]) is

@@ -36,6 +36,7 @@ mod system;
 mod thread_key;
 
 pub(crate) use follow::Follow;
+pub(crate) use orbit::Naming;
 
 use crate::reduce::Reductions;
 use analysis::access::{Future, futures, next_accesses};
@@ -49,7 +50,7 @@ use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
 use memory::{Effect, Monitor, is_private_fence};
-use orbit::Rotations;
+use orbit::{Rotations, Turn};
 use pack::{Layout, ThreadLayout};
 use retire::End;
 use std::sync::Arc;
@@ -164,6 +165,9 @@ pub struct Scratch<S> {
     thread_keys: ThreadKeys,
     keys: Vec<u64>,
     ties: Vec<(usize, usize)>,
+    /// What was done to get to the image in hand, and to the one that was packed last.
+    turns: Vec<Turn>,
+    chosen: Vec<Turn>,
     /// What makes counters small, and a world in which they are.
     lowerings: Vec<Lowering>,
     lowered: World<S>,

@@ -12,8 +12,14 @@
 //!    Neighbours with equal keys change places as long as that makes the packed state smaller.
 //! 3. Where the last pass found threads that are not the same and there are few orders of threads
 //!    with equal keys ([`MOST_ORDERS`]), all are tried, and the smallest packed state stands for all. Then the
-//!    representative is the only one of its orbit. Otherwise an orbit may have several, and a search
-//!    keeps each: more states, never fewer findings.
+//!    representative is the only one of its orbit if there is one automorphism for each order of the threads.
+//!    Otherwise an orbit may have several, and a search keeps each: more states, never fewer findings.
+//!    Exchanges of which one keeps the initial state and another does not, for instance, may differ in the values
+//!    that they rename, and compose to one that renames values and exchanges no threads.
+//!
+//! So images of one state may have different representatives, and whoever follows a path of representatives in the
+//! program's own names has to remember which automorphism has led to each: the state in hand, *renamed
+//! by it*, has the representative that comes next, and an image of it perhaps another ([`Naming`]).
 
 use super::{Product, Scratch, World};
 use analysis::symmetry::{self, Automorphism};
@@ -77,6 +83,24 @@ fn next_move(keys: &[u64]) -> Option<(usize, usize)> {
     })
 }
 
+/// A rotation that was applied: of which orbit, from which position, to which.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    orbit: usize,
+    from: usize,
+    to: usize,
+}
+
+/// How the states of a run are renamed to get those of which a search has kept representatives; not at all
+/// at first.
+pub(crate) struct Naming<R>(Option<(Automorphism, R)>);
+
+impl<R> Naming<R> {
+    pub(crate) fn new() -> Self {
+        Naming(None)
+    }
+}
+
 /// A state that is being turned into the representative of its orbit.
 struct Images<'p, M: Monitor> {
     product: &'p Product<M>,
@@ -84,6 +108,9 @@ struct Images<'p, M: Monitor> {
     spare: &'p mut World<M::State>,
     words: &'p mut Vec<u64>,
     smallest: &'p mut Vec<u64>,
+    /// What has been done to get to `world`, and to what was packed as `smallest`.
+    turns: &'p mut Vec<Turn>,
+    chosen: &'p mut Vec<Turn>,
 }
 
 impl<M: Monitor> Images<'_, M> {
@@ -91,6 +118,7 @@ impl<M: Monitor> Images<'_, M> {
         let (alpha, renaming) = self.product.rotations[orbit].rotation(from, to);
         self.product.rename(alpha, renaming, self.world, self.spare);
         std::mem::swap(self.world, self.spare);
+        self.turns.push(Turn { orbit, from, to });
     }
 
     /// Exchanges neighbours with equal keys, of which `ties` has the first and the orbit, as long as that
@@ -107,6 +135,7 @@ impl<M: Monitor> Images<'_, M> {
             if *self.words < *self.smallest {
                 std::mem::swap(self.world, self.spare);
                 std::mem::swap(self.words, self.smallest);
+                self.turns.push(Turn { orbit, from: k, to: k + 1 });
                 unchanged = 0;
                 all_equal = true;
             } else {
@@ -117,6 +146,7 @@ impl<M: Monitor> Images<'_, M> {
                 }
             }
         }
+        self.chosen.clone_from(self.turns);
         all_equal
     }
 
@@ -127,6 +157,7 @@ impl<M: Monitor> Images<'_, M> {
             self.product.pack(self.world, self.words);
             if *self.words < *self.smallest {
                 std::mem::swap(self.words, self.smallest);
+                self.chosen.clone_from(self.turns);
             }
             return;
         };
@@ -168,9 +199,12 @@ impl<M: Monitor> Product<M> {
     /// Packs the representative of the orbit of `scratch.next`.
     fn pack_smallest_image(&self, scratch: &mut Scratch<M::State>) {
         let Scratch { next, image, spare, words, smallest, thread_keys, keys, ties, .. } = scratch;
+        let Scratch { turns, chosen, .. } = scratch;
         image.clone_from(next);
         ties.clear();
-        let mut images = Images { product: self, world: image, spare, words, smallest };
+        turns.clear();
+        let world = image;
+        let mut images = Images { product: self, world, spare, words, smallest, turns, chosen };
         let mut orders = 1;
         let mut runs = Vec::new();
         self.thread_keys(images.world, thread_keys);
@@ -196,12 +230,45 @@ impl<M: Monitor> Product<M> {
         }
         if ties.is_empty() {
             self.pack(images.world, images.words);
+            images.chosen.clone_from(images.turns);
             return;
         }
         if !images.exchange_neighbours(ties) && ties.len() > 1 && orders <= MOST_ORDERS {
             images.try_orders(&runs);
         }
         std::mem::swap(images.words, images.smallest);
+    }
+
+    /// Is `packed` the representative of `world`, renamed by `naming`? Then `naming` goes on from there.
+    pub(crate) fn is_represented_by(
+        &self,
+        scratch: &mut Scratch<M::State>,
+        world: &World<M::State>,
+        packed: &[u8],
+        naming: &mut Naming<M::Renaming>,
+    ) -> bool {
+        match &naming.0 {
+            None => scratch.next.clone_from(world),
+            Some((alpha, renaming)) => self.rename(alpha, renaming, world, &mut scratch.next),
+        }
+        scratch.mover = None;
+        if !self.packed(scratch).is_ok_and(|representative| representative == packed) {
+            return false;
+        }
+        let turned = match self.rotations.is_empty() {
+            true => &[][..],
+            false => &scratch.chosen[..],
+        };
+        let mut alpha = naming.0.take().map(|(alpha, _)| alpha);
+        for Turn { orbit, from, to } in turned {
+            let (next, _) = self.rotations[*orbit].rotation(*from, *to);
+            alpha = Some(alpha.map_or_else(|| next.clone(), |alpha| alpha.then(next)));
+        }
+        naming.0 = alpha.map(|alpha| {
+            let renaming = self.memory.renaming(&alpha, &self.symmetries.types);
+            (alpha, renaming)
+        });
+        true
     }
 
     /// Writes the image of `world` under `alpha` to `image`.
@@ -224,5 +291,57 @@ impl<M: Monitor> Product<M> {
         }
         image.bus = world.bus.map(|tid| alpha.threads[tid.index()]);
         self.memory.rename(renaming, &world.memory, &mut image.memory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Finding;
+    use crate::explore::Explorer;
+    use crate::plan::plans;
+    use crate::question::{Model, Question};
+    use crate::replay::{beginnings, moves, replay};
+    use ir::random::Generator;
+    use memory::sc::Sc;
+    use search::Model as _;
+
+    /// Paths of representatives can be followed in the program's own names, also where orbits have
+    /// several representatives: six threads hold each other's names, in circles that look the same from
+    /// each of them, and have more orders than are tried.
+    #[test]
+    fn paths_can_be_followed() {
+        let text = "max_value 6; atomic q = 6; \
+                    thread t[6] { local r; r = t; while (1) { r = exchange(q, r, rlx, rlx); } }";
+        let program = lang::parse("circles", text).expect("a good program").program;
+        let question = Question { model: Model::Sc, ..Question::default() };
+        let plan = plans(&program, &question).pop().expect("there is always one");
+        let explorer = Explorer::new(&plan, &question, &|_, _| {});
+        let product = explorer.product(Sc::new(&explorer.program, &explorer.possible), &[]);
+        assert_eq!(product.rotations.len(), 1, "all threads are equal");
+        let random = &mut Generator { state: 1 };
+        let mut scratch = product.scratch();
+        let mut several = false;
+        for walk in 0..20 {
+            let (begun, _) = beginnings(&product, &mut scratch);
+            let mut path = vec![begun[0].packed.clone().into_boxed_slice()];
+            let mut world = product.initial_world();
+            // The same moves from a state that is never replaced by its representative.
+            let mut own = begun[0].world.clone();
+            for _ in 0..60 {
+                product.unpack(path.last().expect("not empty"), &mut Vec::new(), &mut world);
+                let (mut next, _) = moves(&product, &mut scratch, &world);
+                let next = next.swap_remove(random.below(next.len()));
+                let (here, _) = moves(&product, &mut scratch, &own);
+                match here.into_iter().find(|here| here.packed == next.packed) {
+                    Some(here) => own = here.world,
+                    None => several = true,
+                }
+                path.push(next.packed.into_boxed_slice());
+            }
+            let end = Finding::Deadlock { waiting: Vec::new() };
+            let run = replay(&product, &path, &end);
+            assert!(run.is_some_and(|run| run.steps.len() >= 60), "walk {walk}");
+        }
+        assert!(several, "every orbit had one representative: nothing was tested");
     }
 }

@@ -66,6 +66,8 @@ impl<M: Monitor> search::Model for Product<M> {
             thread_keys: Default::default(),
             keys: Vec::new(),
             ties: Vec::new(),
+            turns: Vec::new(),
+            chosen: Vec::new(),
             lowerings: Vec::new(),
             lowered: self.initial_world(),
         }

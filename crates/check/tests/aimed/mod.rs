@@ -4,9 +4,12 @@
 //! symmetric (unequal initial values, exchanged locations, arrays that are too short, one thread
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
-//! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others.
+//! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
+//! seventh does nothing but hand out names ([`names`]).
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
+
+mod names;
 
 use ir::random::Generator;
 
@@ -47,9 +50,17 @@ struct Shape {
     named: usize,
 }
 
+/// Does the program with this seed do nothing but hand out names?
+pub(crate) fn is_about_names(seed: u64) -> bool {
+    seed % 7 == 3
+}
+
 /// The program with this seed.
 pub(crate) fn program(seed: u64) -> String {
     let random = &mut Generator { state: seed };
+    if is_about_names(seed) {
+        return names::program(random);
+    }
     let threads = 2 + usize::from(random.one_in(5));
     let shape = Shape {
         threads,
