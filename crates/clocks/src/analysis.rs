@@ -182,7 +182,7 @@ impl Analysis {
     /// What may be wrong with what `tid` is about to do.
     pub fn arrive(&self, tid: Tid, loc: Loc, order: Order, intent: Intent) -> Option<Stale> {
         let fences = (order == Order::SeqCst).then_some(&self.fences);
-        self.locations[loc as usize].arrive(self.the_thread(tid), fences, intent)
+        self.locations[loc as usize].arrive(self.the_thread(tid), fences, intent, |_| true)
     }
 
     /// Is this a load that could as well not have happened?

@@ -118,13 +118,15 @@ impl Location {
         self.stamp.position() == Stamp::LAST
     }
 
-    /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses.
+    /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses. Who does not care
+    /// about missing the write made at some place says so, and is told nothing of it.
     #[inline]
     pub fn arrive(
         &self,
         thread: &Thread,
         fences: Option<&Fences>,
         intent: Intent,
+        cares: impl FnOnce(Site) -> bool,
     ) -> Option<Stale> {
         if self.is_newest_known(thread) || thread.knows_what_it_must() {
             return None;
@@ -134,7 +136,8 @@ impl Location {
             Intent::Write => known.stores() < required.stores(),
             _ => known.position() < required.position(),
         };
-        if behind { self.stale(known, required, intent) } else { None }
+        let missed = || self.history.at(required.position()).map_or(0, |write| write.site);
+        if behind && cares(missed()) { self.stale(known, required, intent) } else { None }
     }
 
     /// Does the thread know of the newest write, because it knows who made it up to then?

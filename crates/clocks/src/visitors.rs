@@ -66,8 +66,19 @@ impl Visitors {
     /// A thread's, by a number for [`Visitors::at`]. It is new if the thread never came.
     #[inline]
     pub(crate) fn number(&mut self, tid: Tid) -> usize {
-        let found = self.iter().position(|visitor| visitor.seen.whose == tid);
-        found.unwrap_or_else(|| self.add(tid))
+        if self.near[0].seen.whose == tid && self.near_count > 0 {
+            return 0;
+        }
+        if self.near[1].seen.whose == tid && self.near_count > 1 {
+            return 1;
+        }
+        self.far_number(tid)
+    }
+
+    #[inline(never)]
+    fn far_number(&mut self, tid: Tid) -> usize {
+        let found = self.far.iter().position(|visitor| visitor.seen.whose == tid);
+        found.map_or_else(|| self.add(tid), |index| NEAR + index)
     }
 
     #[cold]

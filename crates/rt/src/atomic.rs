@@ -115,7 +115,10 @@ pub unsafe fn access<T: Word>(
     let stale = match watched {
         true => {
             let fences = fences.as_deref().filter(|_| plan.order == Order::SeqCst);
-            held.location.arrive(&thread.clocks, fences, plan.intent)
+            let thread = &thread;
+            held.location.arrive(&thread.clocks, fences, plan.intent, |missed| {
+                !thread.has_told((site, missed)) || registry::recording()
+            })
         }
         false => None,
     };
@@ -275,7 +278,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     let site = thread.site(pc);
     let (mut state, held) = hold(&mut thread, at, size, now);
     let fences = (order == Order::SeqCst).then(locked_location::fences);
-    let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
+    let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent, |_| true);
     drop(fences);
     let operation = match intent {
         Intent::BlockingCas(_) => Operation::Cas,

@@ -122,6 +122,7 @@ fn begin(text: &str) {
         findings::complain(&complaint);
     }
     memory::reserve();
+    locked_location::begin();
     let record = options.record.clone();
     let guarded = options.raw.is_none();
     registry::create(options);
@@ -246,6 +247,7 @@ extern "C" fn after_fork() {
 /// The child has one thread and memory that nobody else accesses: it starts afresh.
 extern "C" fn in_child() {
     memory::forget();
+    locked_location::begin();
     forked();
     schedule::stop();
     findings::forked();
