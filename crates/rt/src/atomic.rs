@@ -392,7 +392,7 @@ impl State {
         self.record(&Event::Location { value, address: address as u64, size });
         let first = memory::atomics(address);
         let next = first.load(Ordering::Relaxed);
-        memory::place(loc).occupy(address, size, value, next, registry::settings());
+        memory::place(loc).occupy(address, size, value, next);
         first.store(loc, Ordering::Release);
         self.meet_others(thread, address, size);
     }
@@ -434,7 +434,7 @@ impl State {
         let loc = held.loc();
         if held.location.is_worn_out() {
             held.location.clear();
-            held.location.reset(value, registry::settings());
+            held.location.reset(value);
             if held.is_foreign() {
                 held.watch = Watch::Everything;
             }
@@ -445,7 +445,7 @@ impl State {
             if held.location.was_written() {
                 self.make_foreign(held, address);
             }
-            held.location.reset(value, registry::settings());
+            held.location.reset(value);
             self.record(&Event::Reset { loc, value });
         }
         held.size = size;

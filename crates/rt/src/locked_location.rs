@@ -24,11 +24,13 @@ use crate::registry;
 use crate::system;
 use crate::thread::Thread;
 use clocks::Loc;
-use clocks::location::{Location, Settings};
+use clocks::location::Location;
 use clocks::thread::Fences;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
 
 /// A location and its lock.
 #[repr(C, align(64))]
@@ -74,7 +76,7 @@ impl Contents {
 
 // What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
 // of two visitors. Without padding before the rows and the visitors, that is where they are.
-const _: () = assert!(size_of::<Place>() == 8 * 64);
+const _: () = assert!(size_of::<Place>() == 7 * 64);
 
 /// No write has this number.
 const GONE: u64 = u64::MAX;
@@ -96,6 +98,12 @@ impl Lock {
     #[inline(always)]
     pub fn take(&self, stop: impl Fn() -> bool) -> bool {
         self.0.swap(1, Ordering::AcqRel) == 0 || self.wait(stop)
+    }
+
+    /// Takes it, if nobody holds it.
+    #[inline]
+    pub fn try_take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0 && self.0.swap(1, Ordering::AcqRel) == 0
     }
 
     #[cold]
@@ -378,11 +386,10 @@ impl Place {
 
     /// Makes it the location of an address. The caller holds the lock of the state, and nobody knows the place
     /// yet: its memory is fresh, or was [given up](Place::give_up_if).
-    pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
+    pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
-        let contents =
-            Contents { size, watch: Watch::Everything, location: Location::new(value, of) };
+        let contents = Contents { size, watch: Watch::Everything, location: Location::new(value) };
         // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
         unsafe { self.contents.get().write(contents) };
         self.version.store(0, Ordering::Relaxed);

@@ -204,6 +204,7 @@ pub fn leave() {
     if !thread.is_null() {
         // SAFETY: made by `enter`, and unreachable from now on.
         drop(unsafe { Box::from_raw(thread) });
+        crate::pools::leave();
     }
 }
 
@@ -397,7 +398,8 @@ impl Thread {
 /// Where it is kept that a pair was told.
 #[inline]
 fn told_slot((site, missed): (Site, Site)) -> usize {
-    (site.wrapping_mul(0x9e37_79b9) ^ missed.wrapping_mul(0x85eb_ca6b)) as usize >> (u32::BITS - TOLD.ilog2())
+    (site.wrapping_mul(0x9e37_79b9) ^ missed.wrapping_mul(0x85eb_ca6b)) as usize
+        >> (u32::BITS - TOLD.ilog2())
 }
 
 /// Where the number of a place is cached.

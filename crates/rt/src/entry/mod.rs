@@ -10,6 +10,7 @@ use crate::heap;
 use crate::locked_location;
 use crate::memory;
 use crate::options::Options;
+use crate::pools;
 use crate::registry;
 use crate::schedule;
 use crate::spin::Entry;
@@ -122,6 +123,7 @@ fn begin(text: &str) {
         findings::complain(&complaint);
     }
     memory::reserve();
+    pools::reserve();
     locked_location::begin();
     let record = options.record.clone();
     let guarded = options.raw.is_none();
