@@ -92,6 +92,10 @@ impl Visitors {
             return self.near_count - 1;
         }
         let far = self.far.get_or_insert_default();
+        if far.len() == far.capacity() {
+            // A third is often the last.
+            far.reserve_exact(1 + far.len() / 2);
+        }
         far.push(Visitor::new(tid));
         NEAR + far.len() - 1
     }
