@@ -246,7 +246,7 @@ mod tests {
         for step in 0..400_000usize {
             let size = 1 + step * 37 % LARGEST;
             let block = take(of(size)).expect("there is memory").as_ptr();
-            assert!(owns(block) && block as usize % STEP == 0);
+            assert!(owns(block) && (block as usize).is_multiple_of(STEP));
             // SAFETY: taken just now.
             unsafe { block.write_bytes(step as u8, size) };
             // Some stay with this thread.
