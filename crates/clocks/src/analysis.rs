@@ -164,13 +164,13 @@ impl Analysis {
         let loc = self.location_numbers.take();
         let index = loc as usize;
         self.locations.resize(self.locations.len().max(index + 1), Location::default());
-        self.locations[index] = Location::new(value, self.settings);
+        self.locations[index] = Location::new(value);
         loc
     }
 
     /// The location came to hold `value` by means nobody saw. All that was known of it is forgotten.
     pub fn reset(&mut self, loc: Loc, value: u64) {
-        self.locations[loc as usize].reset(value, self.settings);
+        self.locations[loc as usize].reset(value);
     }
 
     /// The location is no more; its number may be used again.
@@ -182,7 +182,7 @@ impl Analysis {
     /// What may be wrong with what `tid` is about to do.
     pub fn arrive(&self, tid: Tid, loc: Loc, order: Order, intent: Intent) -> Option<Stale> {
         let fences = (order == Order::SeqCst).then_some(&self.fences);
-        self.locations[loc as usize].arrive(self.the_thread(tid), fences, intent)
+        self.locations[loc as usize].arrive(self.the_thread(tid), fences, intent, |_| true)
     }
 
     /// Is this a load that could as well not have happened?

@@ -17,7 +17,7 @@
 //! thread's own row.
 
 use crate::access::{Done, Doubt, Intent, Missed, Stale};
-use crate::history::{History, Limit, Published, Write};
+use crate::history::{History, Limit, Write, join_into};
 use crate::knowledge::{Doubtful, Seen, Stamp};
 use crate::order::Order;
 use crate::thread::{Fences, Row, Rows, Synchroniser, Thread};
@@ -64,9 +64,9 @@ struct Last {
 
 impl Location {
     /// A location that holds this value.
-    pub fn new(value: u64, settings: Settings) -> Location {
+    pub fn new(value: u64) -> Location {
         let mut location = Location::default();
-        location.reset(value, settings);
+        location.reset(value);
         location
     }
 
@@ -76,10 +76,10 @@ impl Location {
     }
 
     /// It came to hold `value` by means nobody saw. All that was known of it is forgotten.
-    pub fn reset(&mut self, value: u64, settings: Settings) {
+    pub fn reset(&mut self, value: u64) {
         self.forget();
         (self.base, self.value) = (self.stamp, value);
-        *self.history.next(settings.limit) = Write { stamp: self.stamp, value, ..Write::default() };
+        self.history.begin(self.stamp.position(), value);
     }
 
     /// It is no more.
@@ -90,7 +90,7 @@ impl Location {
     fn forget(&mut self) {
         self.last = Last::default();
         self.rows = Rows::default();
-        self.history.clear();
+        self.history = History::default();
         self.visitors = Visitors::default();
         self.order = None;
     }
@@ -118,13 +118,15 @@ impl Location {
         self.stamp.position() == Stamp::LAST
     }
 
-    /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses.
+    /// What may be wrong with what the thread is about to do. `fences` is for seq_cst accesses. Who does not care
+    /// about missing the write made at some place says so, and is told nothing of it.
     #[inline]
     pub fn arrive(
         &self,
         thread: &Thread,
         fences: Option<&Fences>,
         intent: Intent,
+        cares: impl FnOnce(Site) -> bool,
     ) -> Option<Stale> {
         if self.is_newest_known(thread) || thread.knows_what_it_must() {
             return None;
@@ -134,7 +136,8 @@ impl Location {
             Intent::Write => known.stores() < required.stores(),
             _ => known.position() < required.position(),
         };
-        if behind { self.stale(known, required, intent) } else { None }
+        let missed = || self.history.at(required.position()).map_or(0, |write| write.site);
+        if behind && cares(missed()) { self.stale(known, required, intent) } else { None }
     }
 
     /// Does the thread know of the newest write, because it knows who made it up to then?
@@ -309,7 +312,7 @@ impl Location {
         let visitor = self.visitors.at(me);
         visitor.seen.acquired = order.acquires() && doubt.is_none();
         if let Some((published, doubt)) = doubt {
-            published.join_into(&mut thread.vector);
+            join_into(&published, &mut thread.vector);
             thread.doubt = Some(doubt);
             learned = true;
         }
@@ -369,10 +372,8 @@ impl Location {
             let seen = self.order.get_or_insert_with(|| Box::new(Seen::new(0)));
             seen.show(fences.writes, self.stamp, settings.limit);
         }
-        let write = self.history.next(settings.limit);
-        (write.stamp, write.value, write.site) = (self.stamp, value, site);
-        (write.thread, write.order, write.is_update) = (thread.tid, order, is_update);
-        self.rows.publish(&mut write.published);
+        let write = Write { value, site, thread: thread.tid, order, is_update, published: &[] };
+        self.rows.publish(self.history.add(settings.limit, &write, self.rows.width()));
         if order.releases() {
             thread.next_epoch();
         }
@@ -445,7 +446,7 @@ impl Location {
         thread: &Thread,
         fences: Option<&Fences>,
         site: Site,
-    ) -> Option<(Published, Doubt)> {
+    ) -> Option<(Box<[u64]>, Doubt)> {
         if thread.knows_what_it_must() {
             return None;
         }
@@ -459,7 +460,7 @@ impl Location {
             .map(|(write, _)| write)
             .find(|write| write.value == self.value)?;
         let doubt = Doubt { site, older: (older.site != 0).then_some(older.site) };
-        Some((older.published.clone(), doubt))
+        Some((older.published.into(), doubt))
     }
 
     /// Another thread's access to the location that races with a plain one by this thread: by whom, does

@@ -10,12 +10,13 @@
 
 use crate::Tid;
 use crate::access::Doubt;
-use crate::history::Published;
 use crate::knowledge::Knowledge;
 use crate::order::Order;
 use crate::shadow::{Epoch, MOST_THREADS};
-use crate::vector::{NEAR, Vector};
+use crate::vector::Vector;
 
+/// How many rows are where the others are looked for: those of four threads and of the one that started them.
+const NEAR: usize = 5;
 /// With so many threads, those that ended give their numbers to whoever comes.
 const CROWD: usize = 1 << 10;
 
@@ -117,29 +118,19 @@ impl Rows {
         &mut self.far.get_or_insert_default()[index - NEAR]
     }
 
-    /// Writes down what is published of all threads.
+    /// Of how many threads anything is known.
     #[inline]
-    pub(crate) fn publish(&self, out: &mut Published) {
-        if self.width <= 4 {
-            *out = Published::Near([0, 1, 2, 3].map(|index| self.near[index].published));
-        } else {
-            self.publish_far(out);
-        }
+    pub(crate) fn width(&self) -> usize {
+        self.width
     }
 
-    fn publish_far(&self, out: &mut Published) {
-        let far_rows = self.far.as_ref().map_or(&[][..], |far| &far[..]);
-        match out {
-            Published::Far(out) if out.len() == self.width => {
-                let (near, far) = out.split_at_mut(self.width.min(NEAR));
-                near.iter_mut().zip(&self.near).for_each(|(out, row)| *out = row.published);
-                far.iter_mut().zip(far_rows).for_each(|(out, row)| *out = row.published);
-            }
-            _ => {
-                let rows = self.near.iter().chain(far_rows).take(self.width);
-                *out = Published::Far(rows.map(|row| row.published).collect());
-            }
-        }
+    /// Writes down what is published of all threads; there is room for them.
+    #[inline]
+    pub(crate) fn publish(&self, out: &mut [u64]) {
+        let far = self.far.as_ref().map_or(&[][..], |far| &far[..]);
+        let rows = self.near.iter().chain(far).take(self.width).map(|row| row.published);
+        let rest = out.iter_mut().zip(rows.chain(std::iter::repeat(0)));
+        rest.for_each(|(out, published)| *out = published);
     }
 
     /// When a thread did the last of what the last write comes after; for the writer, that is the write.

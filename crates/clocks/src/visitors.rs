@@ -39,14 +39,16 @@ impl Visitor {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Visitors {
-    far: Vec<Visitor>,
+    /// A thin pointer: most locations have none.
+    #[allow(clippy::box_collection)]
+    far: Option<Box<Vec<Visitor>>>,
     near_count: usize,
     near: [Visitor; NEAR],
 }
 
 impl Default for Visitors {
     fn default() -> Self {
-        Visitors { far: Vec::new(), near_count: 0, near: [0, 0].map(Visitor::new) }
+        Visitors { far: None, near_count: 0, near: [0, 0].map(Visitor::new) }
     }
 }
 
@@ -54,7 +56,7 @@ impl Visitors {
     /// All of them.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Visitor> {
-        self.near[..self.near_count].iter().chain(&self.far)
+        self.near[..self.near_count].iter().chain(self.far.iter().flat_map(|far| far.iter()))
     }
 
     /// A thread's.
@@ -66,8 +68,20 @@ impl Visitors {
     /// A thread's, by a number for [`Visitors::at`]. It is new if the thread never came.
     #[inline]
     pub(crate) fn number(&mut self, tid: Tid) -> usize {
-        let found = self.iter().position(|visitor| visitor.seen.whose == tid);
-        found.unwrap_or_else(|| self.add(tid))
+        if self.near[0].seen.whose == tid && self.near_count > 0 {
+            return 0;
+        }
+        if self.near[1].seen.whose == tid && self.near_count > 1 {
+            return 1;
+        }
+        self.far_number(tid)
+    }
+
+    #[inline(never)]
+    fn far_number(&mut self, tid: Tid) -> usize {
+        let far = self.far.as_ref().map_or(&[][..], |far| &far[..]);
+        let found = far.iter().position(|visitor| visitor.seen.whose == tid);
+        found.map_or_else(|| self.add(tid), |index| NEAR + index)
     }
 
     #[cold]
@@ -77,13 +91,22 @@ impl Visitors {
             self.near_count += 1;
             return self.near_count - 1;
         }
-        self.far.push(Visitor::new(tid));
-        NEAR + self.far.len() - 1
+        let far = self.far.get_or_insert_default();
+        if far.len() == far.capacity() {
+            // A third is often the last.
+            far.reserve_exact(1 + far.len() / 2);
+        }
+        far.push(Visitor::new(tid));
+        NEAR + far.len() - 1
     }
 
     /// The one with this number.
     #[inline]
     pub(crate) fn at(&mut self, number: usize) -> &mut Visitor {
-        if number < NEAR { &mut self.near[number] } else { &mut self.far[number - NEAR] }
+        if number < NEAR { &mut self.near[number] } else { self.far_at(number - NEAR) }
+    }
+
+    fn far_at(&mut self, number: usize) -> &mut Visitor {
+        &mut self.far.get_or_insert_default()[number]
     }
 }

@@ -115,7 +115,10 @@ pub unsafe fn access<T: Word>(
     let stale = match watched {
         true => {
             let fences = fences.as_deref().filter(|_| plan.order == Order::SeqCst);
-            held.location.arrive(&thread.clocks, fences, plan.intent)
+            let thread = &thread;
+            held.location.arrive(&thread.clocks, fences, plan.intent, |missed| {
+                !thread.has_told((site, missed)) || registry::recording()
+            })
         }
         false => None,
     };
@@ -275,7 +278,7 @@ fn arrive(at: usize, size: u8, now: impl Fn() -> u64, order: Order, intent: Inte
     let site = thread.site(pc);
     let (mut state, held) = hold(&mut thread, at, size, now);
     let fences = (order == Order::SeqCst).then(locked_location::fences);
-    let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent);
+    let stale = held.location.arrive(&thread.clocks, fences.as_deref(), intent, |_| true);
     drop(fences);
     let operation = match intent {
         Intent::BlockingCas(_) => Operation::Cas,
@@ -389,7 +392,7 @@ impl State {
         self.record(&Event::Location { value, address: address as u64, size });
         let first = memory::atomics(address);
         let next = first.load(Ordering::Relaxed);
-        memory::place(loc).occupy(address, size, value, next, registry::settings());
+        memory::place(loc).occupy(address, size, value, next);
         first.store(loc, Ordering::Release);
         self.meet_others(thread, address, size);
     }
@@ -431,7 +434,7 @@ impl State {
         let loc = held.loc();
         if held.location.is_worn_out() {
             held.location.clear();
-            held.location.reset(value, registry::settings());
+            held.location.reset(value);
             if held.is_foreign() {
                 held.watch = Watch::Everything;
             }
@@ -442,7 +445,7 @@ impl State {
             if held.location.was_written() {
                 self.make_foreign(held, address);
             }
-            held.location.reset(value, registry::settings());
+            held.location.reset(value);
             self.record(&Event::Reset { loc, value });
         }
         held.size = size;

@@ -4,6 +4,7 @@
 
 use crate::memory;
 use crate::plain;
+use crate::pools;
 use crate::registry;
 use crate::thread::{self, Giver};
 use clocks::Site;
@@ -20,12 +21,15 @@ unsafe extern "C" {
     fn malloc_usable_size(block: *mut u8) -> usize;
 }
 
-/// The C library's allocator, below what is intercepted.
+/// The runtime's own allocator: [`pools`] for small blocks, below them the C library's, past what is intercepted.
 pub struct Below;
 
-// SAFETY: these are the C library's own functions.
+// SAFETY: blocks are given back to where they come from.
 unsafe impl GlobalAlloc for Below {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(block) = pools::take(layout) {
+            return block.as_ptr();
+        }
         // SAFETY: the C library's functions, which return null where there is no memory.
         unsafe {
             match layout.align() {
@@ -34,35 +38,38 @@ unsafe impl GlobalAlloc for Below {
             }
         }
     }
-    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the block comes from `alloc`, so from the C library.
-        unsafe { __libc_free(block) }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the block comes from `alloc`, so from one of these two.
+        unsafe {
+            match pools::owns(block) {
+                true => pools::give_back(block, layout),
+                false => __libc_free(block),
+            }
+        }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as for `alloc`; a block that is there has room for its size.
         unsafe {
-            match layout.align() {
-                0..=16 => __libc_calloc(1, layout.size()),
-                alignment => {
-                    let block = __libc_memalign(alignment, layout.size());
-                    if !block.is_null() {
-                        block.write_bytes(0, layout.size());
-                    }
-                    block
-                }
+            if layout.align() <= 16 && layout.size() > pools::LARGEST {
+                return __libc_calloc(1, layout.size());
             }
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
         }
     }
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the block comes from `alloc`; where it is moved by hand, both have room for what is copied.
         unsafe {
-            if layout.align() <= 16 {
+            if layout.align() <= 16 && !pools::owns(block) {
                 return __libc_realloc(block, size);
             }
-            let new = __libc_memalign(layout.align(), size);
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {
                 new.copy_from_nonoverlapping(block, layout.size().min(size));
-                __libc_free(block);
+                self.dealloc(block, layout);
             }
             new
         }

@@ -14,6 +14,7 @@
 //! * [`assembly`]: fences that no compiler knows of.
 //! * [`stale`]: what becomes of stale values; [`spin`]: would a loop have gone round with the stale value?
 //! * [`objects`]: mutexes and their like; [`sync`], [`heap`]: what the program asks of the C library that orders threads or frees memory.
+//! * [`pools`]: small blocks for the runtime itself.
 //! * [`channels`]: pipes, sockets and their like.
 //! * [`openmp`]: teams of threads.
 //! * [`guards`]: static variables of functions in C++.
@@ -46,6 +47,7 @@ pub mod objects;
 pub mod openmp;
 pub mod options;
 pub mod plain;
+pub mod pools;
 pub mod printer;
 pub mod registry;
 pub mod rust_std;

@@ -13,19 +13,24 @@
 //! somebody else holds would stay held in the child forever; a thread that was woken and comes after
 //! everybody; and words that the standard library is still busy with. They are done *exclusively*
 //! ([`exclusively`]): a flag is raised, and no thread is between `enter` and `leave` any more. A thread
-//! says that it enters, takes a lock, which on this machine is a full barrier, and then looks at the
-//! flag; who raises the flag looks at the threads afterwards. One of the two sees the other.
+//! says that it enters and then looks at the flag; who raises the flag looks at the threads afterwards. One of
+//! the two sees the other if there is a full barrier between what each of them says and where it looks. Threads
+//! enter all the time and the flag is raised hardly ever, so who raises it makes the system put a barrier into
+//! every thread that runs (`membarrier`), and who enters has none. Where the system cannot do that, threads that
+//! enter without taking a lock, which is a full barrier on this machine, have one of their own.
 
 use crate::memory;
 use crate::registry;
 use crate::system;
 use crate::thread::Thread;
 use clocks::Loc;
-use clocks::location::{Location, Settings};
+use clocks::location::Location;
 use clocks::thread::Fences;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
 
 /// A location and its lock.
 #[repr(C, align(64))]
@@ -71,7 +76,7 @@ impl Contents {
 
 // What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
 // of two visitors. Without padding before the rows and the visitors, that is where they are.
-const _: () = assert!(size_of::<Place>() == 8 * 64);
+const _: () = assert!(size_of::<Place>() == 7 * 64);
 
 /// No write has this number.
 const GONE: u64 = u64::MAX;
@@ -93,6 +98,12 @@ impl Lock {
     #[inline(always)]
     pub fn take(&self, stop: impl Fn() -> bool) -> bool {
         self.0.swap(1, Ordering::AcqRel) == 0 || self.wait(stop)
+    }
+
+    /// Takes it, if nobody holds it.
+    #[inline]
+    pub fn try_take(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0 && self.0.swap(1, Ordering::AcqRel) == 0
     }
 
     #[cold]
@@ -137,12 +148,38 @@ impl Default for Lock {
 }
 
 static EXCLUSIVE: AtomicBool = AtomicBool::new(false);
+/// Can the system put a barrier into all threads?
+static REMOTE: AtomicBool = AtomicBool::new(false);
 
-/// The thread will move its clocks, or a location's. Its next atomic operation must be a full barrier, and
-/// then it must look whether it [`may_stay`].
+/// From `linux/membarrier.h`.
+const PRIVATE_EXPEDITED: usize = 1 << 3;
+const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
+
+/// Asks the system for barriers in all threads. Called once, before there is a second thread.
+pub fn begin() {
+    REMOTE.store(membarrier(REGISTER_PRIVATE_EXPEDITED), Ordering::Relaxed);
+}
+
+fn membarrier(command: usize) -> bool {
+    // SAFETY: changes no memory.
+    unsafe { system::call(libc::SYS_membarrier, [command, 0, 0, 0, 0, 0]) == 0 }
+}
+
+/// The thread will move its clocks, or a location's. If its next atomic operation is no full barrier, it must
+/// [say so](entered); then it must look whether it [`may_stay`].
 #[inline(always)]
 fn enter(thread: &Thread) {
     thread.inside.store(true, Ordering::Relaxed);
+}
+
+/// The barrier between saying that one enters and looking at the flag.
+#[inline(always)]
+fn entered() {
+    if REMOTE.load(Ordering::Relaxed) {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
 }
 
 #[inline(always)]
@@ -169,6 +206,16 @@ fn step_aside(thread: &Thread) {
 pub fn close(state: &registry::State, me: *const Thread) {
     EXCLUSIVE.store(true, Ordering::SeqCst);
     fence(Ordering::SeqCst);
+    if REMOTE.load(Ordering::Relaxed) && !membarrier(PRIVATE_EXPEDITED) {
+        // The program has forbidden itself such calls. From now on, threads have barriers of their own; what one
+        // of them said before it knew of that is seen by everybody long before this wait is over.
+        REMOTE.store(false, Ordering::SeqCst);
+        let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        // SAFETY: waits.
+        unsafe {
+            system::call(libc::SYS_nanosleep, [&raw const millisecond as usize, 0, 0, 0, 0, 0])
+        };
+    }
     for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
         // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
         while unsafe { (*other).inside.load(Ordering::Acquire) } {
@@ -193,12 +240,13 @@ pub fn exclusively<R>(state: &mut registry::State, f: impl FnOnce(&mut registry:
     result
 }
 
-/// A thread moves its own clocks and nothing else. Everything before is before it in memory, too.
+/// A thread moves its own clocks and nothing else. This is no barrier: a seq_cst fence has one in the lock of what
+/// all fences update, and others are none on this machine.
 #[inline]
 pub fn alone<R>(thread: &mut Thread, f: impl FnOnce(&mut Thread) -> R) -> R {
     loop {
         enter(thread);
-        fence(Ordering::SeqCst);
+        entered();
         if may_stay() {
             break;
         }
@@ -338,11 +386,10 @@ impl Place {
 
     /// Makes it the location of an address. The caller holds the lock of the state, and nobody knows the place
     /// yet: its memory is fresh, or was [given up](Place::give_up_if).
-    pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc, of: Settings) {
+    pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
-        let contents =
-            Contents { size, watch: Watch::Everything, location: Location::new(value, of) };
+        let contents = Contents { size, watch: Watch::Everything, location: Location::new(value) };
         // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
         unsafe { self.contents.get().write(contents) };
         self.version.store(0, Ordering::Relaxed);

@@ -42,23 +42,30 @@ struct Sites {
 static DISPLACED: [(AtomicU64, AtomicU64); 1 << 16] =
     [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 1 << 16];
 
+/// Reserves memory, which reads as zero.
+pub fn map(bytes: usize) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: a fresh mapping at an address of the system's choice.
+    let at = unsafe { crate::system::call(libc::SYS_mmap, arguments) };
+    if at < 0 {
+        return None;
+    }
+    // Shadow memory is touched here and there; huge pages would be mostly empty.
+    // SAFETY: the mapping just made.
+    unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_NOHUGEPAGE) };
+    Some(at as usize)
+}
+
 /// Reserves shadow memory.
 pub fn reserve() {
     let map = |bytes: usize| {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let arguments = [0, bytes, protection as usize, flags as usize, usize::MAX, 0];
-        // SAFETY: a fresh mapping at an address of the system's choice.
-        let at = unsafe { crate::system::call(libc::SYS_mmap, arguments) };
-        if at < 0 {
+        map(bytes).unwrap_or_else(|| {
             crate::findings::die(
                 "cannot reserve shadow memory: is address space limited (ulimit -v)?",
-            );
-        }
-        // Shadow memory is touched here and there; huge pages would be mostly empty.
-        // SAFETY: the mapping just made.
-        unsafe { libc::madvise(at as *mut _, bytes, libc::MADV_NOHUGEPAGE) };
-        at as usize
+            )
+        })
     };
     CELLS.store(map(GRANULES * size_of::<Cell>()), Ordering::Relaxed);
     SITES.store(map(GRANULES * size_of::<Sites>()), Ordering::Relaxed);

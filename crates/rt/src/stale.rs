@@ -25,13 +25,9 @@ pub fn suspect<T: Word>(
     found: T,
 ) {
     let pair = (site, stale.missed.map_or(0, |missed| missed.site));
-    let slot = (pair.0 as usize ^ (pair.1 as usize) << 2) % thread.told.len();
-    if thread.told[slot] == pair && !registry::recording() {
-        return;
-    }
     let mut state = state.unwrap_or_else(registry::lock);
     if state.recorder.is_none() && state.told.contains(&pair) {
-        thread.told[slot] = pair;
+        thread.tell(pair);
         return;
     }
     let judged = judge(&mut state, at, frame, plan, &stale, found);

@@ -22,6 +22,8 @@ const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 11;
 /// How many loads are remembered that could be repeated.
 const LOADS: usize = 8;
+/// How many pairs of sites that were told are remembered.
+const TOLD: usize = 64;
 /// How many callers of `free` are remembered.
 const GIVERS: usize = 64;
 
@@ -29,6 +31,9 @@ const GIVERS: usize = 64;
 const ATOMIC: usize = 1 << 63;
 /// Marks the number of a place after which there is a fence in assembly.
 const FENCED: Site = 1 << 31;
+
+/// No frame's number: it was not asked for yet.
+const UNNAMED: Site = Site::MAX;
 
 /// A thread.
 pub struct Thread {
@@ -54,7 +59,7 @@ pub struct Thread {
     /// Loads that could as well not happen again.
     loads: [Load; LOADS],
     /// Pairs of sites that were told.
-    pub told: [(Site, Site); 16],
+    told: [(Site, Site); TOLD],
     /// Sets of readers that are known to have this thread in its current epoch.
     pub reader_sets: [u64; 16],
     /// How often its last load was repeated, for schedules.
@@ -73,6 +78,8 @@ pub struct Thread {
     givers: [(usize, bool); GIVERS],
     frames: Vec<Frame>,
     depth: usize,
+    /// The number of the innermost frame, 0 outside of all, or [`UNNAMED`].
+    here: Site,
     cache: Box<[(Site, usize, Site); CACHE]>,
 }
 
@@ -170,7 +177,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         ignored: 0,
         fence_is_due: false,
         loads: [Load::NONE; LOADS],
-        told: [(0, 0); 16],
+        told: [(0, 0); TOLD],
         reader_sets: [0; 16],
         repeats: 0,
         last_pc: 0,
@@ -181,6 +188,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         givers: [(0, false); GIVERS],
         frames: Vec::with_capacity(64),
         depth: 0,
+        here: 0,
         cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
     });
     let thread = Box::into_raw(thread);
@@ -196,6 +204,7 @@ pub fn leave() {
     if !thread.is_null() {
         // SAFETY: made by `enter`, and unreachable from now on.
         drop(unsafe { Box::from_raw(thread) });
+        crate::pools::leave();
     }
 }
 
@@ -234,6 +243,17 @@ impl Thread {
         };
     }
 
+    /// Is it known that these two sites were told?
+    #[inline]
+    pub fn has_told(&self, pair: (Site, Site)) -> bool {
+        self.told[told_slot(pair)] == pair
+    }
+
+    /// These two sites were told.
+    pub fn tell(&mut self, pair: (Site, Site)) {
+        self.told[told_slot(pair)] = pair;
+    }
+
     /// A fence in assembly comes before its next atomic access.
     #[cold]
     pub fn expect_fence(&mut self) {
@@ -267,17 +287,20 @@ impl Thread {
     #[inline]
     pub fn call(&mut self, caller: usize, stack: usize) {
         while self.depth > 0 && self.frames[self.depth - 1].stack <= stack {
-            self.depth -= 1;
+            self.return_();
         }
-        let parent = self.depth.checked_sub(1).map_or(0, |top| self.frames[top].node);
-        let known = parent != 0 || self.depth == 0;
+        let parent = self.here;
+        let fresh = Frame { caller, stack, parent, node: UNNAMED };
         match self.frames.get_mut(self.depth) {
             // The same call once more, as in a loop: its number is known.
-            Some(old) if known && old.caller == caller && old.parent == parent => old.stack = stack,
-            Some(old) => *old = Frame { caller, stack, parent, node: 0 },
+            Some(old) if parent != UNNAMED && old.caller == caller && old.parent == parent => {
+                old.stack = stack;
+            }
+            Some(old) => *old = fresh,
             None if self.depth == FRAMES => return,
-            None => self.frames.push(Frame { caller, stack, parent, node: 0 }),
+            None => self.frames.push(fresh),
         }
+        self.here = self.frames[self.depth].node;
         self.depth += 1;
     }
 
@@ -285,20 +308,18 @@ impl Thread {
     #[inline]
     pub fn return_(&mut self) {
         self.depth = self.depth.saturating_sub(1);
+        self.here = self.depth.checked_sub(1).map_or(0, |top| self.frames[top].node);
     }
 
     /// Another stack is used from now on.
     pub fn forget_calls(&mut self) {
-        self.depth = 0;
+        (self.depth, self.here) = (0, 0);
     }
 
     /// The number of the place `pc` with the calls that led to it.
     #[inline]
     pub fn site(&mut self, pc: usize) -> Site {
-        let node = match self.depth.checked_sub(1).map(|top| self.frames[top].node) {
-            Some(0) => self.name_frames(),
-            node => node.unwrap_or(0),
-        };
+        let node = if self.here == UNNAMED { self.name_frames() } else { self.here };
         self.child(node, pc)
     }
 
@@ -327,8 +348,15 @@ impl Thread {
 
     #[inline]
     fn child(&mut self, node: Site, pc: usize) -> Site {
+        let (parent, at, site) = self.cache[slot(node, pc)];
+        if parent == node && at == pc { site } else { self.other_child(node, pc) }
+    }
+
+    /// The same, where it is not the one that was asked for last.
+    #[inline(never)]
+    fn other_child(&mut self, node: Site, pc: usize) -> Site {
         let slot = slot(node, pc);
-        for slot in [slot, slot ^ 1, slot ^ 2, slot ^ 3] {
+        for slot in [slot ^ 1, slot ^ 2, slot ^ 3] {
             let (parent, at, site) = self.cache[slot];
             if parent == node && at == pc {
                 return site;
@@ -340,13 +368,14 @@ impl Thread {
     /// Gives the frames numbers that have none yet; that of the innermost.
     #[inline(never)]
     fn name_frames(&mut self) -> Site {
-        let known = self.frames[..self.depth].iter().rposition(|frame| frame.node != 0);
+        let known = self.frames[..self.depth].iter().rposition(|frame| frame.node != UNNAMED);
         let mut node = known.map_or(0, |index| self.frames[index].node);
         for index in known.map_or(0, |index| index + 1)..self.depth {
             self.frames[index].parent = node;
             node = self.child(node, self.frames[index].caller);
             self.frames[index].node = node;
         }
+        self.here = node;
         node
     }
 
@@ -364,6 +393,13 @@ impl Thread {
         self.cache[slot] = (parent, pc, node);
         node
     }
+}
+
+/// Where it is kept that a pair was told.
+#[inline]
+fn told_slot((site, missed): (Site, Site)) -> usize {
+    (site.wrapping_mul(0x9e37_79b9) ^ missed.wrapping_mul(0x85eb_ca6b)) as usize
+        >> (u32::BITS - TOLD.ilog2())
 }
 
 /// Where the number of a place is cached.

@@ -33,6 +33,6 @@ fn main() {
         let first = thread::spawn(|| store_buffering(&X, &Y));
         let second = thread::spawn(|| store_buffering(&Y, &X));
         let sum = first.join().unwrap() + second.join().unwrap();
-        println!("{}", if sum == 0 { "weak" } else { "done" });
+        println!("{sum}");
     }
 }

@@ -10,6 +10,7 @@ use crate::heap;
 use crate::locked_location;
 use crate::memory;
 use crate::options::Options;
+use crate::pools;
 use crate::registry;
 use crate::schedule;
 use crate::spin::Entry;
@@ -122,6 +123,8 @@ fn begin(text: &str) {
         findings::complain(&complaint);
     }
     memory::reserve();
+    pools::reserve();
+    locked_location::begin();
     let record = options.record.clone();
     let guarded = options.raw.is_none();
     registry::create(options);
@@ -246,6 +249,7 @@ extern "C" fn after_fork() {
 /// The child has one thread and memory that nobody else accesses: it starts afresh.
 extern "C" fn in_child() {
     memory::forget();
+    locked_location::begin();
     forked();
     schedule::stop();
     findings::forked();
