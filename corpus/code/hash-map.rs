@@ -1,17 +1,21 @@
-// A `HashMap` behind a lock: its groups of bytes are compared at once.
-// fencepost: races holds, assertions holds
+// Every thread has a `HashMap` of its own, which compares groups of bytes at once.
+// fencepost: assertions holds
+// fencepost --cfg broken: assertions violated
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 fn main() {
-    let map = Arc::new(Mutex::new(HashMap::new()));
-    let theirs = map.clone();
-    let thread = thread::spawn(move || {
-        theirs.lock().unwrap().insert(1, 2);
+    let thread = thread::spawn(|| {
+        let mut map = HashMap::new();
+        for key in 0..5 {
+            map.insert(key, 2 * key);
+        }
+        assert!(map[&3] == if cfg!(broken) { 7 } else { 6 });
+        map.remove(&3);
+        assert!(map.len() == 4 && !map.contains_key(&3));
     });
-    map.lock().unwrap().insert(2, 3);
+    let mut map = HashMap::new();
+    map.insert("one", 1);
+    assert!(map.get("one") == Some(&1) && map.get("two").is_none());
     thread.join().unwrap();
-    let map = map.lock().unwrap();
-    assert!(map.len() == 2 && map[&1] == 2 && map[&2] == 3);
 }
