@@ -31,8 +31,9 @@ const MOST_ROUNDS: usize = 64;
 const MOST_NODES: usize = 200_000;
 /// Local states at one place of the source that are worth naming the place.
 const MANY_NODES: usize = 200;
-/// States of a round after which it is tried to follow threads one by one instead ([`alone`]).
-const CROWD: u64 = 20_000;
+/// States of a round after which it is tried to follow threads one by one instead ([`alone`]). Automata may become larger
+/// by that, and all that comes after discovery slower, so it is for those programs that have little chance otherwise.
+const CROWD: u64 = 500_000;
 /// States that a round goes on for after it has found memory that is shared and was not known to be.
 const SETTLING: u64 = 2_000;
 

@@ -7,8 +7,8 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
-use llvm::module::Symbol;
 use llvm::FunctionId;
+use llvm::module::Symbol;
 
 /// `std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)())`.
 const START_THREAD: &str =

@@ -272,7 +272,9 @@ impl Machine {
         let Word::Bits(address) = address else { return None };
         let (object, offset) = self.space.locate(address)?;
         match self.space.object(object).name {
-            Name::Global(global) if offset == 0 => Some(self.module.global(global).name.to_string()),
+            Name::Global(global) if offset == 0 => {
+                Some(self.module.global(global).name.to_string())
+            }
             _ => None,
         }
     }
@@ -318,10 +320,13 @@ impl Machine {
             // Numbers and the like have no bases.
             return match ty.strip_prefix("_ZTI") {
                 Some(kind) if kind.len() == 1 || kind.starts_with('P') => Ok(Vec::new()),
-                _ => Stop::refuse(format!("an exception of the type `{ty}`, of which nothing is known")),
+                _ => Stop::refuse(format!(
+                    "an exception of the type `{ty}`, of which nothing is known"
+                )),
             };
         };
-        let name = |id: ConstId| self.variable_of(id).map(|it| self.module.global(it).name.to_string());
+        let name =
+            |id: ConstId| self.variable_of(id).map(|it| self.module.global(it).name.to_string());
         let number = |id: ConstId| match self.module.constant(id).kind {
             ConstantKind::Int(number) => Some(number),
             ConstantKind::Zero => Some(0),
@@ -395,8 +400,7 @@ impl Machine {
     /// destructors and `what`, all of which are at the address of the text.
     fn texts_of_exceptions(&mut self) -> ObjectId {
         self.note("what an exception of the standard library says is taken to be an empty text");
-        let object =
-            Object { name: Name::Exceptions, size: 32, fill: Fill::Zero, constant: true };
+        let object = Object { name: Name::Exceptions, size: 32, fill: Fill::Zero, constant: true };
         let object = self.space.intern(object);
         let Val::Bits(address) = Machine::pointer(object) else { return object };
         let image = self.space.image_mut(object);
