@@ -142,14 +142,22 @@ impl<'m> Texts<'m> {
     fn error(&mut self, name: &str, why: Undiscovered) -> super::Error {
         let diagnostic = match why {
             Undiscovered::NoEntry(why) => Diagnostic::error(codes::CODE, why),
-            Undiscovered::Limit(limit, progress) => Diagnostic::error(
-                codes::UNFINISHED,
-                format!(
-                    "undecided: {} after {} states, before all that the threads do was seen",
+            Undiscovered::Limit { limit, progress, busiest } => {
+                let (at, many) = busiest.unwrap_or_default();
+                let many = match many {
+                    0 => String::new(),
+                    many => format!(
+                        "; a thread comes here with ever new values of its own, {many} times so far: does something \
+                         grow without bound?"
+                    ),
+                };
+                let why = format!(
+                    "undecided: {} after {} states, before all that the threads do was seen{many}",
                     limit.reached(),
                     progress.states
-                ),
-            ),
+                );
+                return self.error_at(name, &at, Diagnostic::error(codes::UNFINISHED, why));
+            }
             Undiscovered::Grows { at, cell, values } => {
                 let why = format!(
                     "undecided: `{cell}` grows without bound, as far as can be seen: it takes {values} values and more"

@@ -228,6 +228,7 @@ impl Program {
             observed: reads == Reads::Observed,
             every_state: question.property == Property::ObservationalRobustness,
             every_interleaving: !question.reductions.partial_order,
+            crowd: None,
         };
         let name = inputs::name(&self.file);
         let mut source =

@@ -43,6 +43,7 @@ impl Machine {
             Name::OnceState { .. } => "the state of a `Once`".to_string(),
             Name::MainResult => "the result of `main`".to_string(),
             Name::Argument { .. } => "an argument of `main`".to_string(),
+            Name::Exceptions => "an exception of the standard library".to_string(),
             Name::Keys => "the keys of threads' values".to_string(),
             Name::Specific { .. } => "a value of a thread".to_string(),
         }
@@ -157,11 +158,11 @@ impl Machine {
         let cell = Cell { object, offset, size };
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
-                self.touches.add(cell, local.thread, false, Strength::of(order));
+                self.touch(local, cell, false, Strength::of(order));
                 self.visible(local, Action::Read { cell, order })
             }
             Way::Private => {
-                self.touches.add(cell, local.thread, false, Strength::of(order));
+                self.touch(local, cell, false, Strength::of(order));
                 if order != Order::Plain && self.alone {
                     return self.visible(local, Action::Read { cell, order });
                 }
@@ -220,14 +221,14 @@ impl Machine {
         let cell = Cell { object, offset, size };
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
-                self.touches.add(cell, local.thread, true, Strength::of(order));
+                self.touch(local, cell, true, Strength::of(order));
                 self.visible(local, Action::Write { cell, value: word, order })?;
                 local.escape(word, &self.space);
                 self.strays(local, word, None);
                 Ok(())
             }
             Way::Private => {
-                self.touches.add(cell, local.thread, true, Strength::of(order));
+                self.touch(local, cell, true, Strength::of(order));
                 local.private.write(object, offset, size, word);
                 self.known_elsewhere(local, object, word);
                 self.strays(local, word, Some(object));

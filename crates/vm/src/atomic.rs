@@ -65,7 +65,7 @@ impl Machine {
             true => Strength::Atomic,
             false => Strength::Ordering,
         };
-        self.touches.add(cell, local.thread, true, strength);
+        self.touch(local, cell, true, strength);
         let shared = self.shared.overlapping(object, offset, u64::from(size));
         if !shared.is_empty() && shared != [cell] {
             return Stop::refuse(format!("mixed-size accesses to {}", self.called(object)));

@@ -5,6 +5,7 @@
 //! out to touch the same bytes, these become a cell and a new round starts ([`crate::shared`]). The last round has seen
 //! every node of every thread's automaton and every value that a cell can hold.
 
+mod alone;
 mod interleavings;
 
 use crate::action::{Action, Cell, SPURIOUS};
@@ -28,6 +29,11 @@ use std::sync::{Arc, Mutex};
 const MOST_ROUNDS: usize = 64;
 /// Local states beyond which threads are not followed beyond interleavings.
 const MOST_NODES: usize = 200_000;
+/// Local states at one place of the source that are worth naming the place.
+const MANY_NODES: usize = 200;
+/// States of a round after which it is tried to follow threads one by one instead ([`alone`]). Automata may become larger
+/// by that, and all that comes after discovery slower, so it is for those programs that have little chance otherwise.
+const CROWD: u64 = 500_000;
 /// States that a round goes on for after it has found memory that is shared and was not known to be.
 const SETTLING: u64 = 2_000;
 
@@ -53,7 +59,15 @@ pub enum Undiscovered {
     /// There is no function to start with.
     NoEntry(String),
     /// A limit was reached.
-    Limit(Limit, Progress),
+    Limit {
+        /// Which.
+        limit: Limit,
+        /// How far it was.
+        progress: Progress,
+        /// Where a thread was in more different local states than anywhere else, from the innermost call outwards, and in
+        /// how many, if they are many.
+        busiest: Option<(Vec<llvm::PlaceId>, usize)>,
+    },
     /// A cell takes more values than are followed.
     Grows {
         /// Where it is written, from the innermost call outwards.
@@ -99,6 +113,8 @@ pub(crate) struct World {
     endless: Option<usize>,
     states: u64,
     grown_at: Option<u64>,
+    /// The number of states that are too many, unless following threads one by one was tried in vain.
+    crowd: Option<u64>,
 }
 
 /// Explores a program.
@@ -112,7 +128,7 @@ pub(crate) fn discover(
     world.start_round();
     let mut rounds = 0;
     while rounds < MOST_ROUNDS {
-        world.futures = Futures::of(&world.automata, &world.cell_ids);
+        world.futures = world.futures();
         let known = world.automata.edges();
         let model = Interleavings { world: Mutex::new(world) };
         let options =
@@ -121,13 +137,13 @@ pub(crate) fn discover(
         world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         let news = world.has_grown()?;
         if let Some(spent) = world.machine.spent {
-            return Err(Undiscovered::Limit(spent.into(), report.progress));
+            return Err(world.limit(spent.into(), report.progress));
         }
         if let Some(cell) = world.endless {
             return Err(world.grows(cell));
         }
         if let Some(limit) = report.limit {
-            return Err(Undiscovered::Limit(limit, report.progress));
+            return Err(world.limit(limit, report.progress));
         }
         if news {
             rounds += 1;
@@ -137,13 +153,21 @@ pub(crate) fn discover(
         if let Some(node) = world.refused {
             return Err(world.refusal(node));
         }
+        if world.is_crowded() {
+            if world.follow_alone(limits)? {
+                return Ok(world);
+            }
+            rounds += 1;
+            world.start_round();
+            continue;
+        }
         if world.automata.edges() == known {
             if entry.beyond_interleavings || entry.beyond_seen_values {
                 let values = match entry.beyond_interleavings {
                     true => Values::New,
                     false => Values::Seen,
                 };
-                world.close(values, limits)?;
+                world.close(values, (MOST_ADDED, MOST_NODES), limits)?;
                 if world.has_grown()? {
                     rounds += 1;
                     world.start_round();
@@ -206,7 +230,8 @@ impl World {
         let at_exit = destructors.into_iter().map(later).collect();
         let (main, pause) = machine.advance(Local { at_exit, ..Local::idle(0) });
         if let Some(spent) = machine.spent {
-            return Err(Undiscovered::Limit(spent.into(), Progress::default()));
+            let (limit, progress) = (spent.into(), Progress::default());
+            return Err(Undiscovered::Limit { limit, progress, busiest: None });
         }
         let cut_alone = machine.cut;
         let mut world = World {
@@ -227,6 +252,7 @@ impl World {
             endless: None,
             states: 0,
             grown_at: None,
+            crowd: (!entry.every_interleaving).then_some(entry.crowd.unwrap_or(CROWD)),
         };
         if let Pause::Refuse(_) = pause {
             let node = world.automata.intern(main, pause);
@@ -249,19 +275,48 @@ impl World {
 
     /// Did the round find out something that makes another one necessary?
     fn has_grown(&mut self) -> Result<bool, Undiscovered> {
-        let grown =
-            self.machine.promote().map_err(|MixedSizes { one, other }| Undiscovered::Refused {
-                at: Vec::new(),
-                why: format!(
-                    "mixed-size accesses to {}: {} bytes at offset {} and {} at offset {}",
-                    self.machine.called(one.object),
-                    one.size,
-                    one.offset,
-                    other.size,
-                    other.offset
-                ),
-            })?;
+        let grown = self.machine.promote().map_err(|mixed| self.mixed_sizes(mixed))?;
         Ok(grown | std::mem::take(&mut self.machine.surprised))
+    }
+
+    fn mixed_sizes(&self, MixedSizes { one, other }: MixedSizes) -> Undiscovered {
+        let places = |cell: Cell| {
+            let sites = self.machine.accessed.get(&cell);
+            sites.map_or(Vec::new(), |sites| self.places(sites))
+        };
+        let debug = &self.machine.module.debug;
+        let line = |place: &llvm::PlaceId| debug.chain(*place).next().map(|place| place.line);
+        let also = places(other).first().and_then(line);
+        let also = also.map_or(String::new(), |line| format!(" in line {line}"));
+        Undiscovered::Refused {
+            at: places(one),
+            why: format!(
+                "mixed-size accesses to {}: {} bytes at offset {}, and {} at offset {}{also}; accesses of different \
+                 sizes to the same bytes are not checked",
+                self.machine.called(one.object),
+                one.size,
+                one.offset,
+                other.size,
+                other.offset
+            ),
+        }
+    }
+
+    /// Says that a limit was reached, and where most of the work was.
+    fn limit(&self, limit: Limit, progress: Progress) -> Undiscovered {
+        let mut counts: HashMap<Site, usize> = HashMap::new();
+        for (_, node) in self.automata.nodes() {
+            if let Some(site) = node.sites.first() {
+                *counts.entry(*site).or_default() += 1;
+            }
+        }
+        let most = counts.into_iter().max_by_key(|(site, count)| (*count, *site));
+        let busiest = most.filter(|(_, count)| *count >= MANY_NODES).and_then(|(site, count)| {
+            let at = |node: &&crate::automaton::Node| node.sites.first() == Some(&site);
+            let node = self.automata.nodes().map(|(_, node)| node).find(at)?;
+            Some((self.places(&node.sites), count))
+        });
+        Undiscovered::Limit { limit, progress, busiest }
     }
 
     /// Says of a cell that it takes more and more values.
@@ -311,6 +366,13 @@ impl World {
         self.grown_at = None;
     }
 
+    /// What threads may still do that could disturb others, as far as it is known.
+    fn futures(&self) -> Futures {
+        let disturbs = |(cell, _): &(&Cell, &usize)| !self.machine.says_ended(**cell);
+        let numbers = self.cell_ids.iter().filter(disturbs);
+        Futures::of(&self.automata, &numbers.map(|(cell, id)| (*cell, *id)).collect())
+    }
+
     /// The number of a cell.
     fn cell(&mut self, cell: Cell) -> usize {
         if let Some(id) = self.cell_ids.get(&cell) {
@@ -354,11 +416,21 @@ impl World {
     }
 
     /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it. A value that is
-    /// only written where no interleaving comes counts if `values` says so.
-    fn close(&mut self, values: Values, limits: Limits) -> Result<(), Undiscovered> {
+    /// only written where no interleaving comes counts if `values` says so. At most so many values are added, and nodes
+    /// followed.
+    fn close(
+        &mut self,
+        values: Values,
+        (most_added, most_nodes): (usize, usize),
+        limits: Limits,
+    ) -> Result<(), Undiscovered> {
         let mut added = 0;
         loop {
             let known = self.automata.edges();
+            // Threads that no interleaving starts may be started all the same.
+            for thread in self.first.len()..self.machine.threads.len() {
+                self.first(thread);
+            }
             let mut at = 0;
             while at < self.automata.len() {
                 let node = NodeId(at as u32);
@@ -396,19 +468,20 @@ impl World {
                         let known = self.values[id].len();
                         self.values[id].extend(new);
                         added += self.values[id].len() - known;
-                        if added > MOST_ADDED {
+                        if added > most_added {
                             return Err(self.grows(id));
                         }
                     }
                     self.automata.step(&mut self.machine, node, input);
                 }
                 let spent = self.machine.spent.or_else(|| limits.budget.spent()).map(Limit::from);
-                let many = (self.automata.len() > MOST_NODES).then_some(Limit::States);
+                let many = (self.automata.len() > most_nodes).then_some(Limit::States);
                 if let Some(limit) = spent.or(many) {
-                    return Err(Undiscovered::Limit(limit, Progress::default()));
+                    return Err(self.limit(limit, Progress::default()));
                 }
             }
-            if self.automata.edges() == known {
+            let all_started = self.first.len() == self.machine.threads.len();
+            if self.automata.edges() == known && all_started {
                 return Ok(());
             }
         }

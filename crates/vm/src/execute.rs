@@ -206,8 +206,15 @@ impl Machine {
             InstrKind::Unreachable => {
                 return Err(Stop::fail("code is reached that the compiler took to be unreachable"));
             }
-            InstrKind::Resume { .. } | InstrKind::LandingPad { .. } => {
-                return Stop::refuse("a C++ exception");
+            InstrKind::LandingPad { .. } => match local.landing.take() {
+                Some((object, selector)) => {
+                    Val::Many([object.into(), Val::Bits(selector.into())].into())
+                }
+                None => return Stop::refuse("a landing pad without an exception"),
+            },
+            InstrKind::Resume { value, .. } => {
+                let value = self.eval(local, value)?;
+                return self.throw_on(local, &value);
             }
             InstrKind::VaArg { .. } => return Stop::refuse("an argument of a variadic function"),
             InstrKind::IndirectBranch { .. } => return Stop::refuse("a jump to a computed label"),
@@ -444,6 +451,13 @@ impl Machine {
 
     /// A conversion.
     pub(crate) fn cast(&self, op: CastOp, from: Ty, value: &Val, to: Ty) -> Result<Val, Stop> {
+        let elements = |ty: Ty| self.parts(ty).map(|parts| parts.map(|parts| parts.len()));
+        if op == CastOp::BitCast
+            && elements(from)? != elements(to)?
+            && let Some(value) = self.reinterpret(from, value, to)?
+        {
+            return Ok(value);
+        }
         if let Val::Many(values) = value {
             let (Some(sources), Some(targets)) = (self.parts(from)?, self.parts(to)?) else {
                 return Stop::refuse("a conversion between a vector and a number");

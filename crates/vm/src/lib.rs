@@ -8,7 +8,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `value`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
+//! | `value`, `vector`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
 //! | `code`, `local` | what is known of a function; the state of a thread |
 //! | `team`, `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
 //! | `action`, `shared`, `life`, `block` | what others can notice, which memory that is, and whether it is still there |
@@ -40,6 +40,7 @@ mod shared;
 mod space;
 mod team;
 mod value;
+mod vector;
 
 pub use discover::Undiscovered;
 pub use entry::Entry;

@@ -5,7 +5,7 @@
 //! each new input the instruction is carried out again from its start, with the same results, until it needs one more.
 
 use crate::code::Code;
-use crate::library::AtExit;
+use crate::library::{AtExit, Thrown};
 use crate::private::Private;
 use crate::space::{Name, ObjectId, Site, Space};
 use crate::team::Task;
@@ -44,6 +44,10 @@ pub(crate) struct Local {
     pub(crate) abandoned: Option<ObjectId>,
     /// Where the program says that such a thread is to be started or waited for; it distinguishes no states.
     pub(crate) postponed_at: Vec<Site>,
+    /// Exceptions that are on their way or being handled, the innermost handler's last.
+    pub(crate) thrown: Vec<Thrown>,
+    /// What the landing pad is told that the thread is about to reach: an exception, and of which kind it is there.
+    pub(crate) landing: Option<(Word, u32)>,
     /// Results of the visible actions of the instruction it rests at.
     pub(crate) inputs: Vec<Word>,
     /// How many of them the instruction has used.
@@ -136,6 +140,8 @@ impl Local {
             stray: BTreeSet::new(),
             abandoned: None,
             postponed_at: Vec::new(),
+            thrown: Vec::new(),
+            landing: None,
             inputs: Vec::new(),
             cursor: 0,
         }
@@ -249,6 +255,7 @@ impl Local {
                 .for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
         }
         self.inputs.iter().for_each(|word| see(*word, &mut queue));
+        self.thrown.iter().for_each(|thrown| see(thrown.object, &mut queue));
         let arguments = self.starting.iter().flat_map(|starting| &starting.task.arguments);
         arguments.for_each(|value| each_word(value, &mut |word| see(word, &mut queue)));
         let at_exit = self.at_exit.iter().filter_map(|later| later.argument.as_ref());
@@ -287,6 +294,7 @@ impl Local {
         let mut own = self.private.objects().flat_map(|(_, image)| image.values());
         found
             || self.inputs.iter().any(|word| is_it(*word))
+            || self.thrown.iter().any(|thrown| is_it(thrown.object))
             || gifts.any(|(_, _, word)| is_it(*word))
             || own.any(|(_, word)| is_it(*word))
     }
@@ -340,6 +348,14 @@ impl Local {
         for AtExit { function, argument } in &self.at_exit {
             number(function.index(), out);
             put_value(argument.as_ref().unwrap_or(&Val::Undef), out);
+        }
+        number(self.thrown.len(), out);
+        for Thrown { object, ty, destructor, handlers, again } in &self.thrown {
+            put_word(*object, out);
+            number(*ty as usize, out);
+            put_word(*destructor, out);
+            number(*handlers as usize, out);
+            number(usize::from(*again), out);
         }
         number(self.frames.len(), out);
         for frame in &self.frames {

@@ -11,7 +11,7 @@ use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::owner;
 use crate::local::{Frame, Local, Then};
-use crate::shared::{MixedSizes, Shared, Touch, Touches};
+use crate::shared::{MixedSizes, Shared, Strength, Touch, Touches};
 use crate::space::{Fill, Name, ObjectId, Site, Space};
 use crate::team::{Member, Task, Team};
 use crate::value::{Val, Word};
@@ -95,8 +95,12 @@ pub(crate) struct Machine {
     pub(crate) recyclable: BTreeSet<ObjectId>,
     /// Where blocks were first allocated, from the innermost call outwards, for their names.
     pub(crate) births: HashMap<ObjectId, Vec<Site>>,
+    /// Where bytes were first accessed as one, from the innermost call outwards, for messages.
+    pub(crate) accessed: HashMap<Cell, Vec<Site>>,
     /// What is special about functions, as far as it was asked.
     pub(crate) classes: Vec<Option<Class>>,
+    /// The names of types of exceptions that were thrown.
+    pub(crate) thrown_types: Vec<String>,
     codes: Vec<Option<Arc<Code>>>,
 }
 
@@ -128,7 +132,9 @@ impl Machine {
             allocated: BTreeSet::new(),
             recyclable: BTreeSet::new(),
             births: HashMap::new(),
+            accessed: HashMap::new(),
             classes: vec![None; codes.len()],
+            thrown_types: Vec::new(),
             codes,
         };
         let handle = machine.thread_object(u32::MAX, 0);
@@ -148,6 +154,13 @@ impl Machine {
         let Machine { space, observed, mortal, unjoined, .. } = self;
         let hidden = |cell: Cell| hidden_touch(space, cell, *observed, mortal, *unjoined);
         self.touches.has_news(&self.shared, hidden)
+    }
+
+    /// Takes down that an instruction accesses some bytes.
+    pub(crate) fn touch(&mut self, local: &Local, cell: Cell, writes: bool, strength: Strength) {
+        if self.touches.add(cell, local.thread, writes, strength) {
+            self.accessed.entry(cell).or_insert_with(|| local.sites());
+        }
     }
 
     /// Says something about the answer, unless it was said before.
@@ -221,6 +234,7 @@ impl Machine {
                 local.joining.clear();
                 local.at_exit.clear();
                 local.stray.clear();
+                local.thrown.clear();
                 local.abandoned = None;
                 local.running = 0;
                 local.private = Default::default();
@@ -479,7 +493,7 @@ impl Machine {
                 llvm::Callee::Pointer(_) => true,
                 llvm::Callee::Asm(_) => false,
             },
-            InstrKind::Return { .. } => true,
+            InstrKind::Return { .. } | InstrKind::Resume { .. } => true,
             _ => false,
         }
     }

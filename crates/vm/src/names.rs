@@ -239,6 +239,7 @@ impl Machine {
             Name::OnceState { .. } => ("the state of a `Once`".to_string(), None),
             Name::MainResult => ("the result of `main`".to_string(), None),
             Name::Argument { .. } => ("an argument of `main`".to_string(), None),
+            Name::Exceptions => ("an exception of the standard library".to_string(), None),
             Name::Keys => ("the keys of threads' values".to_string(), None),
             Name::Specific { .. } => ("a value of a thread".to_string(), None),
             Name::Team(number) => match &self.teams[*number as usize].threads[..] {

@@ -115,8 +115,14 @@ pub(crate) struct MixedSizes {
 }
 
 impl Touches {
-    /// Takes an access down.
-    pub(crate) fn add(&mut self, cell: Cell, thread: u32, writes: bool, strength: Strength) {
+    /// Takes an access down. Is it the first of its kind, to these bytes?
+    pub(crate) fn add(
+        &mut self,
+        cell: Cell,
+        thread: u32,
+        writes: bool,
+        strength: Strength,
+    ) -> bool {
         let touch =
             self.cells.entry(cell.object).or_default().entry((cell.offset, cell.size)).or_default();
         let (before, bit) = (*touch, 1 << thread.min(63));
@@ -127,6 +133,7 @@ impl Touches {
         touch.atomic |= strength != Strength::Plain;
         touch.ordering |= strength == Strength::Ordering;
         self.changed |= *touch != before;
+        before == Touch::default()
     }
 
     /// Is there memory that turned out to be shared and is not known to be?

@@ -60,6 +60,8 @@ pub(crate) enum Name {
     MainResult,
     /// What `main` is given: its arguments, a text, the environment.
     Argument { nth: u32 },
+    /// What exceptions of the standard library say, and their virtual functions.
+    Exceptions,
     /// How many keys for values of threads there are.
     Keys,
     /// The value that a thread has for a key.

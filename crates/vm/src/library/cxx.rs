@@ -7,8 +7,8 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
+use llvm::FunctionId;
 use llvm::module::Symbol;
-use llvm::{FunctionId, InstrKind};
 
 /// `std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)())`.
 const START_THREAD: &str =
@@ -60,12 +60,6 @@ impl Machine {
             "__cxa_guard_acquire" => self.guard(local, &argument(0)),
             "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
             "__cxa_pure_virtual" => Err(Stop::fail("a pure virtual function is called")),
-            "__cxa_allocate_exception" | "__cxa_throw" | "__cxa_rethrow" => {
-                Err(self.thrown(local, "an exception is thrown"))
-            }
-            name if name.starts_with("_ZSt") && name.contains("__throw_") => {
-                Err(self.thrown(local, &format!("the standard library throws (`{name}`)")))
-            }
             // Printing: what is printed is nobody's business, but texts are read.
             name if prints(name) => {
                 let text = match name {
@@ -77,23 +71,6 @@ impl Machine {
             }
             _ => return None,
         })
-    }
-
-    /// An exception is thrown: an error if nobody catches it. If somebody does, it is not followed.
-    fn thrown(&mut self, local: &Local, what: &str) -> Stop {
-        let catches = local.frames.iter().any(|frame| {
-            let function = self.module.function(frame.function);
-            let at = &function.blocks[frame.block as usize].instrs[frame.instr as usize];
-            let InstrKind::Invoke { unwind, .. } = &at.kind else { return false };
-            function.block(*unwind).instrs.iter().any(|instr| match &instr.kind {
-                InstrKind::LandingPad { clauses, .. } => !clauses.is_empty(),
-                _ => false,
-            })
-        });
-        match catches {
-            true => Stop::Refuse(format!("{what}, and perhaps caught, which is not followed")),
-            false => Stop::fail(format!("{what}, and nobody catches it")),
-        }
     }
 
     /// Reads a `std::string`: a pointer, and the length of what it points to.

@@ -73,7 +73,12 @@ impl Machine {
         })
     }
 
-    fn allocate(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Val, Stop> {
+    pub(super) fn allocate(
+        &mut self,
+        local: &mut Local,
+        size: u64,
+        zeroed: bool,
+    ) -> Result<Val, Stop> {
         if size > LARGEST {
             return Stop::refuse(format!(
                 "an allocation of {size} bytes; {LARGEST} at most are checked"

@@ -69,6 +69,7 @@ impl Machine {
                 return self.copy_arguments(local, &argument(0), &argument(1));
             }
             "va_end" | "va_end.p0" => return Ok(Val::Undef),
+            "eh.typeid.for" | "eh.typeid.for.p0" => return self.selector(&argument(0)),
             "trap" | "debugtrap" | "ubsantrap" => {
                 return Err(Stop::fail("the program traps"));
             }

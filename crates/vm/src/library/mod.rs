@@ -2,12 +2,13 @@
 //!
 //! A function that the module defines is executed. Others are known by name: the thread library ([`threads`], [`locks`]), the
 //! heap ([`heap`]), texts ([`text`]), the end of the program ([`exit`]), arguments of variadic functions ([`variadic`]),
-//! semaphores, values of threads by keys, time and chance ([`semaphores`], [`specific`], [`environment`]),
+//! C++ exceptions ([`exceptions`]), semaphores, values of threads by keys, time and chance ([`semaphores`], [`specific`], [`environment`]),
 //! LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
 mod cxx;
 mod environment;
+mod exceptions;
 mod exit;
 mod heap;
 mod intrinsics;
@@ -20,6 +21,7 @@ mod threads;
 mod trees;
 mod variadic;
 
+pub(crate) use exceptions::Thrown;
 pub(crate) use exit::AtExit;
 pub(crate) use locks::DESTROYED;
 
@@ -90,6 +92,9 @@ impl Machine {
             Callee::Pointer(operand) => {
                 let address =
                     self.number(local, operand, "the pointer to the function that is called")?;
+                if let Some(value) = self.virtual_of_exception(address) {
+                    return self.done(local, instr, value);
+                }
                 match self.function_at(address) {
                     Some(function) => function,
                     None if address == 0 => {
@@ -156,6 +161,11 @@ impl Machine {
             local.top().objects = copies;
             return Ok(());
         }
+        if !self.stubs.iter().any(|(stubbed, _)| **stubbed == *declared.name)
+            && let Some(thrown) = self.throwing(local, &declared.name, &arguments)
+        {
+            return thrown;
+        }
         let here = (local.frames.len(), local.top().function);
         let value = self.outside(local, function, &declared.name, &arguments, call)?;
         // A library function may have entered one of the program's, which comes back here by itself.
@@ -194,6 +204,7 @@ impl Machine {
             .or_else(|| self.specific_function(local, name, arguments))
             .or_else(|| self.environment_function(local, name, arguments))
             .or_else(|| self.heap_function(local, name, arguments))
+            .or_else(|| self.exception_function(local, name, arguments))
             .or_else(|| self.cxx_function(local, name, arguments))
             .or_else(|| self.tree_function(local, name, arguments))
             .or_else(|| self.text_function(local, name, arguments))
@@ -202,6 +213,12 @@ impl Machine {
             Some(result) => result,
             None => {
                 let place = path.unwrap_or_else(|| name.to_string());
+                if place.starts_with("std::sync::mpmc::") {
+                    return Stop::refuse(format!(
+                        "a channel of `std::sync::mpsc` waits (`{place}`), which is not followed; a queue behind a \
+                         `Mutex` and a `Condvar` is"
+                    ));
+                }
                 Stop::refuse(format!(
                     "the function `{place}` is not defined in these files, and nothing is known about it; add its \
                      file, or say what it does: `--stub {place}=ignore`, `={{number}}` or `=stop`"

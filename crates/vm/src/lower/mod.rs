@@ -199,7 +199,8 @@ impl Lowering<'_> {
         for id in order {
             // A node has a step for each value that it reads, so this can be the larger part of the work.
             if let Some(spent) = self.limits.budget.spent() {
-                return Err(Undiscovered::Limit(spent.into(), Progress::default()));
+                let (limit, progress) = (spent.into(), Progress::default());
+                return Err(Undiscovered::Limit { limit, progress, busiest: None });
             }
             code.starts.insert(id, Pc::from(code.steps.len()));
             self.node(&mut code, id, thread)?;
