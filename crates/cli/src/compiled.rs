@@ -228,7 +228,6 @@ impl Program {
             observed: reads == Reads::Observed,
             every_state: question.property == Property::ObservationalRobustness,
             every_interleaving: !question.reductions.partial_order,
-            crowd: None,
         };
         let name = inputs::name(&self.file);
         let mut source =

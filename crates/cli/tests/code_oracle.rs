@@ -227,25 +227,6 @@ fn compare(program: &Program, file: &Path) -> Outcome {
             expected.iter().map(|(property, found)| format!("{} {property} {found}", model.name())),
         );
     }
-    // The same of threads that are followed one by one, as is done where interleavings are many.
-    let alone = vm::Entry { crowd: Some(0), ..vm::Entry::default() };
-    let alone = match code::discover(&name, module.clone(), &alone, limits, &|_| {}) {
-        Ok(alone) => alone,
-        Err(why) if why.to_string().contains("undecided") => {
-            return Outcome::Undecided("undecided: one by one");
-        }
-        Err(why) => return Outcome::Differs(format!("one by one: not discovered: {why}")),
-    };
-    let steps = |program: &Program| program.steps().count();
-    if steps(&alone.program) > steps(&source.program) {
-        counted.push("more code one by one".to_string());
-    }
-    let both = (verdicts(&source.program, Model::Rc11), verdicts(&alone.program, Model::Rc11));
-    if let (Some(expected), Some(found)) = both
-        && expected != found
-    {
-        return Outcome::Differs(format!("one by one {found:?}, otherwise {expected:?}"));
-    }
     // What only weak memory shows, of code that is followed beyond interleavings.
     let weak = vm::Entry { beyond_seen_values: true, ..vm::Entry::default() };
     if let (false, Ok(source)) = (spins, code::discover(&name, module, &weak, limits, &|_| {}))
@@ -377,6 +358,5 @@ fn compare_all(end: &str, smallest_program: &str, programs: u64) {
     // Programs that spin are rare: the first has a seed below 240.
     if programs >= 240 {
         assert!(counts.contains_key("spinning"), "no program that spins");
-        assert!(counts.contains_key("more code one by one"), "no threads followed one by one");
     }
 }

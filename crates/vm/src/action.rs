@@ -58,11 +58,6 @@ impl Cell {
         Cell { object: thread, offset: SYNC + 2, size: 0 }
     }
 
-    /// Of an object that stands for a thread or a team: is it the cell that says who has ended?
-    pub(crate) fn is_end(self) -> bool {
-        self.is_sync() && (self.offset == SYNC + 1 || self.offset == SYNC + 2)
-    }
-
     /// Was the thread joined or detached? 0 means no.
     pub(crate) fn settled(thread: ObjectId) -> Cell {
         Cell { object: thread, offset: SYNC + 3, size: 0 }

@@ -5,7 +5,6 @@
 //! out to touch the same bytes, these become a cell and a new round starts ([`crate::shared`]). The last round has seen
 //! every node of every thread's automaton and every value that a cell can hold.
 
-mod alone;
 mod interleavings;
 
 use crate::action::{Action, Cell, SPURIOUS};
@@ -31,9 +30,6 @@ const MOST_ROUNDS: usize = 64;
 const MOST_NODES: usize = 200_000;
 /// Local states at one place of the source that are worth naming the place.
 const MANY_NODES: usize = 200;
-/// States of a round after which it is tried to follow threads one by one instead ([`alone`]). Automata may become larger
-/// by that, and all that comes after discovery slower, so it is for those programs that have little chance otherwise.
-const CROWD: u64 = 500_000;
 /// States that a round goes on for after it has found memory that is shared and was not known to be.
 const SETTLING: u64 = 2_000;
 
@@ -113,8 +109,6 @@ pub(crate) struct World {
     endless: Option<usize>,
     states: u64,
     grown_at: Option<u64>,
-    /// The number of states that are too many, unless following threads one by one was tried in vain.
-    crowd: Option<u64>,
 }
 
 /// Explores a program.
@@ -128,7 +122,7 @@ pub(crate) fn discover(
     world.start_round();
     let mut rounds = 0;
     while rounds < MOST_ROUNDS {
-        world.futures = world.futures();
+        world.futures = Futures::of(&world.automata, &world.cell_ids);
         let known = world.automata.edges();
         let model = Interleavings { world: Mutex::new(world) };
         let options =
@@ -153,21 +147,13 @@ pub(crate) fn discover(
         if let Some(node) = world.refused {
             return Err(world.refusal(node));
         }
-        if world.is_crowded() {
-            if world.follow_alone(limits)? {
-                return Ok(world);
-            }
-            rounds += 1;
-            world.start_round();
-            continue;
-        }
         if world.automata.edges() == known {
             if entry.beyond_interleavings || entry.beyond_seen_values {
                 let values = match entry.beyond_interleavings {
                     true => Values::New,
                     false => Values::Seen,
                 };
-                world.close(values, (MOST_ADDED, MOST_NODES), limits)?;
+                world.close(values, limits)?;
                 if world.has_grown()? {
                     rounds += 1;
                     world.start_round();
@@ -252,7 +238,6 @@ impl World {
             endless: None,
             states: 0,
             grown_at: None,
-            crowd: (!entry.every_interleaving).then_some(entry.crowd.unwrap_or(CROWD)),
         };
         if let Pause::Refuse(_) = pause {
             let node = world.automata.intern(main, pause);
@@ -366,13 +351,6 @@ impl World {
         self.grown_at = None;
     }
 
-    /// What threads may still do that could disturb others, as far as it is known.
-    fn futures(&self) -> Futures {
-        let disturbs = |(cell, _): &(&Cell, &usize)| !self.machine.says_ended(**cell);
-        let numbers = self.cell_ids.iter().filter(disturbs);
-        Futures::of(&self.automata, &numbers.map(|(cell, id)| (*cell, *id)).collect())
-    }
-
     /// The number of a cell.
     fn cell(&mut self, cell: Cell) -> usize {
         if let Some(id) = self.cell_ids.get(&cell) {
@@ -418,12 +396,7 @@ impl World {
     /// Lets every node read every value that its cell holds anywhere, until nothing new comes of it. A value that is
     /// only written where no interleaving comes counts if `values` says so. At most so many values are added, and nodes
     /// followed.
-    fn close(
-        &mut self,
-        values: Values,
-        (most_added, most_nodes): (usize, usize),
-        limits: Limits,
-    ) -> Result<(), Undiscovered> {
+    fn close(&mut self, values: Values, limits: Limits) -> Result<(), Undiscovered> {
         let mut added = 0;
         loop {
             let known = self.automata.edges();
@@ -468,14 +441,14 @@ impl World {
                         let known = self.values[id].len();
                         self.values[id].extend(new);
                         added += self.values[id].len() - known;
-                        if added > most_added {
+                        if added > MOST_ADDED {
                             return Err(self.grows(id));
                         }
                     }
                     self.automata.step(&mut self.machine, node, input);
                 }
                 let spent = self.machine.spent.or_else(|| limits.budget.spent()).map(Limit::from);
-                let many = (self.automata.len() > most_nodes).then_some(Limit::States);
+                let many = (self.automata.len() > MOST_NODES).then_some(Limit::States);
                 if let Some(limit) = spent.or(many) {
                     return Err(self.limit(limit, Progress::default()));
                 }

@@ -31,8 +31,6 @@ pub struct Entry {
     pub every_state: bool,
     /// Explore every interleaving, also those that differ from others only in the order of steps that commute.
     pub every_interleaving: bool,
-    /// States after which it is tried to follow threads one by one; a default if there is none. No answer depends on it.
-    pub crowd: Option<u64>,
 }
 
 /// The function of a name: that of its symbol or, in Rust, its path or the end of it.

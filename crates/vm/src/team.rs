@@ -103,14 +103,6 @@ impl Machine {
         counted.is_some_and(|team| held == Word::Bits(team.threads.len() as u128))
     }
 
-    /// Does a cell say whether threads have ended? A thread says so once, as the last thing that it does, and only those
-    /// look at it who wait until all have said so that they wait for. So no two of these actions could come in either order
-    /// and do something else.
-    pub(crate) fn says_ended(&self, cell: Cell) -> bool {
-        let name = &self.space.object(cell.object).name;
-        cell.is_end() && matches!(name, Name::Thread { .. } | Name::Team(_))
-    }
-
     /// From now on, the threads of these teams are waited for one by one.
     pub(crate) fn separate(&mut self, teams: &[u32]) -> Stop {
         for team in teams {

@@ -206,7 +206,7 @@ impl World {
         if self.grown_at.is_none() && self.machine.has_news() {
             self.grown_at = Some(self.states);
         }
-        if self.endless.is_some() || self.is_crowded() {
+        if self.endless.is_some() {
             sink.finding(());
         }
         if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {
@@ -226,8 +226,7 @@ impl World {
                 let Some(cell) = action.cell() else { return Some((action, None, true)) };
                 let id = self.cell(cell);
                 let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
-                let disturbs = (!self.machine.says_ended(cell)).then_some(id);
-                Some((action, disturbs, outcome(&action, old).is_some()))
+                Some((action, Some(id), outcome(&action, old).is_some()))
             })
             .collect();
         self.futures.persistent(&state.nodes, &next)
