@@ -9,7 +9,7 @@
 use fencepost_check as check;
 
 use check::fix::orders::{
-    Costs, Goal, Kind, NoAssignment, Places, Site, Strength, assign, each, sites,
+    Costs, Effort, Goal, Kind, NoAssignment, Places, Site, Strength, assign, each, sites,
 };
 use check::robustness::store_atomic::{Machine, decide};
 use check::{Model, Question};
@@ -244,7 +244,7 @@ fn program(seed: u64) -> Program {
 /// The sites of a program, each step at a place of its own.
 fn sites_of(program: &Program, fences: bool) -> Vec<Site> {
     let places = Places {
-        operation: Some,
+        operation: |origin, _| Some(origin),
         before: |origin| fences.then_some((origin, origin)),
         behind: |origin| fences.then_some(origin),
     };
@@ -284,7 +284,8 @@ fn no_cheaper_assignment_is_correct() {
             let Some(mut all) = assignments(&sites, &floor, 2_000) else { continue };
             all.sort_by_key(|assignment| cost(&sites, assignment));
             let question = Question::default();
-            let goal = Goal { models, question: &question, costs: &Costs::GENERIC };
+            let goal =
+                Goal { models, question: &question, costs: &Costs::GENERIC, effort: Effort::FULL };
             let found = assign(&program, &sites, &floor, &goal, &|_, _| {});
             let first = all.iter().find_map(|assignment| {
                 let correct = correct_on_all(&rewritten(&program, &sites, assignment), models)?;
@@ -347,7 +348,12 @@ fn what_suffices_is_correct_and_less_is_not() {
         }
         let sites = sites_of(&program, false);
         let question = Question::default();
-        let goal = Goal { models: &[Model::Rc11], question: &question, costs: &Costs::GENERIC };
+        let goal = Goal {
+            models: &[Model::Rc11],
+            question: &question,
+            costs: &Costs::GENERIC,
+            effort: Effort::FULL,
+        };
         let Ok((needs, _)) = each(&program, &sites, &goal, &|_, _| {}) else { continue };
         let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
         for (k, need) in needs.iter().enumerate() {
