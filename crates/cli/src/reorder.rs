@@ -16,7 +16,7 @@ use ::check::{Answer, Cost, Problem, Question, Require, Verdict, Why};
 use ir::{Origin, Program};
 use lang::orders::{Access, Edit, Orders, Written, changed};
 use lang::{Source, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Reads a program again, with some of its files changed, or says why that cannot be.
@@ -362,21 +362,35 @@ fn unwritable(
     bad
 }
 
-/// Does a program do what is meant? Its accesses are those that it should have, with the orders that they should have; fences
-/// may stand elsewhere.
+/// Does a program do what is meant? Each thread makes the accesses that it should make to what threads share, with the orders that
+/// they should have. Fences may stand elsewhere; memory that only one thread uses, or nobody writes, may be left out of one
+/// program and not of the other; and compiled threads may have one access in more or fewer states.
 fn is_as_meant(meant: &Program, got: &Program) -> bool {
+    let name = |program: &Program, loc: ir::Loc| {
+        let location = &program.locations[loc.index()];
+        (location.name.clone(), location.element)
+    };
     let accesses = |program: &Program| {
-        let mut found: BTreeMap<(usize, String), usize> = BTreeMap::new();
+        let mut found: BTreeMap<_, (BTreeSet<usize>, bool, BTreeSet<_>)> = BTreeMap::new();
         for (tid, _, step) in program.steps() {
-            let Some((kind, strength)) = atomic(&step.instr) else { continue };
-            if kind != Kind::Fence {
-                let what = format!("{kind} {strength:?}");
-                *found.entry((tid.index(), what)).or_default() += 1;
-            }
+            let (Some(place), Some(what)) = (step.instr.place(), atomic(&step.instr)) else {
+                continue;
+            };
+            let (threads, written, all) = found.entry(name(program, place.base)).or_default();
+            threads.insert(tid.index());
+            *written |= step.instr.may_write();
+            all.insert((tid.index(), what));
         }
         found
     };
-    accesses(meant) == accesses(got)
+    let (meant, got) = (accesses(meant), accesses(got));
+    let is_shared = |threads: &BTreeSet<usize>, written: bool| threads.len() > 1 && written;
+    let agrees = |one: &BTreeMap<_, _>, other: &BTreeMap<_, (_, _, BTreeSet<_>)>| {
+        one.iter()
+            .filter(|(_, (threads, written, _))| is_shared(threads, *written))
+            .all(|(name, (_, _, all))| other.get(name).is_some_and(|(_, _, others)| others == all))
+    };
+    agrees(&meant, &got) && agrees(&got, &meant)
 }
 
 /// The changes of a text that give its sites these strengths, the files they change, and the program that was read from them.
