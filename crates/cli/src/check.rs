@@ -13,6 +13,7 @@ use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal::{self, Printer};
 use ::cluster::Cluster;
 use check::{Beyond, Extent, Property, Question};
+use fencepost::reorder::{Changed, Reread};
 use ir::Edge;
 use lang::{Diagnostic, Source};
 use report::escape::visible;
@@ -87,7 +88,7 @@ fn run_tasks(
             job.board.done();
         }
         for program in compiled::programs(&code, &task.args.code) {
-            job.check_code(program)?;
+            job.check_code(program, &code)?;
             job.board.done();
         }
     }
@@ -111,7 +112,7 @@ pub(crate) fn run_programs(
     };
     let mut job = Job::new(args, known, &files, &names, programs.len(), None);
     for program in programs {
-        job.check_code(program)?;
+        job.check_code(program, &[])?;
         job.board.done();
     }
     job.finish(start)
@@ -202,7 +203,8 @@ impl Job<'_> {
         }
     }
 
-    fn check_code(&mut self, mut program: compiled::Program) -> io::Result<()> {
+    /// Checks a program that was compiled from `files`, if they are known.
+    fn check_code(&mut self, mut program: compiled::Program, files: &[PathBuf]) -> io::Result<()> {
         program.rounds = self.args.unroll;
         // What discovering the program takes is taken from what checking it may take.
         let question = self.question(&program.file);
@@ -217,9 +219,16 @@ impl Job<'_> {
             Ok(source) => source,
             Err(unusable) => return self.refuse(&unusable),
         };
+        // Advice is about the text, so the changed text is compiled again.
+        let again = |changed: &[Changed]| {
+            let program = compiled::recompiled(files, &program.file, changed, code)?;
+            let found = program.discover(code, &question, Reads::Interleavings, &|_| {});
+            found.map_err(|unusable| unusable.summary())
+        };
+        let again: Option<&Reread<'_>> = (!files.is_empty()).then_some(&again);
         // On interleavings alone threads are not known beyond what interleavings read.
         let first = Question { beyond: Beyond::Nothing, ..question };
-        let report = match self.report(&source, &first) {
+        let report = match self.report(&source, &first, again) {
             Ok(report) => report,
             Err(unusable) => return self.refuse(&unusable),
         };
@@ -231,7 +240,7 @@ impl Job<'_> {
             brief.limits.budget = question.limits.budget.at_most(check::weak::BRIEF_TIME);
         }
         match discover(&brief, Reads::SeenAnywhere) {
-            Ok(source) => match self.report(&source, &question) {
+            Ok(source) => match self.report(&source, &question, again) {
                 Ok(further) => self.conclude(further),
                 Err(_) => self.conclude(report),
             },
@@ -264,7 +273,7 @@ impl Job<'_> {
     }
 
     fn check_with(&mut self, source: &Source, question: &Question) -> io::Result<()> {
-        match self.report(source, question) {
+        match self.report(source, question, None) {
             Ok(report) => self.conclude(report),
             Err(unusable) => self.refuse(&unusable),
         }
@@ -279,8 +288,13 @@ impl Job<'_> {
         question
     }
 
-    /// The answer to a question about a program.
-    fn report(&self, source: &Source, question: &Question) -> Result<InputReport, Unusable> {
+    /// The answer to a question about a program, which `again` reads again with some files changed if it was compiled.
+    fn report(
+        &self,
+        source: &Source,
+        question: &Question,
+        again: Option<&Reread<'_>>,
+    ) -> Result<InputReport, Unusable> {
         let watch = self.board.watch(&source.program, visible(&source.name));
         let mut question = Question { cluster: self.cluster, ..*question };
         self.compare(source)?;
@@ -312,7 +326,7 @@ impl Job<'_> {
                 let read = self.face == Face::Story || self.faces.wanted();
                 if read
                     && report.advises_steps()
-                    && let Some(advice) = fencepost::reorder::enough(source, &question)
+                    && let Some(advice) = fencepost::reorder::enough(source, &question, again)
                 {
                     report.advise(&advice);
                 }

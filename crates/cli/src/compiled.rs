@@ -15,6 +15,7 @@ use lang::{Diagnostic, Source, Span, codes};
 use llvm::Module;
 use llvm::compile::{Compiled, Failure, Language, Options, compile};
 use search::Progress;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use vm::{Entry, Stub};
@@ -39,6 +40,22 @@ pub(crate) struct CodeArgs {
     /// C, C++, Rust: more flags for the compiler
     #[arg(last = true, value_name = "FLAGS")]
     pub flags: Vec<OsString>,
+}
+
+impl CodeArgs {
+    /// Is this a header of the system, or one that the user tells the compiler to take for one?
+    pub(crate) fn is_system(&self, file: &str) -> bool {
+        let whole =
+            |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let file = whole(Path::new(file));
+        let is_option = |flag: &str| ["-isystem", "-idirafter"].contains(&flag);
+        let flags: Vec<&str> = self.flags.iter().filter_map(|flag| flag.to_str()).collect();
+        let next = flags.windows(2).filter(|pair| is_option(pair[0])).map(|pair| pair[1]);
+        let joined = flags.iter().filter_map(|flag| flag.strip_prefix("-isystem"));
+        let folders = next.chain(joined).filter(|folder| !folder.is_empty());
+        ["/usr", "/rustc"].iter().any(|folder| file.starts_with(folder))
+            || folders.into_iter().any(|folder| file.starts_with(whole(Path::new(folder))))
+    }
 }
 
 /// A program in C, C++, Rust or LLVM IR.
@@ -70,8 +87,13 @@ pub(crate) fn is_code(file: &Path) -> bool {
     Language::of(file).is_some()
 }
 
-/// The programs that files make up.
+/// The programs that files make up. What the compiler says of a file that it does not compile is shown.
 pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
+    programs_that(files, args, &|messages| crate::terminal::complain(messages))
+}
+
+/// The same, with what is done with the compiler's messages.
+fn programs_that(files: &[PathBuf], args: &CodeArgs, say: &dyn Fn(&str)) -> Vec<Program> {
     let options = Options { flags: args.flags.clone(), database: args.compile_commands.clone() };
     let (mut mains, mut parts, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
@@ -80,7 +102,7 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
             Ok(compiled) => parts.push((file.clone(), compiled)),
             Err(why) => refused.push(Program {
                 file: file.clone(),
-                module: Err(unusable(file, &why)),
+                module: Err(unusable(file, &why, say)),
                 warnings: Vec::new(),
                 test: None,
                 rounds: None,
@@ -97,7 +119,7 @@ pub(crate) fn programs(files: &[PathBuf], args: &CodeArgs) -> Vec<Program> {
         modules.extend(parts.iter().map(|(_, part)| part.module.clone()));
         let module = match modules.len() {
             1 => Ok(modules.remove(0)),
-            _ => Module::link(modules).map_err(|error| unusable(&file, &Failure::Ir(error))),
+            _ => Module::link(modules).map_err(|error| unusable(&file, &Failure::Ir(error), say)),
         };
         Program { file, module, warnings, test: None, rounds: None }
     });
@@ -155,11 +177,21 @@ pub(crate) fn recompiled(
         *other = std::fs::canonicalize(&*other).unwrap_or_else(|_| other.clone());
     }
     let main = std::fs::canonicalize(&main).unwrap_or(main);
-    let program = programs(&files, &args).into_iter().find(|program| program.file == main);
+    // A text that does not compile is no text of the user's: the first of its errors says enough.
+    let first = RefCell::new(None);
+    let say = |messages: &str| {
+        let error = messages.lines().find(|line| line.contains("error"));
+        first.borrow_mut().get_or_insert(error.unwrap_or_default().to_string());
+    };
+    let program = programs_that(&files, &args, &say).into_iter().find(|one| one.file == main);
     let program = program.ok_or("it does not compile")?;
     match &program.module {
         Ok(_) => Ok(program),
-        Err(unusable) => Err(unusable.summary()),
+        Err(unusable) => {
+            let error = first.take().filter(|error| !error.is_empty());
+            Err(error
+                .map_or(unusable.summary(), |error| format!("{}: {error}", unusable.summary())))
+        }
     }
 }
 
@@ -172,12 +204,12 @@ fn defines_main(module: &Module) -> bool {
     module.function_named("main").is_some_and(|main| !module.function(main).is_declaration())
 }
 
-fn unusable(file: &Path, why: &Failure) -> Unusable {
+fn unusable(file: &Path, why: &Failure, say: &dyn Fn(&str)) -> Unusable {
     let name = inputs::name(file);
     // What the compiler says is the user's to read as it is.
     let text = match why {
         Failure::Rejected { program, messages, .. } => {
-            crate::terminal::complain(messages);
+            say(messages);
             format!("{program} does not compile it")
         }
         why => why.to_string(),

@@ -11,7 +11,8 @@ use crate::args::{self, RequireName};
 use crate::compiled;
 use crate::exit::Exit;
 use crate::inputs;
-use crate::orders::{self, Input};
+use crate::orders::{self, Input, write_text};
+use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal;
 use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights};
 use check::robustness::store_atomic::Machine;
@@ -35,22 +36,24 @@ pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
         );
         return Ok(Exit::BadInput);
     }
+    let reports = ReportFileArgs { sarif: args.sarif.clone(), ..ReportFileArgs::default() };
+    let mut reports = ReportFiles::new(&reports, &args.inputs, args.json || args.quiet);
     let mut exit = Exit::Holds;
     for program in &programs {
         let models = models_of(args, true);
         exit = exit.and(match usable(args, &models) {
-            Ok(()) => orders::fix(args, &models, Input::Code(&code, program))?,
+            Ok(()) => orders::fix(args, &models, Input::Code(&code, program), &mut reports)?,
             Err(why) => complain(why),
         });
     }
     for input in &texts {
         let models = models_of(args, args.weaken || args.only.is_some());
         exit = exit.and(match usable(args, &models) {
-            Ok(()) => text(args, &models, input)?,
+            Ok(()) => text(args, &models, input, &mut reports)?,
             Err(why) => complain(why),
         });
     }
-    Ok(exit)
+    Ok(exit.and(reports.finish()))
 }
 
 /// The models that a program shall be correct on.
@@ -93,18 +96,28 @@ fn complain(why: &str) -> Exit {
 }
 
 /// Repairs a program that is read and not compiled.
-fn text(args: &args::Fix, models: &[Model], input: &Path) -> io::Result<Exit> {
+fn text(
+    args: &args::Fix,
+    models: &[Model],
+    input: &Path,
+    reports: &mut ReportFiles,
+) -> io::Result<Exit> {
     let source = match inputs::load_as(input, args.language) {
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
     if orders::is_braced(&source) && !args.trf {
-        return orders::fix(args, models, Input::Text(input, Box::new(source)));
+        return orders::fix(args, models, Input::Text(input, Box::new(source)), reports);
     }
     let machines: Vec<Machine> = models.iter().filter_map(|model| model.machine()).collect();
     if machines.len() < models.len() || args.weaken || args.only.is_some() {
         return Ok(complain(
             "memory orders are changed in .fp, C, C++ and Rust only; here, fences are placed for tso, pso and pgas",
+        ));
+    }
+    if args.sarif.is_some() {
+        return Ok(complain(
+            "--sarif is for memory orders and fences of .fp, C, C++ and Rust, without --trf",
         ));
     }
     let aims: Vec<Aim> = match args.trf {
@@ -129,10 +142,9 @@ fn text(args: &args::Fix, models: &[Model], input: &Path) -> io::Result<Exit> {
     let (patched, placement) = (fixed.text, fixed.placement);
     let in_place = args.in_place.then(|| input.to_path_buf());
     if let Some(path) = args.write.as_ref().or(in_place.as_ref())
-        && let Err(error) = std::fs::write(path, &patched)
+        && let Err(why) = write_text(path, input, &source.text, &patched)
     {
-        terminal::complain(&format!("error: cannot write {}: {error}", path.display()));
-        return Ok(Exit::BadInput);
+        return Ok(complain(&why));
     }
     print(args, &source, &aims, &placement, &patched)?;
     Ok(Exit::Holds)

@@ -178,6 +178,7 @@ const TABLES: &[Table] = &[
             option("loop_weight", MACHINES),
             option("write", REPAIRED),
             option("in_place", REPAIRED),
+            option("sarif", REPAIRED),
             option("diff", REPAIRED),
             option("json", REPAIRED),
             option("quiet", REPAIRED),

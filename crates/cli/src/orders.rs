@@ -6,7 +6,7 @@
 mod repair;
 mod rows;
 
-pub(crate) use repair::{Input, fix};
+pub(crate) use repair::{Input, fix, write_text};
 
 use crate::args::{self, OrderModelName, RequireName};
 use crate::compiled::{self, CodeArgs, Program, Reads};
@@ -14,9 +14,10 @@ use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
 use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal;
-use check::fix::orders::{Costs, Goal, Kind, Need, NoAssignment, Site, Strength};
+use check::fix::orders::{Costs, Effort, Goal, Kind, Need, NoAssignment, Site, Strength};
 use check::{Beyond, Model, Property, Question, Require};
-use fencepost::reorder::{self, Changeable, NotReordered, Only};
+use fencepost::reorder::{self, Changeable, Kept, NotReordered, Only};
+use ir::Origin;
 use lang::orders::Written;
 use lang::{Diagnostic, Source, codes};
 use report::InputReport;
@@ -68,12 +69,15 @@ fn list(
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
     let model = question.model;
-    let goal = Goal { models: &[model], question, costs: &Costs::GENERIC };
+    let goal = Goal { models: &[model], question, costs: &Costs::GENERIC, effort: Effort::FULL };
     let Changeable { sites, alone: left } =
-        reorder::changeable(&source, Only::Orders, |_, _| false);
+        reorder::changeable(&source, Only::Orders, |file, _| match args.code.is_system(file) {
+            true => Kept::System,
+            false => Kept::No,
+        });
     let (needs, cost) = match reorder::needs(&source, &sites, &goal) {
         Ok(known) => known,
-        Err(why) => return fail(&source, &why, args.json),
+        Err(why) => return fail(&source, &why, &left, args.json),
     };
     let text = Written::of(&source);
     let mut rows: Vec<(Row, &Site, &Need)> =
@@ -290,7 +294,12 @@ fn explain(
 }
 
 /// Says why there is no answer.
-fn fail(source: &Source, why: &NotReordered, json: bool) -> io::Result<Exit> {
+fn fail(
+    source: &Source,
+    why: &NotReordered,
+    left: &[(Origin, Kind, String)],
+    json: bool,
+) -> io::Result<Exit> {
     let exit = match why {
         NotReordered::NoAssignment(NoAssignment::Incorrect(_)) => Exit::Violated,
         NotReordered::NoAssignment(NoAssignment::Undecided(..))
@@ -316,10 +325,16 @@ fn fail(source: &Source, why: &NotReordered, json: bool) -> io::Result<Exit> {
             "\nTry `fencepost fix --model {model} {name}`, or `fencepost check {name}` for the whole story."
         ));
     }
+    // Something else than the program may be why nothing helps.
+    if matches!(why, NotReordered::NoAssignment(NoAssignment::Hopeless(_))) && !left.is_empty() {
+        said.push_str("\nWhat could not be changed:\n");
+        said.push_str(&alone(source, left).join("\n"));
+    }
     terminal::complain(&said);
     if json {
         let object = json!({
             "file": source.name, "error": why.to_string(), "because": found.map(|found| reason(source, found)),
+            "left_alone": alone_objects(source, left),
         });
         writeln!(io::stdout(), "{object}")?;
     }

@@ -3,22 +3,27 @@
 //! [`check::fix::orders`] knows programs, [`lang::orders`] knows texts; here they meet. Every text that comes out was
 //! read or compiled again, and checked again as it stands: nothing is claimed of a program in memory.
 
-use ::check::fix::orders::Costs;
+mod advice;
+
+pub use advice::enough;
+
 use ::check::fix::orders::{
-    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, assign, atomic,
-    each, sites,
+    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, apply, assign,
+    atomic, each, sites,
 };
 use ::check::robustness::store_atomic::Faulty;
-use ::check::{
-    Answer, Beyond, Cost, DoubleCheck, Problem, Property, Question, Require, Verdict, Why,
-};
-use ::report::advice::{self, Advice};
-use ir::Origin;
-use lang::orders::{Edit, Orders, Written, changed, in_words};
+use ::check::{Answer, Cost, Problem, Question, Require, Verdict, Why};
+use ir::{Origin, Program};
+use lang::orders::{Access, Edit, Orders, Written, changed};
 use lang::{Source, Span};
-use search::Limits;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::time::Duration;
+
+/// Reads a program again, with some of its files changed, or says why that cannot be.
+pub type Reread<'a> = dyn Fn(&[Changed]) -> Result<Source, String> + 'a;
+
+/// What is left alone: where it is in the text, what, and why.
+pub type LeftAlone = Vec<(Origin, Kind, String)>;
 
 /// Which sites may be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,37 +59,72 @@ pub fn place(source: &Source, offset: usize) -> (&str, usize, usize) {
 pub struct Changeable {
     /// What can.
     pub sites: Vec<Site>,
-    /// What cannot, though it is atomic: where it is in the text, what, and why not.
-    pub alone: Vec<(Origin, Kind, String)>,
+    /// What cannot, though it is atomic.
+    pub alone: LeftAlone,
+}
+
+/// What a step of a kind does, as a text is asked for it.
+pub fn access(kind: Kind) -> Access {
+    match kind {
+        Kind::Read => Access::Load,
+        Kind::Write => Access::Store,
+        Kind::Update => Access::Update,
+        Kind::CompareExchange => Access::CompareExchange,
+        Kind::Fence => Access::Fence,
+    }
+}
+
+/// Does a line stay as it is?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept {
+    /// It need not.
+    No,
+    /// The user says so.
+    Asked,
+    /// It is in a header of the system, which is not the user's to change.
+    System,
 }
 
 /// The sites of a text that can be changed. `keep` says which lines of which files stay as they are; a new fence may
-/// stand in front of them all the same.
-pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> bool) -> Changeable {
+/// stand in front of those that the user keeps.
+pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> Kept) -> Changeable {
     let text = Written::of(source);
     // What the thread library does where a thread begins or waits is not written there.
     let of_library = |origin| source.effects.contains_key(&origin);
-    let operation = |origin| {
-        let found = text.operation(origin).ok().filter(|_| !of_library(origin))?;
+    let operation = |origin, kind| {
+        let found = text.operation(origin, access(kind)).ok();
+        let found = found.filter(|_| !of_library(origin))?;
         let (file, line, _) = place(source, found.span.start);
-        (!keep(file, line)).then_some(found.span.start)
+        (keep(file, line) == Kept::No).then_some(found.span.start)
+    };
+    let is_system = |at: usize| {
+        let (file, line, _) = place(source, at);
+        keep(file, line) == Kept::System
     };
     let places = Places {
         operation,
-        before: |origin| (only != Only::Orders).then(|| text.before(origin))?,
-        behind: |origin| (only != Only::Orders).then(|| text.behind(origin))?,
+        before: |origin| {
+            let found = (only != Only::Orders).then(|| text.before(origin))?;
+            found.filter(|(start, _)| !is_system(*start))
+        },
+        behind: |origin| {
+            let found = (only != Only::Orders).then(|| text.behind(origin))?;
+            found.filter(|at| !is_system(*at))
+        },
     };
     let Sites { mut changeable, uneven } = sites(&source.program, &places);
     // A plain access to what others access atomically looks like an operator on an atomic object, but is relaxed.
     changeable.retain(|site| {
-        let implicit = || text.operation(site.origin).is_ok_and(|found| found.is_implicit());
+        let found = || text.operation(site.origin, access(site.kind));
+        let implicit = || found().is_ok_and(|found| found.is_implicit());
         site.new || site.written.has(Strength::SC) || !implicit()
     });
-    let mut alone: Vec<(Origin, Kind, String)> = Vec::new();
+    let mut alone: LeftAlone = Vec::new();
     let mut add = |origin: Origin, kind: Kind, why: String| {
-        let same = |(other, ..): &(Origin, Kind, String)| {
+        let same = |(other, of, _): &(Origin, Kind, String)| {
             source.span(*other) == source.span(origin)
                 && source.exact(*other) == source.exact(origin)
+                && *of == kind
         };
         if !alone.iter().any(same) {
             alone.push((origin, kind, why));
@@ -104,8 +144,15 @@ pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> boo
         if span.start < span.end
             && !of_library(step.origin)
             && let Some((kind, written)) = atomic(&step.instr)
-            && let Err(why) = text.operation(step.origin)
         {
+            let why = match text.operation(step.origin, access(kind)) {
+                Ok(found) if is_system(found.span.start) => {
+                    add(step.origin, kind, "it is in a header of the system".into());
+                    continue;
+                }
+                Ok(_) => continue,
+                Err(why) => why,
+            };
             // What is weaker than operators are is a plain access that meets atomic ones.
             let plain = matches!(kind, Kind::Read | Kind::Write) && !written.has(Strength::SC);
             if !plain || why != lang::orders::Alone::ValueUsed {
@@ -145,6 +192,8 @@ pub struct Reordered {
     pub sites: Vec<Site>,
     /// Their strengths.
     pub assignment: Assignment,
+    /// What turned out to have no place in the text when it was tried.
+    pub alone: LeftAlone,
 }
 
 /// Why there is none.
@@ -156,6 +205,8 @@ pub enum NotReordered {
     Unwritable,
     /// The changed text could not be read again.
     Unreadable(String),
+    /// The changed text does something else than was meant.
+    Other,
     /// The changed text is not known to be correct.
     Unproved(Option<Why>),
 }
@@ -170,6 +221,9 @@ impl fmt::Display for NotReordered {
             NotReordered::Unreadable(why) => {
                 write!(f, "there is a solution, but the changed text cannot be read again: {why}")
             }
+            NotReordered::Other => f.write_str(
+                "there is a solution, but the changed text would do something else than it does now",
+            ),
             NotReordered::Unproved(None) => f.write_str(
                 "there is a solution, but not at the places where it would be written: put braces around single \
                  statements and take accesses out of conditions of loops",
@@ -182,6 +236,19 @@ impl fmt::Display for NotReordered {
 }
 
 impl std::error::Error for NotReordered {}
+
+impl NotReordered {
+    /// Is it the text that has no place for a solution, so that another one may have one?
+    fn is_of_the_text(&self) -> bool {
+        match self {
+            NotReordered::Unwritable
+            | NotReordered::Unreadable(_)
+            | NotReordered::Other
+            | NotReordered::Unproved(None) => true,
+            NotReordered::NoAssignment(_) | NotReordered::Unproved(Some(_)) => false,
+        }
+    }
+}
 
 /// The orders of a site in a text.
 pub fn orders(site: &Site, strength: Strength) -> Option<Orders> {
@@ -213,62 +280,143 @@ fn files(source: &Source, edits: &[Edit]) -> Vec<Changed> {
     all.iter().filter_map(change).collect()
 }
 
-/// How often a solution is looked for without the places for fences that turned out to be none.
-const ATTEMPTS: usize = 6;
+/// How often a solution is looked for without what turned out to have no place in the text.
+const ATTEMPTS: usize = 8;
 
-/// The program with the cheapest orders with which it is what `goal` says. `reread` reads the program again, with some of
-/// its files changed.
+/// The program with the cheapest orders with which it is what `goal` says.
 ///
-/// A fence in the text may stand elsewhere than in the program, in front of a loop whose head calls a function, say. Then what is
-/// written is not correct, and another solution is looked for without that place.
+/// What a text means is known once it is read again. An operator may be written in a way that was not understood, or a fence may
+/// stand elsewhere than in the program, in front of a loop whose head calls a function, say. Then each change is tried alone, those
+/// that cannot be written are left alone, and another solution is looked for without them.
 pub fn reorder(
     source: &Source,
     sites: &[Site],
     floor: Floor,
     goal: &Goal<'_>,
-    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
+    reread: &Reread<'_>,
 ) -> Result<Reordered, NotReordered> {
     let mut sites = sites.to_vec();
+    let mut alone = LeftAlone::new();
     let mut attempt = 1;
     loop {
-        let (assignment, written) = match once(source, &sites, floor, goal, reread) {
-            (Ok(done), _) => return Ok(done),
-            (Err(NotReordered::Unproved(None)), Some(assignment)) if attempt < ATTEMPTS => {
-                (assignment, sites.len())
-            }
-            (Err(why), _) => return Err(why),
+        let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
+        let least = match floor {
+            Floor::Written => written.clone(),
+            Floor::Nothing => vec![Strength::NONE; sites.len()],
         };
-        let mut number = 0;
-        sites.retain(|site| {
-            number += 1;
-            !site.new || assignment.strengths[number - 1].fence().is_none()
-        });
-        if sites.len() == written {
-            return Err(NotReordered::Unproved(None));
+        let assignment = assign(&source.program, &sites, &least, goal, &|_, _| {})
+            .map_err(NotReordered::NoAssignment)?;
+        let why = match write(source, &sites, &assignment, &written, goal, reread) {
+            Ok(done) => return Ok(Reordered { alone, ..done }),
+            Err(why) => why,
+        };
+        if !why.is_of_the_text() || attempt == ATTEMPTS {
+            return Err(why);
         }
+        let bad = unwritable(source, &sites, &assignment, goal, reread);
+        if bad.is_empty() {
+            return Err(why);
+        }
+        for (site, why) in bad.iter().filter_map(|(k, why)| Some((&sites[*k], why.as_ref()?))) {
+            alone.push((site.origin, site.kind, why.clone()));
+        }
+        let mut number = 0;
+        sites.retain(|_| {
+            number += 1;
+            !bad.contains_key(&(number - 1))
+        });
         attempt += 1;
     }
 }
 
-/// One attempt, and the assignment that it wrote.
-fn once(
+/// The changes that have no place in the text, and why if that is known.
+fn unwritable(
     source: &Source,
     sites: &[Site],
-    floor: Floor,
+    assignment: &Assignment,
     goal: &Goal<'_>,
-    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
-) -> (Result<Reordered, NotReordered>, Option<Assignment>) {
+    reread: &Reread<'_>,
+) -> BTreeMap<usize, Option<String>> {
     let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
-    let least = match floor {
-        Floor::Written => written.clone(),
-        Floor::Nothing => vec![Strength::NONE; sites.len()],
+    let is_changed = |k: &usize| assignment.strengths[*k] != written[*k];
+    let mut bad = BTreeMap::new();
+    for k in (0..sites.len()).filter(is_changed) {
+        if goal.question.limits.budget.spent().is_some() {
+            break;
+        }
+        let mut strengths = written.clone();
+        strengths[k] = assignment.strengths[k];
+        let why = match rewritten(source, sites, &strengths, reread) {
+            Ok(_) => continue,
+            Err(NotReordered::Unwritable) => "the text has no place for another order",
+            Err(NotReordered::Other) => "with another order, the text would do something else",
+            Err(_) => "with another order, the text would not compile",
+        };
+        bad.insert(k, (!sites[k].new).then(|| why.to_string()));
+    }
+    if bad.is_empty() {
+        // Each can be written. What remains is that a fence stands elsewhere than meant.
+        let is_new_fence = |k: &usize| sites[*k].new && is_changed(k);
+        bad.extend((0..sites.len()).filter(is_new_fence).map(|k| (k, None)));
+    }
+    bad
+}
+
+/// Does a program do what is meant? Each thread makes the accesses that it should make to what threads share, with the orders that
+/// they should have. Fences may stand elsewhere; memory that only one thread uses, or nobody writes, may be left out of one
+/// program and not of the other; and compiled threads may have one access in more or fewer states.
+fn is_as_meant(meant: &Program, got: &Program) -> bool {
+    let name = |program: &Program, loc: ir::Loc| {
+        let location = &program.locations[loc.index()];
+        (location.name.clone(), location.element)
     };
-    let assignment = match assign(&source.program, sites, &least, goal, &|_, _| {}) {
-        Ok(assignment) => assignment,
-        Err(why) => return (Err(NotReordered::NoAssignment(why)), None),
+    let accesses = |program: &Program| {
+        let mut found: BTreeMap<_, (BTreeSet<usize>, bool, BTreeSet<_>)> = BTreeMap::new();
+        for (tid, _, step) in program.steps() {
+            let (Some(place), Some(what)) = (step.instr.place(), atomic(&step.instr)) else {
+                continue;
+            };
+            let (threads, written, all) = found.entry(name(program, place.base)).or_default();
+            threads.insert(tid.index());
+            *written |= step.instr.may_write();
+            all.insert((tid.index(), what));
+        }
+        found
     };
-    let done = write(source, sites, &assignment, &written, goal, reread);
-    (done, Some(assignment))
+    let (meant, got) = (accesses(meant), accesses(got));
+    let is_shared = |threads: &BTreeSet<usize>, written: bool| threads.len() > 1 && written;
+    let agrees = |one: &BTreeMap<_, _>, other: &BTreeMap<_, (_, _, BTreeSet<_>)>| {
+        one.iter()
+            .filter(|(_, (threads, written, _))| is_shared(threads, *written))
+            .all(|(name, (_, _, all))| other.get(name).is_some_and(|(_, _, others)| others == all))
+    };
+    agrees(&meant, &got) && agrees(&got, &meant)
+}
+
+/// The changes of a text that give its sites these strengths, the files they change, and the program that was read from them.
+fn rewritten(
+    source: &Source,
+    sites: &[Site],
+    strengths: &[Strength],
+    reread: &Reread<'_>,
+) -> Result<(Vec<Edit>, Vec<Changed>, Source), NotReordered> {
+    let changes: Vec<_> = sites
+        .iter()
+        .zip(strengths)
+        .filter(|(site, strength)| site.written != **strength)
+        .filter_map(|(site, strength)| Some((site.origin, orders(site, *strength)?)))
+        .collect();
+    let edits = Written::of(source).edits(&changes).ok_or(NotReordered::Unwritable)?;
+    let files = files(source, &edits);
+    // What is not changed is checked as it is: that sites stand for what is written is not taken on trust.
+    let again = match files.is_empty() {
+        true => source.clone(),
+        false => reread(&files).map_err(NotReordered::Unreadable)?,
+    };
+    match is_as_meant(&apply(&source.program, sites, strengths), &again.program) {
+        true => Ok((edits, files, again)),
+        false => Err(NotReordered::Other),
+    }
 }
 
 /// The text with an assignment, checked.
@@ -278,23 +426,11 @@ fn write(
     assignment: &Assignment,
     written: &[Strength],
     goal: &Goal<'_>,
-    reread: &dyn Fn(&[Changed]) -> Result<Source, String>,
+    reread: &Reread<'_>,
 ) -> Result<Reordered, NotReordered> {
-    let changes: Vec<_> = sites
-        .iter()
-        .zip(&assignment.strengths)
-        .filter(|(site, strength)| site.written != **strength)
-        .filter_map(|(site, strength)| Some((site.origin, orders(site, *strength)?)))
-        .collect();
-    let edits = Written::of(source).edits(&changes).ok_or(NotReordered::Unwritable)?;
-    let files = files(source, &edits);
-    // What is not changed is checked as it is: that sites stand for what is written is not taken on trust.
-    let again = match files.is_empty() {
-        true => source,
-        false => &reread(&files).map_err(NotReordered::Unreadable)?,
-    };
+    let (edits, files, again) = rewritten(source, sites, &assignment.strengths, reread)?;
     for &model in goal.models {
-        confirm(again, &Question { model, ..*goal.question })?;
+        confirm(&again, &Question { model, ..*goal.question })?;
     }
     let price = |strengths: &[Strength]| {
         let costs = goal.costs;
@@ -302,8 +438,8 @@ fn write(
         sites.iter().zip(strengths).map(one).sum::<u64>()
     };
     let cost = (price(&assignment.strengths), price(written));
-    let (sites, assignment) = (sites.to_vec(), assignment.clone());
-    Ok(Reordered { files, edits, cost, sites, assignment })
+    let (sites, assignment, alone) = (sites.to_vec(), assignment.clone(), LeftAlone::new());
+    Ok(Reordered { files, edits, cost, sites, assignment, alone })
 }
 
 /// Checks a text that was changed, as any other. Against machines with store buffers it is about robustness alone.
@@ -344,98 +480,4 @@ pub fn needs(
         confirm(source, &Question { model, ..*goal.question })?;
     }
     Ok(known)
-}
-
-/// How long advice may be looked for, and how many states a search for it may have.
-const ADVICE_TIME: Duration = Duration::from_millis(500);
-const ADVICE_STATES: u64 = 20_000;
-
-/// Changes of orders and fences that are enough to make a program correct, and no more than needed, if that is found out in no
-/// time.
-pub fn enough(source: &Source, question: &Question) -> Option<Advice> {
-    let written = source.litmus.is_none() && !lang::trencher::looks_like(&source.text);
-    let robustness =
-        matches!(question.property, Property::Robustness | Property::ObservationalRobustness);
-    if !written || !robustness || question.require == Require::Safe || source.rounds.is_some() {
-        return None;
-    }
-    let limits = Limits {
-        states: Some(ADVICE_STATES),
-        budget: question.limits.budget.at_most(ADVICE_TIME),
-        ..question.limits
-    };
-    let (beyond, double_check) = (Beyond::Nothing, DoubleCheck::Never);
-    let question = Question { limits, beyond, double_check, jobs: 1, ..*question };
-    // Where a fence in compiled code stands is known only once it is compiled again.
-    let only = if source.columns.is_empty() { Only::All } else { Only::Orders };
-    let sites = changeable(source, only, |_, _| false).sites;
-    let least: Vec<Strength> = sites.iter().map(|site| site.written).collect();
-    let models = [question.model];
-    let goal = Goal { models: &models, question: &question, costs: &Costs::GENERIC };
-    let assignment = assign(&source.program, &sites, &least, &goal, &|_, _| {}).ok()?;
-    let text = Written::of(source);
-    let mut changes = Vec::new();
-    let mut said: Vec<(usize, String)> = Vec::new();
-    let fence = |words: &str| {
-        let article = if words.starts_with(['a', 'O']) { "an" } else { "a" };
-        format!("{article} `{words}` fence")
-    };
-    for (site, &strength) in sites.iter().zip(&assignment.strengths) {
-        if site.written == strength {
-            continue;
-        }
-        let orders = orders(site, strength)?;
-        changes.push((site.origin, orders));
-        let start = text.operation(site.origin).map_or(source.exact(site.origin), |f| f.span.start);
-        let (file, line, _) = place(source, start);
-        let line = match file == source.name {
-            true => format!("line {line}"),
-            false => format!("line {line} of {file}"),
-        };
-        let words = in_words(source.language, orders)?;
-        said.push((
-            start,
-            match (site.new, site.behind) {
-                (true, false) => format!("put {} before {line}", fence(&words)),
-                (true, true) => format!("put {} behind {line}", fence(&words)),
-                (false, _) => format!("make the {} of {line} `{words}`", site.kind),
-            },
-        ));
-    }
-    if said.is_empty() {
-        return None;
-    }
-    let edits = text.edits(&changes)?;
-    if source.columns.is_empty() {
-        let after = changed(&source.text, 0, &edits);
-        let again = lang::parse_any(&source.name, &after).ok()?;
-        confirm(&again, &question).ok()?;
-    }
-    said.sort();
-    let said: Vec<String> = said.into_iter().map(|(_, what)| what).collect();
-    let list = match &said[..] {
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-        [] => return None,
-    };
-    let then = match (question.model.machine().is_some(), question.property) {
-        (true, _) => "robust",
-        (_, Property::ObservationalRobustness) => "observationally robust and free of races",
-        _ => "robust and free of races",
-    };
-    let edits = edits.iter().map(|edit| insertion(source, edit)).collect::<Option<Vec<_>>>();
-    Some(Advice {
-        text: format!("{list}: that is enough, the program is then {then}"),
-        edits: edits.unwrap_or_default(),
-        enough: true,
-        step: false,
-    })
-}
-
-/// An edit by lines and columns, if it is one of the file that the report is about.
-fn insertion(source: &Source, edit: &Edit) -> Option<advice::Edit> {
-    let (file, line, column) = place(source, edit.span.start);
-    let (_, end_line, end_column) = place(source, edit.span.end);
-    let insert = edit.text.clone();
-    (file == source.name).then_some(advice::Edit { line, column, end_line, end_column, insert })
 }

@@ -10,8 +10,9 @@ use crate::terminal;
 use clap::Args as Arguments;
 use report::escape::visible;
 use report::picture::{dot, svg};
+use report::sarif::{self, Repair};
 use report::text::amount;
-use report::{Finding, InputReport, html, junit, sarif};
+use report::{Finding, InputReport, html, junit};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -60,14 +61,14 @@ impl Format {
         }
     }
 
-    fn render(self, sheets: &[InputReport]) -> String {
+    fn render(self, sheets: &[InputReport], repairs: &[Repair]) -> String {
         let findings =
             || -> Vec<&Finding> { sheets.iter().flat_map(InputReport::findings).collect() };
         match self {
             Format::Html => html::page(sheets),
             Format::Svg => svg::file(&findings()),
             Format::Dot => dot::file(&findings()),
-            Format::Sarif => format!("{:#}\n", sarif::document(sheets)),
+            Format::Sarif => format!("{:#}\n", sarif::document(sheets, repairs)),
             Format::Junit => junit::document(sheets),
         }
     }
@@ -77,6 +78,7 @@ impl Format {
 pub(crate) struct ReportFiles {
     files: Vec<(Format, PathBuf)>,
     sheets: Vec<InputReport>,
+    repairs: Vec<Repair>,
     exit: Exit,
     quiet: bool,
 }
@@ -91,8 +93,8 @@ impl ReportFiles {
             (Format::Sarif, &args.sarif),
             (Format::Junit, &args.junit),
         ];
-        let mut faces =
-            ReportFiles { files: Vec::new(), sheets: Vec::new(), exit: Exit::Holds, quiet };
+        let (files, sheets, repairs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut faces = ReportFiles { files, sheets, repairs, exit: Exit::Holds, quiet };
         for (format, path) in asked {
             let Some(path) = path else { continue };
             let name = visible(&path.display().to_string());
@@ -131,11 +133,16 @@ impl ReportFiles {
         }
     }
 
+    /// Keeps changes of an input.
+    pub(crate) fn add_repair(&mut self, repair: Repair) {
+        self.repairs.push(repair);
+    }
+
     /// Writes the reports.
     pub(crate) fn finish(mut self) -> Exit {
         for (format, path) in &self.files {
             let begun = Instant::now();
-            let text = format.render(&self.sheets);
+            let text = format.render(&self.sheets, &self.repairs);
             let name = visible(&path.display().to_string());
             match replace(path, text.as_bytes()) {
                 Ok(()) if self.quiet => {}

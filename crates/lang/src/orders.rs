@@ -39,6 +39,34 @@ pub enum Orders {
     FenceBehind(FenceMode),
 }
 
+impl Orders {
+    /// What has these orders. A new fence is one in front of anything.
+    fn access(self) -> Access {
+        match self {
+            Orders::Load(_) => Access::Load,
+            Orders::Store(_) => Access::Store,
+            Orders::Update(..) => Access::Update,
+            Orders::CompareExchange(..) => Access::CompareExchange,
+            Orders::Fence(_) | Orders::NewFence(_) | Orders::FenceBehind(_) => Access::Fence,
+        }
+    }
+}
+
+/// What a step does. One place of a text may have several steps: a macro with an access in its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It reads.
+    Load,
+    /// It writes.
+    Store,
+    /// It reads and writes.
+    Update,
+    /// It does so if it reads what it expects.
+    CompareExchange,
+    /// It is a fence.
+    Fence,
+}
+
 /// Why an access has no order that can be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alone {
@@ -46,15 +74,29 @@ pub enum Alone {
     NotAnOperation,
     /// It is an operator whose value is used, which no function gives.
     ValueUsed,
+    /// It is an operator that no function stands for, such as `*=`.
+    NoFunction,
+    /// It is in the arguments of a macro that is an access itself, and another like it is there, too.
+    Several,
+    /// It is an operator in the arguments of a macro that is an access itself.
+    Inside,
+    /// Its order is a parameter of the function that it is in.
+    Parameter,
 }
 
 impl fmt::Display for Alone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Alone::NotAnOperation => {
-                "no memory order is written here (a macro or a library has it)"
+                "no memory order is written here (a macro, a library or a function without one has it)"
             }
             Alone::ValueUsed => "its value is used, which no function with an order gives",
+            Alone::NoFunction => "no function with an order does what this operator does",
+            Alone::Several => {
+                "it shares a macro with another access like it, and compilers give one place for both"
+            }
+            Alone::Inside => "it is inside of a macro that is an access itself",
+            Alone::Parameter => "its order is a parameter of the function that it is in",
         })
     }
 }
@@ -94,6 +136,38 @@ impl Operation {
     pub fn is_implicit(&self) -> bool {
         self.implicit.is_some()
     }
+
+    /// Can a step that is an `access` be one of this operation? A CAS that fails only reads, and one that is tried again until it
+    /// succeeds is an update.
+    fn is_made_by(&self, text: &str, access: Access) -> bool {
+        let name = &text[self.name.start..self.name.end];
+        let own = match self.implicit {
+            Some(Implicit::Load) => Access::Load,
+            Some(Implicit::Store) => Access::Store,
+            Some(Implicit::Update(_)) => Access::Update,
+            None if self.fence => Access::Fence,
+            None if name.contains("compare_exchange") => {
+                return !matches!(access, Access::Store | Access::Fence);
+            }
+            None if ["load", "test"].iter().any(|end| is_named(name, end)) => Access::Load,
+            None if ["store", "clear"].iter().any(|end| is_named(name, end)) => Access::Store,
+            None => Access::Update,
+        };
+        own == access
+    }
+
+    /// Is it a function of C that has no order, and so a macro?
+    fn is_function_without_order(&self, text: &str) -> bool {
+        let name = &text[self.name.start..self.name.end];
+        name.starts_with("atomic_") && !name.ends_with("_explicit")
+    }
+}
+
+/// Is this the last word of a function's name, but for what says how its arguments are given?
+fn is_named(name: &str, word: &str) -> bool {
+    let name = name.strip_suffix("_explicit").unwrap_or(name);
+    let name = name.strip_suffix("_n").unwrap_or(name);
+    name == word || name.strip_suffix(word).is_some_and(|before| before.ends_with('_'))
 }
 
 /// A text as it is read for its orders.
@@ -136,8 +210,8 @@ impl<'s> Written<'s> {
         Written { source, code, statements }
     }
 
-    /// The operation that a step is written as, if its orders can be changed, or why not.
-    pub fn operation(&self, origin: Origin) -> Result<Operation, Alone> {
+    /// The operation that a step which is an `access` is written as, if its orders can be changed, or why not.
+    pub fn operation(&self, origin: Origin, access: Access) -> Result<Operation, Alone> {
         let source = self.source;
         let statement = source.span(origin);
         if statement.start == statement.end || source.litmus.is_some() {
@@ -159,16 +233,48 @@ impl<'s> Written<'s> {
                 // the same statement is in front of something else.
                 let own = source.columns.is_empty() || is_object(&text[from..name.start]);
                 if own {
-                    return Ok(found);
+                    return self.of_access(found, access);
                 }
                 break;
             }
         }
         match source.language {
             Language::C | Language::Cpp if !source.columns.is_empty() => {
-                implicit::operation(text, from, source.language)
+                let found = implicit::operation(text, from, source.language)?;
+                match found.is_made_by(&self.code, access) {
+                    true => Ok(found),
+                    false => Err(Alone::NotAnOperation),
+                }
             }
             _ => Err(Alone::NotAnOperation),
+        }
+    }
+
+    /// The operation at a place that is an `access`: the one that was found there, or one in its arguments. Functions of C
+    /// without orders are macros, and compilers say of all that is in them that it is where the macro is.
+    fn of_access(&self, found: Operation, access: Access) -> Result<Operation, Alone> {
+        let (text, language) = (&*self.code, self.source.language);
+        if language == Language::Algorithms {
+            return Ok(found);
+        }
+        let is_macro = language == Language::C && found.is_function_without_order(text);
+        let mut inside = Vec::new();
+        let mut at = found.name.end;
+        while is_macro && let Some(name) = next_name(text, at, found.span.end) {
+            at = name.end;
+            let inner = operation_named(text, name, language);
+            inside.extend(inner.filter(|inner| inner.is_made_by(text, access)));
+        }
+        let found = match (found.is_made_by(text, access), inside.len()) {
+            (true, 0) => found,
+            (false, 1) => inside.remove(0),
+            (false, 0) => return Err(Alone::Inside),
+            _ => return Err(Alone::Several),
+        };
+        let orders = found.arguments.get(found.operands..).unwrap_or_default();
+        match orders.iter().any(|order| text::is_parameter(text, &text[order.start..order.end])) {
+            true => Err(Alone::Parameter),
+            false => Ok(found),
         }
     }
 
@@ -221,14 +327,14 @@ impl<'s> Written<'s> {
                 }
                 continue;
             }
-            let found = self.operation(origin).ok()?;
+            let found = self.operation(origin, orders.access()).ok()?;
             if !once(found.span, orders) {
                 continue;
             }
             match orders {
                 Orders::Fence(None) => {
-                    let span = removed(&self.source.text, found.span);
-                    edits.push(Edit { span, text: String::new(), rank: Rank::Before });
+                    let (span, text) = removed(&self.code, found.span, language);
+                    edits.push(Edit { span, text, rank: Rank::Before });
                 }
                 orders => edits.extend(found.with(&self.source.text, orders)?),
             }
@@ -245,26 +351,48 @@ fn first_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// Can this stand between the beginning of a call and its name: an object, a path, a dereference?
+/// Can this stand between the beginning of a call and its name: nothing, or an object or a path with what joins it to the name?
+/// Names with anything else in between, such as an operator, are another access.
 fn is_object(text: &str) -> bool {
-    let mut depth = 0usize;
-    for c in text.chars() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' if depth == 0 => return false,
-            ')' | ']' => depth -= 1,
-            _ if depth > 0 => {}
-            c if c.is_alphanumeric() || c.is_whitespace() => {}
-            '_' | '.' | '-' | '<' | '>' | ':' | '*' | '&' => {}
+    let text = text.trim();
+    let Some(object) = [".", "->", "::"].into_iter().find_map(|end| text.strip_suffix(end)) else {
+        return text.is_empty();
+    };
+    let mut at = 0;
+    // Names follow on names only behind something that joins them.
+    let mut name_may_come = true;
+    while let Some(c) = object[at..].chars().next() {
+        let rest = &object[at..];
+        let joint = [".", "->", "::"].into_iter().find(|joint| rest.starts_with(joint));
+        at += match (c, joint) {
+            (_, Some(joint)) => {
+                name_may_come = true;
+                joint.len()
+            }
+            (c, _) if c.is_whitespace() || c == '?' => c.len_utf8(),
+            (c, _) if is_part(c) && name_may_come => {
+                name_may_come = false;
+                rest.find(|c| !is_part(c)).unwrap_or(rest.len())
+            }
+            ('(' | '[' | '{' | '<', _) => {
+                name_may_come = false;
+                match text::closing(rest) {
+                    Some(close) => close + 1,
+                    None => return false,
+                }
+            }
             _ => return false,
-        }
+        };
     }
-    depth == 0
+    true
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// The next identifier that begins before `end`.
 fn next_name(text: &str, from: usize, end: usize) -> Option<Span> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let tail = text.get(from..)?;
     let mut start = from + tail.find(is_part)?;
     // The scan may begin inside a name, if a place is off by some columns; the name counts from there on.
@@ -285,7 +413,11 @@ fn operation_named(text: &str, name: Span, language: Language) -> Option<Operati
     let is_method = text[..name.start].trim_end().ends_with(['.', '>']);
     let (operands, style) = match language {
         Language::Algorithms => (names::fencepost_operands(word)?, Style::Fencepost),
-        Language::Rust => (names::rust_operands(word)?, Style::Rust),
+        // `AtomicBool::store(&x, …)` has its object among its arguments.
+        Language::Rust => {
+            let path = text[..name.start].trim_end().ends_with("::") && word != "fence";
+            (names::rust_operands(word)? + usize::from(path), Style::Rust)
+        }
         Language::C => names::c_operands(word)?,
         Language::Cpp if is_method => (names::cpp_operands(word)?, Style::Cpp),
         Language::Cpp => match names::c_operands(word)? {
@@ -387,29 +519,38 @@ pub fn changed(part: &str, start: usize, edits: &[Edit]) -> String {
     text
 }
 
-/// The statement that an operation is, with the space behind it, or the line if it is all that is there.
-fn removed(text: &str, operation: Span) -> Span {
-    let line = text[..operation.start].rfind('\n').map_or(0, |at| at + 1);
-    let words = text[line..operation.start].trim_start();
+/// What goes when a fence goes, and what comes in its place: its statement with the space behind it, or the line if it is all that
+/// is there. `code` is blanked.
+fn removed(code: &str, operation: Span, language: Language) -> (Span, String) {
+    let line = code[..operation.start].rfind('\n').map_or(0, |at| at + 1);
+    let words = code[line..operation.start].trim_start();
     // `std::atomic::fence(…)` begins with its path.
-    let path = words.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    let path = words.rfind(|c: char| !(is_part(c) || c == ':'));
     let start = operation.start - words[path.map_or(0, |at| at + 1)..].len();
-    // All that a branch or a loop has, or what a label names, leaves an empty statement.
-    let before = text[..start].trim_end();
-    if !(before.is_empty() || before.ends_with([';', '{', '}'])) {
-        return Span::new(start, operation.end);
+    let rest = &code[operation.end..];
+    let before = code[..start].trim_end();
+    let is_statement = rest.trim_start().starts_with(';');
+    let begins = before.is_empty() || before.ends_with([';', '{', '}']);
+    if !is_statement || !begins {
+        // All that a branch or a loop has, or what a label names, leaves an empty statement; a part of another nothing to do.
+        let empty = is_statement && before.ends_with([')', ':']) || before.ends_with("else");
+        let nothing = match language {
+            _ if empty => "",
+            Language::Rust => "()",
+            _ => "(void)0",
+        };
+        return (Span::new(start, operation.end), nothing.to_string());
     }
-    let rest = &text[operation.end..];
     let mut end = operation.end + rest.find(';').map_or(0, |at| at + 1);
-    let alone = text[line..start].trim().is_empty();
-    let behind = &text[end..];
+    let alone = code[line..start].trim().is_empty();
+    let behind = &code[end..];
     match behind.find('\n') {
         Some(newline) if alone && behind[..newline].trim().is_empty() => {
-            return Span::new(line, end + newline + 1);
+            return (Span::new(line, end + newline + 1), String::new());
         }
         _ => end += behind.len() - behind.trim_start_matches(' ').len(),
     }
-    Span::new(start, end)
+    (Span::new(start, end), String::new())
 }
 
 impl Operation {
@@ -477,9 +618,15 @@ impl Operation {
         let list = new.join(", ");
         let mut edits = Vec::new();
         match (old.first(), old.last()) {
+            // What stands between them stays.
+            (Some(_), _) if old.len() == new.len() => {
+                let changed = old.iter().zip(new).filter(|(old, new)| word(old) != new);
+                edits.extend(changed.map(|(old, new)| edit(old.start, old.end, new)));
+            }
             (Some(first), Some(last)) => edits.push(edit(first.start, last.end, list)),
             _ => {
-                let at = self.span.end - 1;
+                let last = self.arguments.last().map(|last| last.end);
+                let at = last.unwrap_or(self.span.end - 1);
                 let has_parentheses = self.name.end < self.span.end;
                 let separator = if operands > 0 { ", " } else { "" };
                 match has_parentheses {

@@ -5,6 +5,7 @@
 //! insertions is a fix. A finding is recognised from one run to the next by its id, of which the file is a part; what
 //! the user knows already is there as a suppressed note. The tests validate documents against the published schema.
 
+use crate::advice::Edit;
 use crate::explain;
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Notice, Unchecked};
@@ -16,10 +17,27 @@ use serde_json::{Value, json};
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The document about these inputs.
-pub fn document(sheets: &[InputReport]) -> Value {
-    let mut results: Vec<Value> = Vec::new();
+/// Changes of a program that belong together.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    /// What they are for.
+    pub text: String,
+    /// Each of them: file, line and column from 1, and what it is.
+    pub changes: Vec<(String, usize, usize, String)>,
+    /// What is exchanged for what, and in which file.
+    pub edits: Vec<(String, Edit)>,
+}
+
+/// The rule of a repair, which is about no finding.
+const REPAIR: &str = "memory-orders";
+
+/// The document about these inputs, and about changes of them.
+pub fn document(sheets: &[InputReport], repairs: &[Repair]) -> Value {
+    let mut results: Vec<Value> = repairs.iter().map(repair).collect();
     let mut codes: Vec<&'static str> = Vec::new();
+    if !results.is_empty() {
+        codes.push(REPAIR);
+    }
     let mut refused = Vec::new();
     let mut unchecked = Vec::new();
     for sheet in sheets {
@@ -104,7 +122,64 @@ fn rule(code: &str) -> Value {
         rule["fullDescription"] = json!({ "text": page.summary() });
         rule["help"] = json!({ "text": page.text, "markdown": page.text });
     }
+    if code == REPAIR {
+        rule["shortDescription"] =
+            json!({ "text": "Memory orders that are too weak, or stronger than needed" });
+    }
     rule
+}
+
+/// A repair as one result at the place of its first change: its edits are one fix, for they belong together.
+fn repair(repair: &Repair) -> Value {
+    let location = |(file, line, column, _): &(String, usize, usize, String)| {
+        json!({
+            "artifactLocation": { "uri": uri(file) },
+            "region": { "startLine": line, "startColumn": column },
+        })
+    };
+    let related: Vec<Value> = repair
+        .changes
+        .iter()
+        .enumerate()
+        .map(|(k, change)| {
+            json!({ "id": k + 1, "message": { "text": change.3 }, "physicalLocation": location(change) })
+        })
+        .collect();
+    let mut files: Vec<&str> = repair.edits.iter().map(|(file, _)| file.as_str()).collect();
+    files.dedup();
+    let changes: Vec<Value> = files
+        .into_iter()
+        .map(|file| {
+            let own = repair.edits.iter().filter(|(other, _)| other == file);
+            let replacements: Vec<Value> = own.map(|(_, edit)| replacement(edit)).collect();
+            json!({ "artifactLocation": { "uri": uri(file) }, "replacements": replacements })
+        })
+        .collect();
+    let mut text = repair.text.clone();
+    for (.., what) in &repair.changes {
+        text.push_str("\n- ");
+        text.push_str(what);
+    }
+    json!({
+        "ruleId": REPAIR,
+        "level": "warning",
+        "message": { "text": text },
+        "locations": repair.changes.first().map(|first| json!({ "physicalLocation": location(first) })).into_iter().collect::<Vec<_>>(),
+        "relatedLocations": related,
+        "fixes": [{ "description": { "text": repair.text }, "artifactChanges": changes }],
+    })
+}
+
+fn replacement(edit: &Edit) -> Value {
+    json!({
+        "deletedRegion": {
+            "startLine": edit.line,
+            "startColumn": edit.column,
+            "endLine": edit.end_line,
+            "endColumn": edit.end_column,
+        },
+        "insertedContent": { "text": edit.insert },
+    })
 }
 
 fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
@@ -145,21 +220,7 @@ fn result(sheet: &InputReport, finding: &Finding, level: &str) -> Value {
         .iter()
         .filter(|advice| !advice.edits.is_empty())
         .map(|advice| {
-            let replacements: Vec<Value> = advice
-                .edits
-                .iter()
-                .map(|edit| {
-                    json!({
-                        "deletedRegion": {
-                            "startLine": edit.line,
-                            "startColumn": edit.column,
-                            "endLine": edit.end_line,
-                            "endColumn": edit.end_column,
-                        },
-                        "insertedContent": { "text": edit.insert },
-                    })
-                })
-                .collect();
+            let replacements: Vec<Value> = advice.edits.iter().map(replacement).collect();
             json!({
                 "description": { "text": advice.text },
                 "artifactChanges": [{

@@ -40,6 +40,11 @@ pub trait Violations {
     fn budget(&self) -> Budget {
         Budget::UNLIMITED
     }
+
+    /// How many partial choices may be looked at for the cheapest, each time.
+    fn patience(&self) -> u64 {
+        PATIENCE
+    }
 }
 
 /// A repair.
@@ -89,7 +94,7 @@ pub fn repair<V: Violations>(
                 }
             }
         }
-        let choice = hitting::choose_within(&sets, of, PATIENCE, violations.budget())
+        let choice = hitting::choose_within(&sets, of, violations.patience(), violations.budget())
             .ok_or(Failure::Hopeless)?;
         minimum = choice.minimum;
         chosen = choice.points;

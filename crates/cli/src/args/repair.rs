@@ -53,6 +53,9 @@ pub(crate) struct Fix {
     /// Write every file that is changed over itself, or none if one of them cannot be written
     #[arg(long, conflicts_with = "write")]
     pub in_place: bool,
+    /// Write the changes to this file as a SARIF result with a fix, which code-scanning services can apply
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
     /// Print the patch as a diff
     #[arg(long, conflicts_with = "json")]
     pub diff: bool,

@@ -5,15 +5,17 @@ use super::{discover, fail, question};
 use crate::args::{self, OnlyName};
 use crate::compiled::{self, Program};
 use crate::exit::Exit;
-use crate::report_files::replace;
+use crate::report_files::{ReportFiles, replace};
 use crate::terminal;
-use check::fix::orders::{Costs, Found, Goal, Kind, Strength};
+use check::fix::orders::{Costs, Effort, Found, Goal, Kind, Strength};
 use check::{Model, Question};
-use fencepost::reorder::{self, Changeable, Changed, Floor, Only, Reordered};
+use fencepost::reorder::{self, Changeable, Changed, Floor, Kept, Only, Reordered};
 use ir::Origin;
 use lang::Source;
 use lang::orders::Written;
+use report::advice;
 use report::escape::visible;
+use report::sarif::Repair;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,12 @@ pub(crate) enum Input<'a> {
 type Alone = [(Origin, Kind, String)];
 
 /// Runs `fencepost fix` on a program.
-pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::Result<Exit> {
+pub(crate) fn fix(
+    args: &args::Fix,
+    models: &[Model],
+    input: Input<'_>,
+    reports: &mut ReportFiles,
+) -> io::Result<Exit> {
     // Threads of compiled programs are followed as far as a machine takes them, if there is one.
     let machine = models.iter().copied().find(|model| model.machine().is_some());
     let mut question =
@@ -47,7 +54,7 @@ pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::R
     if args.loop_weight > 0 {
         costs.in_loop = 1 + args.loop_weight;
     }
-    let goal = Goal { models, question: &question, costs: &costs };
+    let goal = Goal { models, question: &question, costs: &costs, effort: Effort::FULL };
     let only = match args.only {
         None if args.loop_weight > 0 => Only::Fences,
         None if args.weaken => Only::Orders,
@@ -56,9 +63,12 @@ pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::R
         Some(OnlyName::Fences) => Only::Fences,
     };
     let floor = if args.weaken { Floor::Nothing } else { Floor::Written };
-    let Changeable { sites, alone } = reorder::changeable(&source, only, |file, line| {
-        args.keep.iter().any(|kept| kept.is(file, line))
-    });
+    let Changeable { sites, mut alone } =
+        reorder::changeable(&source, only, |file, line| match () {
+            () if args.keep.iter().any(|kept| kept.is(file, line)) => Kept::Asked,
+            () if args.code.is_system(file) => Kept::System,
+            () => Kept::No,
+        });
     let reread = |changed: &[Changed]| match &input {
         Input::Code(files, program) => {
             let program = compiled::recompiled(files, &program.file, changed, &args.code)?;
@@ -69,8 +79,10 @@ pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::R
     };
     let done = match reorder::reorder(&source, &sites, floor, &goal, &reread) {
         Ok(done) => done,
-        Err(why) => return fail(&source, &why, args.json),
+        Err(why) => return fail(&source, &why, &alone, args.json),
     };
+    alone.extend(done.alone.iter().cloned());
+    alone.sort_by_key(|(origin, ..)| source.exact(*origin));
     let own = match &input {
         Input::Text(path, _) => path,
         Input::Code(_, program) => program.file.as_path(),
@@ -84,32 +96,59 @@ pub(crate) fn fix(args: &args::Fix, models: &[Model], input: Input<'_>) -> io::R
         terminal::complain(&format!("error: {why}"));
         return Ok(Exit::BadInput);
     }
+    if reports.wanted() && !done.edits.is_empty() {
+        reports.add_repair(as_repair(args, &source, &question, models, &done));
+    }
     show(args, &source, &question, models, &done, &alone)?;
     Ok(Exit::Holds)
 }
 
 /// Writes the changed file. Over the source only if nobody has changed that meanwhile.
 fn write(path: &Path, input: &Path, source: &Source, done: &Reordered) -> Result<(), String> {
-    let after = match &done.files[..] {
-        [] => source.text.to_string(),
-        [one] => one.after.clone(),
+    match &done.files[..] {
+        [] => write_text(path, input, &source.text, &source.text),
+        [one] => write_text(path, input, &one.before, &one.after),
         several => {
             let names: Vec<&str> = several.iter().map(|file| file.name.as_str()).collect();
-            return Err(format!(
+            Err(format!(
                 "{} files are to be changed ({}), and --write has one: use --in-place or --diff",
                 names.len(),
                 names.join(", ")
-            ));
+            ))
         }
-    };
-    let same = std::fs::canonicalize(path).ok() == std::fs::canonicalize(input).ok();
-    if same
-        && path.exists()
-        && let Some(one) = done.files.first()
-    {
-        unchanged(path, &one.before)?;
     }
-    std::fs::write(path, after).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Writes a text to a file, whole or not at all. If the file is the one that `before` was read from, only if it still has that.
+pub(crate) fn write_text(
+    path: &Path,
+    input: &Path,
+    before: &str,
+    after: &str,
+) -> Result<(), String> {
+    let same = std::fs::canonicalize(path).ok() == std::fs::canonicalize(input).ok();
+    if same && path.exists() {
+        unchanged(path, before)?;
+    }
+    may_be_written(path)?;
+    replace(path, after.as_bytes())
+        .map_err(|error| format!("cannot write {}: {error}; nothing was written", path.display()))
+}
+
+/// May a file be replaced? A file that is read-only is meant to stay, whoever could replace it all the same.
+fn may_be_written(path: &Path) -> Result<(), String> {
+    let Ok(known) = std::fs::metadata(path) else { return Ok(()) };
+    let why = match () {
+        () if known.is_dir() => "it is a directory".to_string(),
+        () if known.permissions().readonly() => "it is read-only".to_string(),
+        // What is no file, such as a terminal, is written to as it is.
+        () if !known.is_file() => return Ok(()),
+        () => match std::fs::OpenOptions::new().append(true).open(path) {
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+    };
+    Err(format!("cannot write {}: {why}; nothing was written", path.display()))
 }
 
 /// Is a file as it was when it was read?
@@ -137,10 +176,7 @@ fn write_in_place(input: &Path, done: &Reordered) -> Result<(), String> {
     for file in &done.files {
         let path = path_of(file);
         unchanged(&path, &file.before)?;
-        let writable = std::fs::OpenOptions::new().append(true).open(&path);
-        writable.map_err(|error| {
-            format!("cannot write {}: {error}; nothing was written", path.display())
-        })?;
+        may_be_written(&path)?;
     }
     for file in &done.files {
         let path = path_of(file);
@@ -150,8 +186,61 @@ fn write_in_place(input: &Path, done: &Reordered) -> Result<(), String> {
     Ok(())
 }
 
+/// The changes for code-scanning services.
+fn as_repair(
+    args: &args::Fix,
+    source: &Source,
+    question: &Question,
+    models: &[Model],
+    done: &Reordered,
+) -> Repair {
+    let text = Written::of(source);
+    let changes = changes(&text, source, done);
+    let of = |(row, strength, _): &Change<'_>| {
+        let what = format!("{} `{}`", changed_to(row, *strength), row.text);
+        (row.file.clone(), row.place.0, row.place.1, what)
+    };
+    let edits = done.edits.iter().map(|edit| {
+        let (file, line, column) = reorder::place(source, edit.span.start);
+        let (_, end_line, end_column) = reorder::place(source, edit.span.end);
+        let insert = edit.text.clone();
+        (file.to_string(), advice::Edit { line, column, end_line, end_column, insert })
+    });
+    Repair {
+        text: first_line(args, source, question, models, done, changes.len()),
+        changes: changes.iter().map(of).collect(),
+        edits: edits.collect(),
+    }
+}
+
 /// A site that is changed: how, to what strength, and what goes wrong without.
 type Change<'a> = (Row, Strength, Option<&'a Found>);
+
+/// All changes, in the order of the text.
+fn changes<'a>(text: &Written<'_>, source: &Source, done: &'a Reordered) -> Vec<Change<'a>> {
+    let Reordered { assignment, sites, .. } = done;
+    let mut changes: Vec<Change<'a>> = sites
+        .iter()
+        .zip(&assignment.strengths)
+        .zip(&assignment.reasons)
+        .filter(|((site, strength), _)| site.written != **strength)
+        .map(|((site, strength), why)| (Row::of(text, source, site), *strength, why.as_ref()))
+        .collect();
+    changes.sort_by(|(a, ..), (b, ..)| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    changes
+}
+
+/// How a site is changed.
+fn changed_to(row: &Row, strength: Strength) -> String {
+    match (row.kind, row.new, strength.fence()) {
+        (Kind::Fence, true, _) => {
+            let side = if row.behind { "behind" } else { "before" };
+            format!("new {} fence {side}", word(row.kind, strength))
+        }
+        (Kind::Fence, false, None) => "fence not needed:".to_string(),
+        _ => format!("{} to {}:", word(row.kind, row.written), word(row.kind, strength)),
+    }
+}
 
 /// Says what was changed, and why.
 fn show(
@@ -165,29 +254,15 @@ fn show(
     let (assignment, sites) = (&done.assignment, &done.sites);
     let text = Written::of(source);
     let row = |site| Row::of(&text, source, site);
-    let mut changes: Vec<Change<'_>> = sites
-        .iter()
-        .zip(&assignment.strengths)
-        .zip(&assignment.reasons)
-        .filter(|((site, strength), _)| site.written != **strength)
-        .map(|((site, strength), why)| (row(site), *strength, why.as_ref()))
-        .collect();
-    changes.sort_by(|(a, ..), (b, ..)| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    let changes = changes(&text, source, done);
     let mut out = io::stdout().lock();
     if args.json {
         let object = object(source, question, models, done, &changes, left);
         return writeln!(out, "{object}");
     }
-    summary(args, source, question, models, done, changes.len(), &mut out)?;
+    writeln!(out, "{}", first_line(args, source, question, models, done, changes.len()))?;
     for (row, strength, why) in changes.iter().filter(|_| !args.quiet) {
-        let what = match (row.kind, row.new, strength.fence()) {
-            (Kind::Fence, true, _) => {
-                let side = if row.behind { "behind" } else { "before" };
-                format!("new {} fence {side}", word(row.kind, *strength))
-            }
-            (Kind::Fence, false, None) => "fence not needed:".to_string(),
-            _ => format!("{} to {}:", word(row.kind, row.written), word(row.kind, *strength)),
-        };
+        let what = changed_to(row, *strength);
         writeln!(out, "  {}  {what} `{}`", row.at(source), row.text)?;
         without(source, *why, &mut out)?;
     }
@@ -229,15 +304,14 @@ fn without(source: &Source, why: Option<&Found>, out: &mut impl Write) -> io::Re
 }
 
 /// The first line.
-fn summary(
+fn first_line(
     args: &args::Fix,
     source: &Source,
     question: &Question,
     models: &[Model],
     done: &Reordered,
     changes: usize,
-    out: &mut impl Write,
-) -> io::Result<()> {
+) -> String {
     let machines = models.iter().all(|model| model.machine().is_some());
     let aim = if machines { "robust" } else { correct(question) };
     let name = visible(&source.name);
@@ -249,14 +323,13 @@ fn summary(
     };
     match changes {
         0 if args.weaken => {
-            writeln!(out, "{name}: {aim} against {against}, with orders as weak as can be")
+            format!("{name}: {aim} against {against}, with orders as weak as can be")
         }
-        0 => writeln!(out, "{name}: {aim} against {against} already"),
+        0 => format!("{name}: {aim} against {against} already"),
         count => {
             let changes =
                 if count == 1 { "1 change makes" } else { &format!("{count} changes make") };
-            writeln!(
-                out,
+            format!(
                 "{name}: {changes} it {aim} against {against}; cost {before} before, {after} after, and {least}"
             )
         }

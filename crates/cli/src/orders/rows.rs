@@ -30,7 +30,10 @@ impl Row {
         let span = match site.new {
             true if site.behind => whole,
             true => before().unwrap_or(whole),
-            false => text.operation(site.origin).map_or(whole, |found| found.span),
+            false => {
+                let found = text.operation(site.origin, reorder::access(site.kind));
+                found.map_or(whole, |found| found.span)
+            }
         };
         let (file, line, column) = reorder::place(source, span.start);
         let file = file.to_string();

@@ -24,28 +24,32 @@ pub(super) fn operation(text: &str, at: usize, language: Language) -> Result<Ope
     {
         return assigned(text, at, operator.len(), Implicit::Update(name), style);
     }
+    if ["*=", "/=", "%=", "<<=", ">>="].iter().any(|operator| rest.starts_with(operator)) {
+        return Err(Alone::NoFunction);
+    }
     for (operator, name) in [("++", "add"), ("--", "sub")] {
         if rest.starts_with(operator) {
             return stepped(text, at, name, style);
         }
     }
-    if let Some(pointer) = rest.strip_prefix('*') {
-        // `*p`, and not a product.
-        let start = at + 1 + (pointer.len() - pointer.trim_start().len());
-        let end = object_after(text, start).ok_or(Alone::NotAnOperation)?;
-        let object = Span::new(at, end);
-        return Ok(found(object, object, Vec::new(), Implicit::Load, style));
-    }
-    if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-        return Err(Alone::NotAnOperation);
-    }
-    let end = object_after(text, at).ok_or(Alone::NotAnOperation)?;
-    let object = Span::new(with_star(text, object_before(text, at)), end);
+    // `*p`, and not a product.
+    let star = rest.starts_with('*');
+    let after = &rest[usize::from(star)..];
+    let start = text.len() - after.trim_start().len();
+    let is_cpp = language == Language::Cpp;
+    // Compilers of C give the place of a member, those of C++ that of the whole object, which may be what a function returns.
+    let begins = text[start..].starts_with(|c: char| is_name(c))
+        || text[start..].starts_with('(') && (star || is_cpp);
+    let begins = begins || star && text[start..].starts_with('&');
+    let end = object_after(text, start, star || is_cpp).filter(|_| begins);
+    let end = end.ok_or(Alone::NotAnOperation)?;
+    let from = if star || is_cpp { at } else { object_before(text, at, false) };
+    let object = Span::new(from, end);
     // What is called with the object, or assigned to it, is no load.
     let behind = text[end..].trim_start();
     // Compilers of C++ give the object's place for `x++`.
     for (operator, name) in [("++", "add"), ("--", "sub")] {
-        if language == Language::Cpp && behind.starts_with(operator) {
+        if is_cpp && behind.starts_with(operator) {
             return stepped(text, text.len() - behind.len(), name, style);
         }
     }
@@ -65,7 +69,7 @@ fn assigned(
     style: Style,
 ) -> Result<Operation, Alone> {
     let end = text[..at].trim_end().len();
-    let object = Span::new(with_star(text, object_before(text, end)), end);
+    let object = Span::new(with_star(text, object_before(text, end, true)), end);
     if object.start == object.end {
         return Err(Alone::NotAnOperation);
     }
@@ -93,7 +97,7 @@ fn stepped(text: &str, at: usize, name: &'static str, style: Style) -> Result<Op
     if postfix {
         // The value is the one before, as that of the function is.
         let end = text[..at].trim_end().len();
-        let object = Span::new(object_before(text, end), end);
+        let object = Span::new(object_before(text, end, true), end);
         if with_star(text, object.start) != object.start {
             // `*p++` moves the pointer.
             return Err(Alone::NotAnOperation);
@@ -104,7 +108,8 @@ fn stepped(text: &str, at: usize, name: &'static str, style: Style) -> Result<Op
     let start = at + 2 + (behind.len() - behind.trim_start().len());
     let star = text[start..].starts_with('*');
     let from = start + usize::from(star);
-    let object = Span::new(start, object_after(text, from).ok_or(Alone::NotAnOperation)?);
+    let end = object_after(text, from, true).ok_or(Alone::NotAnOperation)?;
+    let object = Span::new(start, end);
     match is_unused(text, at) {
         true => {
             Ok(found(Span::new(at, object.end), object, Vec::new(), Implicit::Update(name), style))
@@ -173,8 +178,13 @@ impl Operation {
 
 /// Does nobody use the value of an expression that begins here? It is a statement, or in the head of a `for`.
 fn is_unused(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end();
-    if before.is_empty() || before.ends_with([';', '{', '}']) {
+    let mut before = text[..at].trim_end();
+    // Of what commas separate, only the last has a value; the statement, or the head of a `for`, has none either.
+    while let Some(first) = before.strip_suffix(',') {
+        let Some(open) = beginning(first) else { return false };
+        before = text[..open].trim_end();
+    }
+    if before.is_empty() || before.ends_with([';', '{', '}']) || is_label(before) {
         return true;
     }
     let ends_with_word = |text: &str, word: &str| {
@@ -193,6 +203,33 @@ fn is_unused(text: &str, at: usize) -> bool {
             let head = before[..open].trim_end();
             ["if", "while", "for"].iter().any(|word| ends_with_word(head, word))
         })
+}
+
+/// Where the expression begins that a text ends with, with all that commas separate: behind a semicolon, a brace, a label or a
+/// parenthesis.
+fn beginning(text: &str) -> Option<usize> {
+    let mut at = text.len();
+    while at > 0 {
+        match text.as_bytes()[at - 1] {
+            b')' | b']' => at = opening(text, at - 1)?,
+            b';' | b'{' | b'}' | b'(' => return Some(at),
+            // The middle of a choice, a label, or part of a path.
+            b':' if is_label(&text[..at]) => return Some(at),
+            b'[' | b'?' => return None,
+            _ => at -= 1,
+        }
+    }
+    Some(0)
+}
+
+/// Does a text end with a label, and not with the middle of `c ? a :`?
+fn is_label(text: &str) -> bool {
+    let Some(before) = text.strip_suffix(':') else { return false };
+    let start = before.rfind([';', '{', '}', '?', ':']).map_or(0, |at| at + 1);
+    let joined = start > 0 && matches!(before.as_bytes()[start - 1], b'?' | b':');
+    let label = before[start..].trim();
+    let case = label.strip_prefix("case").is_some_and(|rest| !rest.starts_with(is_name));
+    !joined && (case || !label.is_empty() && label.chars().all(is_name))
 }
 
 /// The partner of the closing bracket at `close`.
@@ -222,7 +259,8 @@ fn end_of_value(text: &str) -> Option<usize> {
             ')' if depth == 0 => return Some(at),
             ')' | ']' | '}' => depth = depth.checked_sub(1)?,
             ';' if depth == 0 => return Some(at),
-            ',' if depth == 0 => return None,
+            // Not one between the arguments of a template.
+            ',' if depth == 0 => return (!text[..at].contains('<')).then_some(at),
             _ => {}
         }
     }
@@ -247,11 +285,11 @@ fn with_star(text: &str, start: usize) -> usize {
     }
 }
 
-/// Where an object begins whose text ends at `end`, or goes on there: `q->a[1].` before `next`.
-fn object_before(text: &str, end: usize) -> usize {
+/// Where an object begins whose text ends at `end`, or goes on there with a name: `q->a[1].` before `next`.
+fn object_before(text: &str, end: usize, ends: bool) -> usize {
     let mut at = end;
     // A name or a bracket may come next; behind a name that was taken, only what leads to it.
-    let mut part_may_come = true;
+    let mut part_may_come = ends;
     loop {
         let before = &text[..at];
         if part_may_come && before.ends_with(is_name) {
@@ -274,25 +312,20 @@ fn object_before(text: &str, end: usize) -> usize {
     }
 }
 
-/// Where an object ends that begins at `start`, or goes on there.
-fn object_after(text: &str, start: usize) -> Option<usize> {
+/// Where an object ends that begins at `start`, or goes on there. It may be what a function returns if `calls` says so.
+fn object_after(text: &str, start: usize, calls: bool) -> Option<usize> {
     let mut at = start;
+    // The address of an object, whose star is in front of it.
+    if text[at..].starts_with('&') {
+        at += 1;
+    }
     loop {
         let rest = &text[at..];
         let name = rest.len() - rest.trim_start_matches(is_name).len();
         at += name;
         let rest = &text[at..];
-        if rest.starts_with('[') || (rest.starts_with('(') && at == start) {
-            let mut depth = 0usize;
-            let close = rest.char_indices().find(|(_, c)| {
-                match c {
-                    '[' | '(' => depth += 1,
-                    ']' | ')' => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                depth == 0
-            })?;
-            at += close.0 + 1;
+        if rest.starts_with('[') || (rest.starts_with('(') && (at == start || calls)) {
+            at += super::text::closing(rest)? + 1;
         } else if rest.starts_with("->") || rest.starts_with("::") {
             at += 2;
         } else if rest.starts_with('.') {

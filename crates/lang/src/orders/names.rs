@@ -29,6 +29,10 @@ pub(super) fn c_operands(name: &str) -> Option<(usize, Style)> {
         let plain = name.strip_suffix("_explicit").unwrap_or(name);
         return Some((counted(plain)?, Style::C));
     }
+    // Clang's own, of which `<stdatomic.h>` is made.
+    if let Some(name) = name.strip_prefix("__c11_atomic_") {
+        return Some((counted(name)?, Style::Builtin));
+    }
     let name = name.strip_prefix("__atomic_")?;
     let operands = match name {
         "thread_fence" => 0,

@@ -206,6 +206,68 @@ impl Scan<'_> {
     }
 }
 
+/// The partner of the bracket that a text begins with; an angle bracket is one if nothing but names, paths and brackets of its kind
+/// are up to its partner.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let angle = text.starts_with('<');
+    let mut depth = 0usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' if angle => depth += 1,
+            '>' if angle => depth -= 1,
+            c if angle => {
+                let may_be_a_type = c.is_alphanumeric() || c.is_whitespace();
+                if !may_be_a_type && !matches!(c, '_' | ':' | ',' | '*' | '&' | '\'') {
+                    return None;
+                }
+            }
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Is this the name of a parameter that is a memory order, in some function of a text that was blanked?
+pub(super) fn is_parameter(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_part) {
+        return false;
+    }
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (&text[..at], &text[at + name.len()..]);
+        if before.ends_with(is_part) || behind.starts_with(is_part) {
+            return false;
+        }
+        let begins = |text: &str| text.trim_end().ends_with(['(', ',']);
+        // `mut o: Ordering`
+        if let Some(kind) = behind.trim_start().strip_prefix(':')
+            && !kind.starts_with(':')
+        {
+            let kind = kind.split([',', ')']).next().unwrap_or_default();
+            let before = before.trim_end();
+            let before = before.strip_suffix("mut").unwrap_or(before);
+            return kind.trim().ends_with("Ordering") && begins(before);
+        }
+        // `const std::memory_order o`
+        let kind = before.trim_end_matches(|c: char| c.is_whitespace() || c == '&');
+        let words = kind.strip_suffix("memory_order").map(str::trim_end);
+        words.is_some_and(|words| {
+            let mut words = words;
+            while let Some(less) =
+                ["std::", "const", "enum", "::"].iter().find_map(|word| words.strip_suffix(word))
+            {
+                words = less.trim_end();
+            }
+            begins(words)
+        })
+    })
+}
+
 /// The innermost of the statements that has a byte.
 pub(super) fn innermost(statements: &[Span], at: usize) -> Option<Span> {
     let before = statements.partition_point(|span| span.start <= at);

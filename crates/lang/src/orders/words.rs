@@ -113,7 +113,8 @@ fn imports(text: &str, name: &str) -> bool {
     let uses = text.match_indices("use ").filter(|(at, _)| !text[..*at].ends_with(is_name));
     uses.map(|(at, _)| &text[at + 4..]).any(|rest| {
         let path = &rest[..rest.find(';').unwrap_or(0)];
-        let is_order = path.contains("Ordering");
+        // `std::cmp` has an `Ordering`, too.
+        let is_order = path.contains("Ordering") && path.contains("atomic");
         // `Ordering::Relaxed` and `Ordering::{self, Relaxed}` bring what stands behind the path.
         let brings = path.match_indices(name).any(|(at, _)| {
             let (before, behind) = (&path[..at], &path[at + name.len()..]);

@@ -42,7 +42,7 @@ mod machines;
 mod search;
 
 pub use cost::Costs;
-pub use search::{Assignment, Found, Goal, Need, NoAssignment, assign, each};
+pub use search::{Assignment, Effort, Found, Goal, Need, NoAssignment, assign, each};
 
 use ir::{FenceMode, Instr, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
 use std::collections::HashMap;
@@ -210,8 +210,8 @@ pub struct Site {
 
 /// Where sites stand in a text.
 pub struct Places<A, B, C> {
-    /// Where the access or fence stands: steps with the same place are one site, so that one change of the text changes them
-    /// all; steps without one are no site.
+    /// Where the access or fence of a kind stands: steps with the same place are one site, so that one change of the text changes
+    /// them all; steps without one are no site.
     pub operation: A,
     /// Where a new fence would stand in front of a statement that accesses memory, atomically or not, and where that statement
     /// ends, with all that is in it.
@@ -234,7 +234,7 @@ pub struct Sites {
 pub fn sites<K, A, B, C>(program: &Program, places: &Places<A, B, C>) -> Sites
 where
     K: Ord + Hash + Clone,
-    A: Fn(Origin) -> Option<K>,
+    A: Fn(Origin, Kind) -> Option<K>,
     B: Fn(Origin) -> Option<(K, K)>,
     C: Fn(Origin) -> Option<K>,
 {
@@ -251,7 +251,7 @@ where
     let entered = entered(program);
     for (tid, pc, step) in program.steps() {
         if let Some((kind, written)) = atomic(&step.instr)
-            && let Some(key) = (places.operation)(step.origin)
+            && let Some(key) = (places.operation)(step.origin, kind)
         {
             let role = if kind == Kind::Fence { Role::Fence } else { Role::Access };
             let at = add(&mut sites, (key, role), kind, step.origin);

@@ -12,7 +12,8 @@ use budget::Budget;
 use graph::axioms::{is_consistent, observational_cycle, races};
 use graph::{ExecutionGraph, rerun};
 use ir::Program;
-use search::Progress;
+use search::{Limit, Progress};
+use std::cell::Cell;
 use std::time::Instant;
 
 /// What a program shall be.
@@ -25,6 +26,26 @@ pub struct Goal<'a> {
     pub question: &'a Question,
     /// What orders cost.
     pub costs: &'a Costs,
+    /// How much may be done to find out, beside the limits of the question.
+    pub effort: Effort,
+}
+
+/// How much may be done to find an assignment, counted and not timed: whether there is an answer does not depend on how busy the
+/// machine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// How many searches may be made.
+    pub searches: u32,
+    /// How many pairs of events the executions may have that are judged again.
+    pub judged: u64,
+    /// How many partial choices may be looked at, each time.
+    pub patience: u64,
+}
+
+impl Effort {
+    /// Whatever it takes.
+    pub const FULL: Effort =
+        Effort { searches: u32::MAX, judged: u64::MAX, patience: super::super::PATIENCE };
 }
 
 /// What goes wrong with too little strength.
@@ -249,6 +270,8 @@ struct Asked<'a> {
     observe: &'a (dyn Fn(&Task, &Progress) + Sync),
     stored: Vec<Stored>,
     searches: u32,
+    /// How many pairs of events the executions had that were judged again.
+    judged: Cell<u64>,
     cost: Cost,
 }
 
@@ -288,8 +311,26 @@ impl<'a> Asked<'a> {
         goal: &'a Goal<'a>,
         observe: &'a (dyn Fn(&Task, &Progress) + Sync),
     ) -> Self {
-        let (searches, cost) = (0, Cost::default());
-        Asked { program, sites, floor, points, goal, observe, stored: Vec::new(), searches, cost }
+        let (searches, judged, cost) = (0, Cell::new(0), Cost::default());
+        let stored = Vec::new();
+        Asked { program, sites, floor, points, goal, observe, stored, searches, judged, cost }
+    }
+
+    /// Why no more may be done, if that is so.
+    fn spent(&self) -> Option<Limit> {
+        let effort = self.goal.effort;
+        match self.budget().spent() {
+            Some(spent) => Some(spent.into()),
+            None if self.searches >= effort.searches => Some(Limit::States),
+            None => (self.judged.get() >= effort.judged).then_some(Limit::States),
+        }
+    }
+
+    /// Does an execution still go wrong in a program that differs in its strengths?
+    fn goes_wrong(&self, program: &Program, graph: &ExecutionGraph, property: Property) -> bool {
+        let pairs = (graph.len() * graph.len()) as u64;
+        self.judged.set(self.judged.get().saturating_add(pairs));
+        goes_wrong(program, graph, property)
     }
 
     /// The strengths with these points chosen.
@@ -305,7 +346,8 @@ impl<'a> Asked<'a> {
     fn still_goes_wrong(&self, stored: &Stored, strengths: &[Strength], changed: &Program) -> bool {
         match &stored.shape {
             Shape::Graph(graph) => {
-                goes_wrong(&stored.found.model.reads(changed), graph, stored.found.property)
+                let program = stored.found.model.reads(changed);
+                self.goes_wrong(&program, graph, stored.found.property)
             }
             Shape::Attack(preventing) => preventing.iter().all(|&point| {
                 let (site, part) = self.points[point];
@@ -382,7 +424,7 @@ impl<'a> Asked<'a> {
         };
         let goes_wrong = |strengths: &[Strength]| {
             let changed = apply(self.program, self.sites, strengths);
-            goes_wrong(&model.reads(&changed), graph, property)
+            self.goes_wrong(&model.reads(&changed), graph, property)
         };
         let matters: Vec<bool> =
             self.sites.iter().map(|site| self.takes_part(site, graph)).collect();
@@ -394,7 +436,7 @@ impl<'a> Asked<'a> {
         let mut sets: Vec<Vec<usize>> = Vec::new();
         'sets: while sets.len() < SETS {
             // Every correct assignment has a point that this one lacks, whatever the execution says of which.
-            if self.budget().spent().is_some() {
+            if self.spent().is_some() {
                 sets.push(open);
                 break;
             }
@@ -405,7 +447,7 @@ impl<'a> Asked<'a> {
             let mut strongest = strengths.to_vec();
             let mut left = Vec::new();
             for point in order {
-                if self.budget().spent().is_some() {
+                if self.spent().is_some() {
                     continue 'sets;
                 }
                 let (site, part) = self.points[point];
@@ -453,13 +495,15 @@ impl Violations for Asked<'_> {
         self.goal.question.limits.budget
     }
 
+    fn patience(&self) -> u64 {
+        self.goal.effort.patience
+    }
+
     fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoAssignment> {
         let strengths = self.strengths(chosen);
-        if let Some(spent) = self.budget().spent() {
-            return Remaining::Undecided(NoAssignment::Undecided(
-                self.goal.models[0],
-                Why::Limit(spent.into()),
-            ));
+        if let Some(limit) = self.spent() {
+            let why = Why::Limit(limit);
+            return Remaining::Undecided(NoAssignment::Undecided(self.goal.models[0], why));
         }
         match self.wrong(&strengths) {
             Err(why) => Remaining::Undecided(why),
