@@ -45,6 +45,8 @@ pub struct Run<V> {
 /// A way for a thread to move from one resting state to the next.
 pub(crate) struct Move<M: Monitor> {
     pub world: World<M::State>,
+    /// Its representative, with which diagrams compare.
+    #[cfg(test)]
     pub packed: Vec<u8>,
     pub steps: Vec<RunStep>,
 }
@@ -90,9 +92,13 @@ impl<M: Monitor> Follow<M> for Recorder<M> {
 
     fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
         let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
-        if let Ok(packed) = product.packed(scratch) {
-            let packed = packed.to_vec();
-            self.moves.push(Move { packed, world: scratch.next.clone(), steps });
+        if let Ok(_packed) = product.packed(scratch) {
+            self.moves.push(Move {
+                #[cfg(test)]
+                packed: _packed.to_vec(),
+                world: scratch.next.clone(),
+                steps,
+            });
         }
     }
 
@@ -111,8 +117,12 @@ pub(crate) fn beginnings<M: Monitor>(
     product: &Product<M>,
     scratch: &mut Scratch<M::State>,
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
-    let mut begun =
-        vec![Move { world: product.initial_world(), packed: Vec::new(), steps: Vec::new() }];
+    let mut begun = vec![Move {
+        world: product.initial_world(),
+        #[cfg(test)]
+        packed: Vec::new(),
+        steps: Vec::new(),
+    }];
     let mut findings = Vec::new();
     for tid in product.program.tids() {
         let mut further = Vec::new();
