@@ -97,7 +97,11 @@ pub(super) fn judged(
             return Judged::Rejected;
         }
     };
-    let Some(mut played) = play(program, steps, (tid, pc)) else { return Judged::Rejected };
+    let ends = match finding {
+        Finding::Stuck(waiting) | Finding::Waiting(waiting) => waiting.as_slice(),
+        _ => &[(tid, pc)],
+    };
+    let Some(mut played) = play(program, steps, ends) else { return Judged::Rejected };
     let judgement = match judge_within(program, &played.execution.graph, budget) {
         Ok(judgement) => judgement,
         Err(spent) => return Judged::Spent(spent),
@@ -147,7 +151,7 @@ struct OnGraph {
     stale: Option<(EventId, EventId)>,
 }
 
-fn play(program: &Program, steps: &[Taken], end: (Tid, Pc)) -> Option<OnGraph> {
+fn play(program: &Program, steps: &[Taken], ends: &[(Tid, Pc)]) -> Option<OnGraph> {
     let mut execution = Execution::initial(program);
     let mut events = vec![execution.graph.len()];
     let mut stale = None;
@@ -157,7 +161,8 @@ fn play(program: &Program, steps: &[Taken], end: (Tid, Pc)) -> Option<OnGraph> {
             return None;
         }
         let later = steps[position + 1..].iter().find(|later| later.tid == tid).map(|step| step.pc);
-        let goal = later.or((tid == end.0).then_some(end.1));
+        let end = || ends.iter().find(|end| end.0 == tid).map(|end| end.1);
+        let goal = later.or_else(end);
         let phases = match program.step(tid, taken.pc).instr {
             Instr::Fence(FenceMode::ScUpd) => 3,
             _ => 1,
