@@ -409,6 +409,25 @@ fn irreducible(
     }
 }
 
+/// RC20's SC fences are accesses, so one more of them can make a robust program one that is not, and what refutes a
+/// program with fences need not refute it without. RC11's own fences are none.
+#[test]
+fn a_fence_can_be_one_too_many() {
+    let program = |fence: &str| {
+        let text = format!(
+            "atomic x, y; thread a {{ x.store(1, rel); {fence} }} \
+             thread b {{ local r; {fence} r = y.load(acq); }} \
+             thread c {{ local s; y.store(1, rel); s = x.load(acq); }}"
+        );
+        lang::parse("fences", &text).expect("a good program").program
+    };
+    for model in [Model::Ra, Model::Rc20, Model::Rc11] {
+        assert_eq!(correct(&program(""), model), Some(true), "{model:?}");
+        let robust = model == Model::Rc11;
+        assert_eq!(correct(&program("fence(sc);"), model), Some(robust), "{model:?}");
+    }
+}
+
 /// For each site alone: what suffices is correct, and one part less is not. Catches parts that are called
 /// needed and are not, and the other way round.
 #[test]

@@ -442,8 +442,9 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "the function `other` is not defined in these files",
         ),
         (
-            "fn main() { let mut m = std::collections::HashMap::new(); m.insert(1, 2); }",
-            "between a vector and a number",
+            "fn main() { let (s, r) = std::sync::mpsc::channel();\n\
+             let t = thread::spawn(move || s.send(1).unwrap()); r.recv().unwrap(); t.join().unwrap(); }",
+            "a channel of `std::sync::mpsc` waits",
         ),
         ("fn main() { unsafe { std::arch::asm!(\"cli\") } }", "inline assembly: `cli`"),
         (

@@ -26,6 +26,13 @@
 //! again), the set is all points that were not chosen: since correct assignments are closed upwards, a correct
 //! one is not below the one that was refuted.
 //!
+//! **RC20 and RA are different.** Their SC fences update a hidden location, so they are accesses that interleavings order,
+//! and a fence more can make a robust program one that is not: `x.store(1) ∥ r = y.load() ∥ y.store(1); s = x.load()` is
+//! robust against RA, and with a fence behind the first store and one in front of the first load it is not. Correct
+//! assignments with the same SC fences are closed upwards. A graph is kept only if no interleaving explains it with no fence
+//! at all either; it then refutes all that 1 says. Otherwise the set is all points that were not chosen: a correct
+//! assignment below the refuted one has fewer SC fences, so it is cheaper, and one of the sets before has refuted it.
+//!
 //! # What is minimised over
 //!
 //! Where a CAS fails, it is at most as strong as where it succeeds, as C11 demands. Fences are put in front of

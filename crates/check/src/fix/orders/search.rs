@@ -9,7 +9,7 @@ use crate::explore::Task;
 use crate::legality::Refusal;
 use crate::question::{Beyond, DoubleCheck, Model, Property, Question, Require};
 use budget::Budget;
-use graph::axioms::{is_consistent, observational_cycle, races};
+use graph::axioms::{is_consistent, is_sc_consistent, observational_cycle, races};
 use graph::{ExecutionGraph, rerun};
 use ir::Program;
 use search::{Limit, Progress};
@@ -382,16 +382,37 @@ impl<'a> Asked<'a> {
             let found = self.search(&changed, model)?;
             if !found.is_empty() {
                 let first = found[0].clone();
-                let kept = found.into_iter().filter_map(|found| {
+                let keep = |found: Found| {
                     let certificate =
                         found.witness.certificate().filter(|proof| proof.conclusive)?;
-                    Some(Stored { shape: Shape::Graph(certificate.graph.clone()), found })
-                });
+                    let graph = certificate.graph.clone();
+                    self.is_wrong_throughout(&found, &graph)
+                        .then(|| Stored { shape: Shape::Graph(graph), found })
+                };
+                let kept: Vec<Stored> = found.into_iter().filter_map(keep).collect();
                 self.stored.extend(kept);
                 return Ok(Some(first));
             }
         }
         Ok(None)
+    }
+
+    /// Is an execution wrong with all strengths that allow it? What no interleaving explains may owe that to RC20's SC
+    /// fences, which update a hidden location: their order is then part of the cycle, and with fewer fences there
+    /// is none. So correct strengths are not closed upwards there, and such an execution says only that the strengths
+    /// with which it was found are not correct.
+    fn is_wrong_throughout(&self, found: &Found, graph: &ExecutionGraph) -> bool {
+        let weakest = apply(self.program, self.sites, &vec![Strength::NONE; self.sites.len()]);
+        let weakest = found.model.reads(&weakest);
+        match found.property {
+            Property::Robustness => {
+                rerun(&weakest, graph).is_some_and(|graph| !is_sc_consistent(&graph))
+            }
+            Property::ObservationalRobustness => {
+                rerun(&weakest, graph).is_some_and(|graph| observational_cycle(&graph).is_some())
+            }
+            _ => true,
+        }
     }
 
     /// What goes wrong in a program on a model.
@@ -525,7 +546,8 @@ impl Violations for Asked<'_> {
                     sets.extend(more);
                 }
                 if still.is_empty() {
-                    // There is no graph to judge: all that is known is that this is not enough.
+                    // There is no graph to judge: all that is known is that this is not enough. Something is missing, or
+                    // one of its points is too much; but without that it is cheaper, and was tried before.
                     let (all, floor) = (0..self.points.len(), &strengths);
                     let above =
                         |&point: &usize| !floor[self.points[point].0].has(self.points[point].1);
