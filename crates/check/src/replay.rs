@@ -4,8 +4,8 @@
 //! the program. [`replay`] walks along the path again, in the program's own names: from the state in
 //! hand it moves every thread in every way and goes on with the successor whose representative is
 //! the next state of the path. An orbit may have several representatives, so a successor is renamed first, as
-//! the states before it were, to look as it did to the search ([`Naming`]). The steps then get the values that they write and assign, so that nobody
-//! has to do the run again to know them.
+//! the states before it were, to look as it did to the search (`product::orbit::Naming`). The steps then get the values
+//! that they write and assign, so that nobody has to do the run again to know them.
 
 use crate::product::{Finding, Follow, Naming, Product, Scratch, World};
 use ir::thread::Action;
