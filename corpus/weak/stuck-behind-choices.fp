@@ -2,7 +2,6 @@
 // has come to its own choice.
 //
 // expect rc11 robustness: violated
-// expect rc11 assertions: holds
 
 atomic b, q = 4, f;
 
