@@ -22,14 +22,18 @@ struct Object {
 
 static Object *object = new Object;
 static std::atomic<long> sum{0};
+static std::atomic<bool> looked{false};
 
 static void use(int me) {
 #ifdef AFTER
   if (me == 0) {
     delete object;
+    // A thread that ends hands what it has freed to others, for whom it is another block then.
+    while (!looked.load(std::memory_order_relaxed)) {}
   } else {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     sum.fetch_add(object->data[1], std::memory_order_relaxed);
+    looked.store(true, std::memory_order_relaxed);
   }
 #else
   sum.fetch_add(object->data[1] + object->name[5], std::memory_order_relaxed);
