@@ -96,7 +96,8 @@ pub fn repair<V: Violations>(
         }
         let choice = hitting::choose_within(&sets, of, violations.patience(), violations.budget())
             .ok_or(Failure::Hopeless)?;
-        minimum = choice.minimum;
+        // A set may say no more than that what was chosen is wrong, and that all that is cheaper was.
+        minimum &= choice.minimum;
         chosen = choice.points;
     }
     // Irreducible unless a limit stopped the solver; the check costs little either way.

@@ -31,7 +31,8 @@
 //! robust against RA, and with a fence behind the first store and one in front of the first load it is not. Correct
 //! assignments with the same SC fences are closed upwards. A graph is kept only if no interleaving explains it with no fence
 //! at all either; it then refutes all that 1 says. Otherwise the set is all points that were not chosen: a correct
-//! assignment below the refuted one has fewer SC fences, so it is cheaper, and one of the sets before has refuted it.
+//! assignment below the refuted one has fewer SC fences, so it is cheaper (every point weighs something), and one of the sets
+//! before has refuted it, if each choice so far was a cheapest one.
 //!
 //! # What is minimised over
 //!
