@@ -199,9 +199,11 @@ impl Machine {
                 Ok(object)
             }
             None => {
-                // The library's own variables are only handed back to it.
+                // The library's own variables are only handed back to it. Their names, and mangled ones, do not go on
+                // with a small letter after the underscore; those of C programs may.
+                let is_small = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
                 let is_librarys = ["stdin", "stdout", "stderr", "environ"].contains(&&*known.name)
-                    || known.name.starts_with('_');
+                    || known.name.strip_prefix('_').is_some_and(|rest| !is_small(rest));
                 if !is_librarys {
                     self.note(format!(
                         "`{}` is not defined in these files: it is taken to be 0 at first",
