@@ -360,6 +360,18 @@ impl<'p> Typing<'p> {
                 let kind = self.kind(tid, pc, cond);
                 self.is_number(kind);
             }
+            Instr::LightFence(places) => {
+                for index in places.iter().filter_map(|place| place.index.as_ref()) {
+                    let kind = self.kind(tid, pc, index);
+                    self.is_number(kind);
+                }
+            }
+            Instr::Mark(mark) => {
+                for value in mark.expressions() {
+                    let kind = self.kind(tid, pc, value);
+                    self.is_number(kind);
+                }
+            }
             _ => {}
         }
         let Some(class) = place else { return };

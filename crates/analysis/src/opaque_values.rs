@@ -37,19 +37,8 @@ pub struct Types {
 /// The expressions of an instruction in the order in which their constants are numbered. A constant
 /// index is no expression: it names a location.
 pub fn operands(instr: &Instr) -> Vec<&Expr> {
-    let index = instr.place().and_then(|place| place.index.as_ref());
-    let mut all: Vec<&Expr> = index.filter(|e| e.as_const().is_none()).into_iter().collect();
-    match instr {
-        Instr::Assign { value, .. } | Instr::Store { value, .. } => all.push(value),
-        Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => all.push(cond),
-        Instr::Rmw { update, .. } => all.push(&update.operand),
-        Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
-            all.extend([expected, desired]);
-        }
-        Instr::Wait { values, .. } => all.extend(values),
-        _ => {}
-    }
-    all
+    let indices = instr.places().iter().filter_map(|place| place.index.as_ref());
+    indices.filter(|index| index.as_const().is_none()).chain(instr.operands()).collect()
 }
 
 impl Types {
@@ -301,13 +290,18 @@ impl Types {
                     }
                 }
             }
+            Instr::Mark(mark) => {
+                for value in mark.expressions() {
+                    let operand = self.operand(t, pc, value);
+                    self.make_rigid(operand);
+                }
+            }
             Instr::Skip
             | Instr::Fence(_)
             | Instr::BusLock
             | Instr::BusUnlock
             | Instr::Begin
             | Instr::End
-            | Instr::Mark(_)
             | Instr::Halt => {}
         }
     }

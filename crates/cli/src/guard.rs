@@ -3,7 +3,7 @@
 //! Work on one input runs inside [`work`]. A panic in it, on whichever thread, becomes a
 //! [`Diagnostic`] that says what went wrong and where, and asks for a report; the caller shows it as
 //! it shows an input that cannot be checked, and goes on with the next. The exit code says that there
-//! was an internal error.
+//! was an internal error. With `RUST_BACKTRACE=1` the way to the panic goes to standard error at once.
 
 use lang::Diagnostic;
 use std::any::Any;
@@ -29,10 +29,10 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     let said = words(info.payload());
     let place = info.location().map(|place| format!(", at {place}")).unwrap_or_default();
     let backtrace = Backtrace::capture();
-    match backtrace.status() {
-        BacktraceStatus::Captured => format!("{said}{place}\n{backtrace}"),
-        _ => format!("{said}{place}"),
+    if backtrace.status() == BacktraceStatus::Captured {
+        eprintln!("{said}{place}\n{backtrace}");
     }
+    format!("{said}{place}")
 }
 
 /// Does some work; if it panics, says what went wrong. What the work was changing when it panicked

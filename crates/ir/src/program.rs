@@ -10,6 +10,7 @@ use crate::expr::{Domain, Expr};
 use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 use crate::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
 use crate::update::Update;
+use smallvec::{SmallVec, smallvec};
 
 /// A concurrent program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -297,6 +298,37 @@ impl Instr {
         }
     }
 
+    /// Every place it names. Only a lightweight fence names several, and it accesses none of them.
+    pub fn places(&self) -> &[Place] {
+        match self {
+            Instr::LightFence(places) => places,
+            _ => self.place().map_or(&[], std::slice::from_ref),
+        }
+    }
+
+    /// Every expression it evaluates, but for the indices of its [places](Instr::places).
+    pub fn operands(&self) -> SmallVec<[&Expr; 2]> {
+        match self {
+            Instr::Assign { value, .. } | Instr::Store { value, .. } => smallvec![value],
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => smallvec![cond],
+            Instr::Rmw { update, .. } => smallvec![&update.operand],
+            Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
+                smallvec![expected, desired]
+            }
+            Instr::Wait { values, .. } => values.iter().collect(),
+            Instr::Mark(mark) => mark.expressions().iter().collect(),
+            Instr::Load { .. }
+            | Instr::Fence(_)
+            | Instr::LightFence(_)
+            | Instr::BusLock
+            | Instr::BusUnlock
+            | Instr::Begin
+            | Instr::End
+            | Instr::Skip
+            | Instr::Halt => SmallVec::new(),
+        }
+    }
+
     /// What it compares the value of its location with.
     pub fn compared(&self) -> &[Expr] {
         match self {
@@ -319,28 +351,9 @@ impl Instr {
     /// Every register the instruction may look at: R_in of the paper. A CAS that fails uses fewer,
     /// see [`crate::thread::inputs`].
     pub fn inputs(&self) -> RegSet {
-        let place = self.place().map_or(RegSet::EMPTY, Place::registers);
-        let own = match self {
-            Instr::Assign { value, .. } | Instr::Store { value, .. } => value.registers(),
-            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
-                cond.registers()
-            }
-            Instr::Rmw { update, .. } => update.operand.registers(),
-            Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
-                expected.registers().union(desired.registers())
-            }
-            Instr::Wait { values, .. } => {
-                values.iter().fold(RegSet::EMPTY, |set, e| set.union(e.registers()))
-            }
-            Instr::LightFence(places) => {
-                places.iter().fold(RegSet::EMPTY, |set, p| set.union(p.registers()))
-            }
-            Instr::Mark(mark) => {
-                mark.expressions().iter().fold(RegSet::EMPTY, |set, e| set.union(e.registers()))
-            }
-            _ => RegSet::EMPTY,
-        };
-        place.union(own)
+        let places = self.places().iter().map(Place::registers);
+        let operands = self.operands().into_iter().map(Expr::registers);
+        places.chain(operands).fold(RegSet::EMPTY, RegSet::union)
     }
 
     /// Does it have a mode `pacq` or `prel`, which synchronise one space only?

@@ -50,6 +50,9 @@ impl<M: Monitor> Product<M> {
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
     /// others may ever do. `movable` are the threads that are not done.
     pub(super) fn persistent_set(&self, scratch: &Scratch<M::State>, movable: u32) -> u32 {
+        if self.uses_bus {
+            return movable; // premise 3
+        }
         let mut best = movable;
         for start in threads(movable) {
             let mut set = 1u32 << start.0;

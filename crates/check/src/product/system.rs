@@ -127,7 +127,7 @@ impl<M: Monitor> search::Model for Product<M> {
     ) {
         let movable = self.look_at(state, scratch, sink);
         let mut begun = Begun { movable, left: movable, enabled: false };
-        if self.reductions.partial_order && !self.uses_bus && movable.count_ones() > 1 {
+        if self.reductions.partial_order && movable.count_ones() > 1 {
             let first = self.persistent_set(scratch, movable);
             if first != movable {
                 begun.enabled = self.fire_all(scratch, first, sink);

@@ -5,7 +5,8 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
-//! seventh does nothing but hand out names ([`names`]).
+//! seventh does nothing but hand out names ([`names`]); every sixth has what only machines with store buffers and
+//! interleavings know ([`is_for_interleavings`]).
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
 
@@ -39,6 +40,8 @@ struct Shape {
     weak: bool,
     /// Do threads start others?
     spawns: bool,
+    /// Are there lightweight fences and bus locks?
+    machine: bool,
     /// The highest value that a guard lets pass.
     guard: usize,
     /// The length of the array `a`.
@@ -53,6 +56,12 @@ struct Shape {
 /// Does the program with this seed do nothing but hand out names?
 pub(crate) fn is_about_names(seed: u64) -> bool {
     seed % 7 == 3
+}
+
+/// May the program with this seed have lightweight fences and bus locks, which only interleavings and machines with
+/// store buffers know?
+pub(crate) fn is_for_interleavings(seed: u64) -> bool {
+    seed % 6 == 1
 }
 
 /// The program with this seed.
@@ -72,6 +81,7 @@ pub(crate) fn program(seed: u64) -> String {
         na: random.one_in(8),
         weak: seed % 4 == 3,
         spawns: seed % 8 == 3,
+        machine: is_for_interleavings(seed),
         guard: 2 + random.below(3),
         length: if random.one_in(8) { threads - 1 } else { threads + random.below(2) },
         names: random.one_in(3).then(|| random.below(2)),
@@ -230,6 +240,9 @@ fn statement(random: &mut Generator, shape: &Shape, scope: &Scope, depth: usize)
     if shape.counts && random.one_in(2) {
         return format!("{indent}{}\n", counting(random, shape, scope));
     }
+    if shape.machine && random.one_in(4) {
+        return format!("{indent}{}\n", for_machines(random, shape, scope));
+    }
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
     if shape.turns && random.one_in(3) {
@@ -376,6 +389,28 @@ fn naming(random: &mut Generator, shape: &Shape, scope: &Scope, offset: usize) -
         8 => format!("{array}[{own}].store(0, {wm});"),
         9 => format!("{x} = link[{}].load({rm}); assume({x} != {y});", of(y)),
         _ => format!("wait(go[{own}], 1, {rm}); assert({x} != {me});"),
+    }
+}
+
+/// Something that machines with store buffers know. To an interleaving a lightweight fence is nothing, but for its
+/// indices, which may be out of range; they are what somebody may forget.
+fn for_machines(random: &mut Generator, shape: &Shape, scope: &Scope) -> String {
+    let element = |random: &mut Generator| match random.below(if shape.counts { 6 } else { 4 }) {
+        0 => "a[r]".to_string(),
+        1 => "a[s]".into(),
+        2 if scope.own == "t" => "a[t]".into(),
+        2 | 3 => place(random, shape, scope),
+        4 => "a[u]".into(),
+        _ => "e[v]".into(),
+    };
+    match random.below(4) {
+        0 => {
+            let (at, other) = (place(random, shape, scope), place(random, shape, scope));
+            let (rm, wm, v) = (read(random), write(random), value(random, scope));
+            format!("bus_lock; r = {at}.load({rm}); {other}.store({v}, {wm}); bus_unlock;")
+        }
+        1 => format!("fence({}, {});", element(random), element(random)),
+        _ => format!("fence({});", element(random)),
     }
 }
 
