@@ -5,7 +5,7 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
-//! seventh does nothing but hand out names ([`names`]); every sixth has what only machines with store buffers and
+//! seventh does nothing but hand out names ([`names`]); some have negative values; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
@@ -24,6 +24,8 @@ struct Scope {
     plain: [&'static str; 2],
     /// The names of the two counters, in this thread's order.
     counters: [&'static str; 2],
+    /// Are there negative values?
+    signed: bool,
 }
 
 /// What the whole program has.
@@ -92,8 +94,17 @@ pub(crate) fn program(seed: u64) -> String {
         (true, false) => 7,
         _ => 3,
     };
-    let mut text = format!("max_value {largest};\n");
-    let small = |random: &mut Generator| if random.one_in(3) { random.below(3) } else { 0 };
+    // Values may be negative, and may be all that a word holds.
+    let mut text = match seed % 10 {
+        2 if !shape.counts => format!("values {}..={};\n", i64::MIN, i64::MAX),
+        2 | 7 if !shape.counts => format!("values -2..={largest};\n"),
+        _ => format!("max_value {largest};\n"),
+    };
+    let signed = text.starts_with("values");
+    let small = |random: &mut Generator| match random.one_in(3) {
+        true => random.below(3) as i64 - i64::from(signed),
+        false => 0,
+    };
     text += &format!("atomic x = {}, y = {};\n", small(random), small(random));
     text += &format!("atomic a[{}] = {};\n", shape.length, small(random));
     if shape.counts {
@@ -119,6 +130,7 @@ pub(crate) fn program(seed: u64) -> String {
             other: if threads == 2 { "1 - t".into() } else { "(t + 1) % 3".into() },
             plain: ["x", "y"],
             counters: ["c", "d"],
+            signed,
         };
         let body = block(random, &shape, &scope, 2);
         text += &thread(&format!("t[{threads}]"), &body);
@@ -137,6 +149,7 @@ pub(crate) fn program(seed: u64) -> String {
                 other: ((t + 1) % threads).to_string(),
                 plain: if exchanged { ["y", "x"] } else { ["x", "y"] },
                 counters: if t % 2 == 1 && random.one_in(2) { ["d", "c"] } else { ["c", "d"] },
+                signed,
             };
             let state = if odd { random.bits() } else { template };
             let mut body = block(&mut Generator { state }, &shape, &scope, 2);
@@ -216,6 +229,7 @@ fn value(random: &mut Generator, scope: &Scope) -> String {
     match random.below(9) {
         0..=2 => "1".into(),
         3 => random.below(4).to_string(),
+        4 if scope.signed && random.one_in(2) => random.pick(&["-1", "-r", "r - 1"]).into(),
         4 => "r".into(),
         5 => "s".into(),
         6 | 7 => scope.own.clone(),
