@@ -104,11 +104,12 @@ impl<'a> Explorer<'a> {
 
     /// Would the monitors be smaller if it was known which values some location takes?
     fn values_matter(&self) -> bool {
+        let track = self.question.track.within(self.program.domain);
         self.question.model != Model::Sc
             && comparisons(&self.program).into_iter().any(|compared| {
                 let Compared { tid, pc, expected, loaded, .. } = compared;
                 let values = self.possible.expr(&self.program, tid.index(), pc, expected);
-                let has_tag = self.question.track == Track::Critical && loaded;
+                let has_tag = track == Track::Critical && loaded;
                 values.members().is_none() && !has_tag
             })
     }

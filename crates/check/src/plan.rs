@@ -117,9 +117,10 @@ pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'
 
 /// Do monitors tell single numbers of the class apart?
 fn tells_apart(program: &Program, question: &Question, class: &Counters) -> bool {
+    let track = question.track.within(program.domain);
     question.model != Model::Sc
         && comparisons(program).into_iter().any(|compared| {
-            let has_tag = question.track == Track::Critical && compared.loaded;
+            let has_tag = track == Track::Critical && compared.loaded;
             !has_tag && compared.place.locations().any(|x| class.locations.contains(&x))
         })
 }

@@ -5,7 +5,8 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
-//! seventh does nothing but hand out names ([`names`]); some have negative values; every sixth has what only machines with store buffers and
+//! seventh does nothing but hand out names ([`names`]); some have negative values, or end with a
+//! final condition; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
@@ -159,7 +160,32 @@ pub(crate) fn program(seed: u64) -> String {
             text += &thread(&format!("t{t}"), &body);
         }
     }
+    if seed % 5 == 4 {
+        text += &final_condition(random, &shape);
+    }
     text
+}
+
+/// A question about the end, which looks at one of several equal threads or locations, or at numbers that otherwise
+/// only count.
+fn final_condition(random: &mut Generator, shape: &Shape) -> String {
+    let mut what = vec!["x", "y", "a[0]"];
+    if shape.counts {
+        what.extend(["c", "d", "e[1]"]);
+    }
+    if shape.turns {
+        what.push("turn");
+    }
+    let mut compared = || {
+        let compare = random.pick(&["==", "!=", "<", ">="]);
+        match random.one_in(3) {
+            true => format!("{} {compare} {}", random.pick(&what), random.pick(&what)),
+            false => format!("{} {compare} {}", random.pick(&what), random.below(4)),
+        }
+    };
+    let (first, second) = (compared(), compared());
+    let connect = random.pick(&["&&", "||"]);
+    format!("{} ({first} {connect} {second});\n", random.pick(&["exists", "~exists", "forall"]))
 }
 
 fn thread(name: &str, body: &str) -> String {

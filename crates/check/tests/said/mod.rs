@@ -2,7 +2,7 @@
 
 use check::{Answer, Verdict, Why};
 
-/// Each verdict with its reason, and whether there are run-time errors and results that wrap around.
+/// Each verdict with its reason, what is said of a final condition, and whether there are run-time errors and results that wrap around.
 /// "Holds" and "undecided" are different things.
 pub(crate) fn said(answer: &Answer) -> Vec<String> {
     let verdict = |verdict: &Verdict| match verdict {
@@ -13,6 +13,7 @@ pub(crate) fn said(answer: &Answer) -> Vec<String> {
     let decisions = answer.decisions.iter();
     decisions
         .map(|one| format!("{} {}", one.property, verdict(&one.verdict)))
+        .chain(answer.reach.map(|reach| format!("exists {reach:?}")))
         .chain([format!("run-time errors {}", !answer.faults.is_empty())])
         .chain([format!("wraps {}", !answer.wrapped.is_empty())])
         .collect()

@@ -155,9 +155,7 @@ impl Rc20 {
         track: Track,
         focus: &[Loc],
     ) -> Option<Self> {
-        // An empty tag holds a number that is no value; 64 bits without such a number have no tags.
-        let no_tag = program.domain.min.wrapping_sub(1);
-        let track = if program.domain.contains(no_tag.into()) { Track::All } else { track };
+        let (no_tag, track) = (row_layout::no_tag(program.domain), track.within(program.domain));
         let tags = row_layout::tags(program, track, focus);
         let columns = |purpose| Columns::new(program, possible, purpose, track, focus, &tags);
         let reading = Views::new(program, columns(Purpose::Reading)?, true);

@@ -21,6 +21,7 @@ use analysis::last_load::LastLoads;
 use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
 use analysis::values::{PossibleValues, Values};
+use ir::expr::Domain;
 use ir::ids::{Loc, Pc, Reg, Tid, Value};
 use ir::program::{Instr, LocationKind, Program};
 use std::ops::Range;
@@ -42,6 +43,19 @@ pub enum Track {
     Critical,
     /// Every value has its own class; for comparison.
     All,
+}
+
+impl Track {
+    /// What is tracked where these are the values: an empty tag holds a number that is none of them, so all 64-bit
+    /// numbers leave no room for tags.
+    pub fn within(self, domain: Domain) -> Track {
+        if domain.contains(no_tag(domain).into()) { Track::All } else { self }
+    }
+}
+
+/// What an empty tag holds.
+pub(super) fn no_tag(domain: Domain) -> Value {
+    domain.min.wrapping_sub(1)
 }
 
 /// Where a thread compares with what it loaded.
