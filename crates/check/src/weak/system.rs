@@ -11,7 +11,7 @@
 //! 1. *Threads that wait.* A thread is taken to be stuck if the *last* write to the location does not let it pass, as
 //!    no fair memory hides the last write for ever. A persistent set must contain a thread that the last write lets
 //!    pass. No other thread writes that location any more, so it is not stuck later either, and no state in which all are
-//!    stuck is lost.
+//!    stuck is lost. (Threads that spin are not stuck in this sense; `waiting` says what holds for them.)
 //! 2. *The bound on stale writes.* Of two orders of the same accesses one may exceed the bound, and the other not. A
 //!    state is not reduced if a move of the set exceeds the bound. If a move p of the set does not, and a run ρ from
 //!    there stays within the bound in which p comes later, so does the run with p first: accesses of others to p's
@@ -22,6 +22,7 @@ use super::pack::{Shape, World};
 use super::waiting;
 use crate::replay::written;
 use analysis::access::{Future, futures};
+use analysis::cycles::on_cycle;
 use analysis::liveness::live_registers;
 use ir::run_local::{Rest, Stop, run_local};
 use ir::thread::{Action, destination, next_action};
@@ -107,6 +108,8 @@ pub struct System {
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
     futures: Vec<Vec<Future>>,
+    /// Per thread and program counter: may control come back to it?
+    on_cycle: Vec<Vec<bool>>,
     seeks: Seeks,
     reduce: bool,
 }
@@ -156,6 +159,7 @@ impl System {
             first_reg,
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
+            on_cycle: program.threads.iter().map(on_cycle).collect(),
             machine,
             program: Arc::clone(program),
             seeks: Seeks::Nothing,
@@ -432,7 +436,11 @@ impl System {
                     }
                 }
             }
-            let goes_on = |tid: Tid| self.goes_on(world, &pending[tid.index()]);
+            let goes_on = |tid: Tid| {
+                let comes_back = self.on_cycle[tid.index()][world.pcs[tid.index()].index()];
+                let may_spin = self.seeks == Seeks::Waiting && comes_back;
+                !may_spin && self.goes_on(world, &pending[tid.index()])
+            };
             if set.count_ones() < best.count_ones() && tids(set).any(goes_on) {
                 best = set;
             }

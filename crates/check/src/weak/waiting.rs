@@ -4,10 +4,20 @@
 //! nobody ever changes a value or comes to its end. Here it is asked in every state, so a thread that goes on is to
 //! be found quickly; most do with their next access.
 //!
-//! *Partial order.* Of a run to a state in which all wait, the reduced search may follow only an extension. The steps
-//! that it adds are those of a thread that the newest write lets pass, and one of its ways is to read that. Such a
-//! step changes no value, so all wait in the state that it leads to, too: what every one of them does from
-//! there was among what it could do before.
+//! *Partial order.* Let ρ be a run from a state s to one in which all wait, and P the persistent set at s. Where these are
+//! sought, P contains a thread t that the newest write lets pass, and that does not come back to where it is.
+//!
+//! 1. If a thread of P moves in ρ, its first move p commutes with what is before it: after p, a shorter run than ρ leads to
+//!    the state in which all wait.
+//! 2. If none does, t is where it was when all wait, and nobody has written what it accesses. So it may read the newest
+//!    write, at the end as at s. That step changes no value, so all wait in the state that it leads to, too: what every
+//!    one of them does from there was among what it could do before. The step can come first, and a run as long as ρ
+//!    leads from there to that state; t has left a program counter that it never comes back to.
+//! 3. There are finitely many of these, so after finitely many steps of the second kind comes one of the first, or a state
+//!    where all threads move. It does not matter here which of the states that the threads of P lead to were seen before.
+//!
+//! A thread that spins, and so comes back, would not do for t: its step may lead to s itself, while another step of P, a
+//! stale read that lets a waiting thread pass, leads to a new state, and those who are not in P would never move from s.
 
 use super::pack::World;
 use super::system::System;
