@@ -9,7 +9,9 @@ mod run;
 use ir::random::Generator;
 use run::Desk;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "max_value 3; atomic x, y; thread t { local r; x.store(1, rlx); r = y.load(rlx); } \
@@ -32,6 +34,12 @@ const COMMANDS: &[&str] = &[
     "fix t.fp",
     "fix --model tso,pso --diff t.fp",
     "fix --trf --loop-weight 10 --json t.fp",
+    "fix --weaken --cost arm --only orders --diff t.fp",
+    "fix --require safe --keep t.fp:1 --observational t.fp",
+    "orders t.fp",
+    "orders --json --explain t.fp:1 t.fp",
+    "check --liveness --require safe --stale 2 t.fp",
+    "check -p . --entry f,g --stub h=ignored --unroll 2 t.fp",
     "serial r.txt",
     "serial --json --monitor trace r.txt",
     "serial --from t.fp --limit-buffer 2",
@@ -44,6 +52,7 @@ const COMMANDS: &[&str] = &[
     "explain FP0001",
     "explain robustness",
     "completions bash",
+    "man check",
     "replay r.txt",
     "help check",
     "--version",
@@ -129,41 +138,66 @@ fn mutated(random: &mut Generator) -> Vec<String> {
     words
 }
 
+/// Runs the command line with this number; says whether it was refused. Panics if that takes long, or goes wrong.
+fn is_refused(seed: u64, folder: &Path) -> bool {
+    let mut random = Generator { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) };
+    let words = mutated(&mut random);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(&words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut errors = child.stderr.take().expect("a pipe");
+    let reader = std::thread::spawn(move || {
+        let mut said = String::new();
+        errors.read_to_string(&mut said).expect("UTF-8");
+        said
+    });
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("the child is ours") {
+            Some(status) => break status,
+            None if begun.elapsed() > Duration::from_secs(20) => {
+                let _ = child.kill();
+                panic!("seed {seed}: {words:?} did not end");
+            }
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let said = reader.join().expect("what was said can be read");
+    let code = status.code().unwrap_or_else(|| panic!("seed {seed}: {words:?}: {status}"));
+    assert!((0..=3).contains(&code), "seed {seed}: {words:?}: exit {code}\n{said}");
+    assert!(!said.contains("panicked"), "seed {seed}: {words:?}\n{said}");
+    assert!(
+        code != 2 || !said.trim().is_empty(),
+        "seed {seed}: {words:?} is refused without a word"
+    );
+    code == 2
+}
+
 #[test]
 fn mutated_arguments_are_survived() {
-    let desk = Desk::with(PROGRAM).and("r.txt", RECORDING).and("l.fp", LIBRARY).and("s.txt", "");
-    let mut refused = 0;
-    for seed in 0..count() {
-        let mut random = Generator { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) };
-        let words = mutated(&mut random);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fencepost"))
-            .args(&words)
-            .current_dir(desk.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
-        let begun = Instant::now();
-        let mut said = String::new();
-        child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
-        let status = loop {
-            match child.try_wait().expect("the child is ours") {
-                Some(status) => break status,
-                None if begun.elapsed() > Duration::from_secs(20) => {
-                    let _ = child.kill();
-                    panic!("seed {seed}: {words:?} did not end");
+    // `..` leads out of the folder, and must not lead to whatever else the machine has.
+    let desk = Desk::with(PROGRAM);
+    let files = [("t.fp", PROGRAM), ("r.txt", RECORDING), ("l.fp", LIBRARY), ("s.txt", "")];
+    let desk =
+        files.iter().fold(desk, |desk, (name, text)| desk.and(&format!("here/{name}"), text));
+    let folder = desk.path().join("here");
+    let (next, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let seed = next.fetch_add(1, Relaxed)
+                    && seed < count()
+                {
+                    refused.fetch_add(u64::from(is_refused(seed, &folder)), Relaxed);
                 }
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
-        };
-        let code = status.code().unwrap_or_else(|| panic!("seed {seed}: {words:?}: {status}"));
-        assert!((0..=3).contains(&code), "seed {seed}: {words:?}: exit {code}\n{said}");
-        assert!(!said.contains("panicked"), "seed {seed}: {words:?}\n{said}");
-        if code == 2 {
-            assert!(!said.trim().is_empty(), "seed {seed}: {words:?} is refused without a word");
-            refused += 1;
+            });
         }
-    }
+    });
+    let refused = refused.into_inner();
     assert!(refused > 0 && refused < count(), "{refused} of {} were refused", count());
 }
