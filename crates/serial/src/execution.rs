@@ -19,12 +19,14 @@
 //! The definition's other same-thread conflicts (commit with commit, commit with fence) join
 //! transactions that the issues of those writes already join.
 
+mod tables;
+
 use std::collections::{HashSet, VecDeque};
 
-use crate::event::{Action, Event, Thread, Var};
-use crate::graph::{Cycle, Graph, Node};
-use crate::hash::Map;
+use crate::event::{Action, Event, Var};
+use crate::graph::{Cycle, Graph, Node, push_lean};
 use crate::witness::{self, Access, EdgeKind, Record, Step, Unit, Violation};
+use tables::{Table, VarState, Vars};
 
 /// What is asked of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -110,13 +112,6 @@ struct Buffered {
     served: Vec<(Node, u32)>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct OwnVar {
-    /// Number of the thread's last write to the variable; 0 if there is none.
-    last_write: u64,
-    last_access: Option<Mention>,
-}
-
 #[derive(Default)]
 struct ThreadState {
     open: Option<Node>,
@@ -129,14 +124,10 @@ struct ThreadState {
     last_write: Option<Mention>,
     /// Buffered reads since the last write or fence.
     buffered_reads: Vec<Mention>,
-    /// The variables that the thread has accessed.
-    vars: Map<u32, OwnVar>,
-}
-
-#[derive(Default)]
-struct VarState {
-    last_commit: Option<Mention>,
-    readers: Vec<(Thread, Mention)>,
+    /// By variable, the number of the thread's last write; those before the last fence may be missing.
+    written: Table<u64>,
+    /// By variable, the last access; none where program order is kept, which joins all of them anyway.
+    accessed: Table<Mention>,
 }
 
 /// How much a monitor is holding.
@@ -156,7 +147,7 @@ pub struct ExecutionMonitor {
     question: Question,
     graph: Graph<Body, Why>,
     threads: Vec<ThreadState>,
-    vars: Vec<VarState>,
+    vars: Vars,
     now: u64,
     violation: Option<Violation>,
     before: Vec<Mention>,
@@ -184,7 +175,7 @@ impl ExecutionMonitor {
             question,
             graph: Graph::new(),
             threads: Vec::new(),
-            vars: Vec::new(),
+            vars: Vars::default(),
             now: 0,
             violation: None,
             before: Vec::new(),
@@ -242,15 +233,13 @@ impl ExecutionMonitor {
             needed.extend(state.open);
             let writes = state.buffer.iter().flat_map(|w| [w.above, w.reader]).flatten();
             let last = [state.previous, state.last_strong, state.last_write].into_iter().flatten();
-            let own = state.vars.values().filter_map(|own| own.last_access);
+            let own = state.accessed.values();
             let mentions =
                 writes.chain(last).chain(own).chain(state.buffered_reads.iter().copied());
             needed.extend(mentions.map(|mention| mention.node));
         }
-        for var in &self.vars {
-            needed.extend(var.last_commit.map(|mention| mention.node));
-            needed.extend(var.readers.iter().map(|(_, mention)| mention.node));
-        }
+        let accessed = self.vars.iter().flat_map(|var| var.mentions());
+        needed.extend(accessed.map(|mention| mention.node));
         self.graph.contract(
             |node| needed.contains(&node),
             |first, last| Why { leaves: first.leaves, enters: last.enters, direct: false },
@@ -307,7 +296,7 @@ impl ExecutionMonitor {
     fn record(&mut self, node: Node, record: Record) -> u32 {
         let Some(body) = self.graph.data_mut(node) else { return u32::MAX };
         if body.records.len() < MOST_RECORDS {
-            body.records.push(record);
+            push_lean(&mut body.records, record);
             body.records.len() as u32 - 1
         } else {
             body.cut = true;
@@ -329,28 +318,31 @@ impl ExecutionMonitor {
         self.before = before;
     }
 
-    fn own(&mut self, thread: usize, x: Var) -> &mut OwnVar {
-        self.threads[thread].vars.entry(x.0).or_default()
+    /// The thread's last access to the variable, which `me` now is. Where program order is kept nobody asks.
+    fn replace_access(&mut self, thread: usize, x: Var, me: Mention) -> Option<Mention> {
+        if self.question.keeps_program_order() {
+            return None;
+        }
+        let lives = |mention: Mention| self.graph.is_live(mention.node);
+        self.threads[thread].accessed.insert(x, me, lives)
     }
 
     fn var(&mut self, x: Var) -> &mut VarState {
-        if self.vars.len() <= x.0 as usize {
-            self.vars.resize_with(x.0 as usize + 1, VarState::default);
-        }
-        &mut self.vars[x.0 as usize]
+        self.vars.state(x, |mention| self.graph.is_live(mention.node))
     }
 
     fn read(&mut self, thread: usize, x: Var, access: Access) {
         let me = self.mention(thread, access);
-        let own = *self.own(thread, x);
+        let last_access = self.replace_access(thread, x, me);
         let state = &self.threads[thread];
-        let buffered = own.last_write > state.issued_at_fence;
-        let pending = own.last_write.checked_sub(state.committed + 1);
+        let last_write = state.written.get(x).unwrap_or(0);
+        let buffered = last_write > state.issued_at_fence;
+        let pending = last_write.checked_sub(state.committed + 1);
         if self.question.keeps_program_order() {
             self.before.extend(state.previous);
         } else {
             self.before.extend(state.last_strong);
-            self.before.extend(own.last_access);
+            self.before.extend(last_access);
         }
         let mut record = Record { access, buffered, sees_before: access.at, holds_from: access.at };
         match pending {
@@ -362,13 +354,13 @@ impl ExecutionMonitor {
                 record.holds_from = u64::MAX;
             }
             None => {
-                let above = self.var(x).last_commit;
-                self.before.extend(above);
-                let readers = &mut self.var(x).readers;
-                match readers.iter_mut().find(|(reader, _)| *reader == access.thread) {
+                let state = self.var(x);
+                let above = state.last_commit;
+                match state.readers.iter_mut().find(|(reader, _)| *reader == access.thread) {
                     Some((_, last)) => *last = me,
-                    None => readers.push((access.thread, me)),
+                    None => push_lean(&mut state.readers, (access.thread, me)),
                 }
+                self.before.extend(above);
             }
         }
         let kept = self.record(me.node, record);
@@ -382,7 +374,6 @@ impl ExecutionMonitor {
             state.buffered_reads.push(me);
         }
         state.previous = Some(me);
-        self.own(thread, x).last_access = Some(me);
         self.draw(me);
         self.close_single(thread, me.node);
     }
@@ -404,7 +395,7 @@ impl ExecutionMonitor {
         let me = self.mention(thread, access);
         self.record(me.node, plain(access));
         self.after_all(thread);
-        let above = self.var(x).last_commit;
+        let above = self.vars.last_commit(x);
         let served = self.spare.pop().unwrap_or_default();
         let state = &mut self.threads[thread];
         state.issued += 1;
@@ -413,7 +404,9 @@ impl ExecutionMonitor {
         state.buffer.push_back(Buffered { node: me.node, issued, above, reader: None, served });
         state.last_write = Some(me);
         state.previous = Some(me);
-        *self.own(thread, x) = OwnVar { last_write: number, last_access: Some(me) };
+        let (fenced, committed) = (state.issued_at_fence, state.committed);
+        state.written.insert(x, number, |write| write > fenced.min(committed));
+        self.replace_access(thread, x, me);
         if let Some(body) = self.graph.data_mut(me.node) {
             body.uncommitted += 1;
         }
@@ -512,6 +505,28 @@ impl ExecutionMonitor {
 
 fn plain(access: Access) -> Record {
     Record { access, buffered: false, sees_before: access.at, holds_from: access.at }
+}
+
+/// Judges what some threads do in an execution held in memory, as if the others did nothing. Whether two
+/// events conflict depends on what their own threads do: a cycle found is one of the whole execution, by the
+/// positions that its events have there.
+pub(crate) fn judge_among(
+    question: Question,
+    execution: &[Event],
+    threads: &[u32],
+) -> Option<Violation> {
+    let mut monitor = ExecutionMonitor::new(question);
+    for event in execution {
+        if threads.contains(&event.thread.0) {
+            monitor.step(event);
+        } else {
+            monitor.now += 1;
+        }
+        if monitor.violation.is_some() {
+            break;
+        }
+    }
+    monitor.into_violation()
 }
 
 /// Judges a whole execution held in memory.

@@ -55,10 +55,20 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Its kind and variable, as a number among those of the thread.
+    pub(crate) fn label(&self) -> usize {
+        label_of(self.op, self.slot)
+    }
+
     /// Whether entering at `self` (at time `c`) forces what leaves from `exit` to be later than `c`.
     pub(crate) fn ties(&self, exit: &Access) -> bool {
         self.op == Op::Write && !self.fixed && exit.bound_by != NEVER && self.pos <= exit.bound_by
     }
+}
+
+/// A kind of access to one of a thread's variables, as a number.
+pub(crate) fn label_of(op: Op, slot: u32) -> usize {
+    slot as usize * 2 + usize::from(op == Op::Write)
 }
 
 /// A transaction (or an event alone).
@@ -85,12 +95,12 @@ pub(crate) struct Lane {
     pub fences: Vec<Pos>,
     /// Per unit, the latest time at which it or an earlier unit can be entered.
     pub enterable: Vec<Pos>,
-    /// The variables the thread accesses, and the number of each.
+    /// The variables the thread accesses, by number.
     pub vars: Vec<u32>,
-    slots: Map<u32, u32>,
-    /// Per number of a variable, the reads (writes) in order, as indices in `accesses`.
-    reads: Vec<Vec<u32>>,
-    writes: Vec<Vec<u32>>,
+    /// The accesses as indices in `accesses`: by [label](Access::label), and in order.
+    by_label: Vec<u32>,
+    /// Per label, where its part of `by_label` begins.
+    begins: Vec<u32>,
     rows: Vec<u32>,
 }
 
@@ -98,13 +108,23 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct Index {
     pub lanes: Vec<Lane>,
+    /// Who accesses a variable, and its number there: by variable, then by thread.
+    shared: Vec<Share>,
+    /// Per variable, where its part of `shared` begins.
+    begins: Vec<u32>,
     pub length: usize,
-    /// Whether every transaction leaves its thread's buffer empty.
-    pub fenced: bool,
     /// By position: the latest time of any access of a unit that started before it.
     pub reach_all: Vec<Pos>,
     /// The same for units entered and left by reads.
     pub reach_reads: Vec<Pos>,
+}
+
+/// One of the threads that access a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub thread: u32,
+    /// The number of the variable among those of the thread.
+    pub slot: u32,
 }
 
 /// With very many variables a thread's table of first reads is not made; they are then looked for.
@@ -124,46 +144,45 @@ struct Opening {
 impl Index {
     /// The index of a trace; `windows` are those that what was read leaves open.
     pub(crate) fn new(question: Question, trace: &[Event], windows: Option<&Windows>) -> Self {
-        let threads = trace.iter().map(|event| event.thread.0 + 1).max().unwrap_or(0) as usize;
-        let mut builder = Builder {
-            question,
-            lanes: (0..threads).map(|_| Lane::default()).collect(),
-            opening: (0..threads).map(|_| Opening::default()).collect(),
-            serving: vec![Map::default(); threads],
-            unfenced: vec![0; threads],
-            waiting: vec![0; threads],
-            fenced: true,
-        };
-        for (pos, event) in trace.iter().enumerate() {
-            builder.step(pos as Pos, event);
-        }
-        // What is still open ends here.
-        for thread in 0..threads {
-            if !builder.opening[thread].transaction {
-                continue;
-            }
-            if question.of_transactions() {
-                builder.close(thread);
-            }
-            builder.check_fenced(thread);
-        }
-        let Builder { mut lanes, fenced, .. } = builder;
+        let mut lanes = Builder::run(question, trace).lanes;
         for lane in &mut lanes {
             if let Some(windows) = windows {
                 lane.narrow(windows);
             }
+            lane.accesses.shrink_to_fit();
+            lane.units.shrink_to_fit();
+            lane.fill_lists();
             lane.fill_rows();
         }
+        let (shared, begins) = share(&lanes);
         let mut index = Index {
             lanes,
+            shared,
+            begins,
             length: trace.len(),
-            fenced,
             reach_all: Vec::new(),
             reach_reads: Vec::new(),
         };
         index.reach_all = index.reach(|_| true);
         index.reach_reads = index.reach(|access| access.op == Op::Read);
         index
+    }
+
+    /// Whether every transaction of the trace leaves its thread's buffer empty.
+    pub(crate) fn is_fenced(trace: &[Event]) -> bool {
+        Builder::run(Question::TsoSerializable, trace).fenced
+    }
+
+    /// The threads that access a variable, in order.
+    pub(crate) fn shares(&self, var: u32) -> &[Share] {
+        let var = var as usize;
+        &self.shared[self.begins[var] as usize..self.begins[var + 1] as usize]
+    }
+
+    /// The accesses of this kind to this variable, in order.
+    pub(crate) fn list(&self, thread: u32, op: Op, var: u32) -> &[u32] {
+        let share = self.shares(var).iter().find(|share| share.thread == thread);
+        share.map_or(&[], |share| self.lanes[thread as usize].list_at(op, share.slot))
     }
 
     /// The number of variables, at most.
@@ -191,9 +210,31 @@ impl Index {
     }
 }
 
+/// Who accesses each variable, and where in that each begins.
+fn share(lanes: &[Lane]) -> (Vec<Share>, Vec<u32>) {
+    let vars = lanes.iter().flat_map(|lane| &lane.vars);
+    let mut begins = vec![0; vars.clone().max().map_or(0, |&var| var as usize + 1) + 1];
+    vars.clone().for_each(|&var| begins[var as usize + 1] += 1);
+    for var in 1..begins.len() {
+        begins[var] += begins[var - 1];
+    }
+    let mut next = begins.clone();
+    let mut shared = vec![Share { thread: 0, slot: 0 }; vars.count()];
+    for (thread, lane) in (0..).zip(lanes) {
+        for (slot, &var) in (0..).zip(&lane.vars) {
+            let next = &mut next[var as usize];
+            shared[*next as usize] = Share { thread, slot };
+            *next += 1;
+        }
+    }
+    (shared, begins)
+}
+
 struct Builder {
     question: Question,
     lanes: Vec<Lane>,
+    /// Per thread, the number of each of its variables.
+    slots: Vec<Map<u32, u32>>,
     opening: Vec<Opening>,
     /// Per thread and variable, the last write; stale if the thread has fenced since.
     serving: Vec<Map<u32, Pos>>,
@@ -201,10 +242,39 @@ struct Builder {
     unfenced: Vec<u32>,
     /// Per thread, the writes since the last fence.
     waiting: Vec<u32>,
+    /// Whether every transaction so far has left its thread's buffer empty.
     fenced: bool,
 }
 
 impl Builder {
+    fn run(question: Question, trace: &[Event]) -> Self {
+        let threads = trace.iter().map(|event| event.thread.0 + 1).max().unwrap_or(0) as usize;
+        let mut builder = Builder {
+            question,
+            lanes: (0..threads).map(|_| Lane::default()).collect(),
+            slots: vec![Map::default(); threads],
+            opening: (0..threads).map(|_| Opening::default()).collect(),
+            serving: vec![Map::default(); threads],
+            unfenced: vec![0; threads],
+            waiting: vec![0; threads],
+            fenced: true,
+        };
+        for (pos, event) in trace.iter().enumerate() {
+            builder.step(pos as Pos, event);
+        }
+        // What is still open ends here.
+        for thread in 0..threads {
+            if !builder.opening[thread].transaction {
+                continue;
+            }
+            if question.of_transactions() {
+                builder.close(thread);
+            }
+            builder.check_fenced(thread);
+        }
+        builder
+    }
+
     fn step(&mut self, pos: Pos, event: &Event) {
         let thread = event.thread.0 as usize;
         match event.action {
@@ -272,7 +342,7 @@ impl Builder {
                 pos
             }
         };
-        lane.push(op, var, pos, latest, bound_by, false);
+        lane.push(&mut self.slots[thread], op, var, pos, latest, bound_by, false);
         self.opening[thread].last = pos;
         self.opening[thread].writes |= op == Op::Write;
         self.opening[thread].strong |= bound_by == NEVER;
@@ -307,7 +377,7 @@ impl Builder {
             }
         }
         if let Some(var) = var {
-            lane.push(Op::Write, var, pos, pos, NEVER, true);
+            lane.push(&mut self.slots[thread], Op::Write, var, pos, pos, NEVER, true);
         }
         self.unfenced[thread] = lane.accesses.len() as u32;
         self.waiting[thread] = 0;
@@ -316,18 +386,20 @@ impl Builder {
 }
 
 impl Lane {
-    fn push(&mut self, op: Op, var: u32, pos: Pos, latest: Pos, bound_by: Pos, fixed: bool) {
-        let slot = *self.slots.entry(var).or_insert_with(|| {
+    fn push(
+        &mut self,
+        slots: &mut Map<u32, u32>,
+        op: Op,
+        var: u32,
+        pos: Pos,
+        latest: Pos,
+        bound_by: Pos,
+        fixed: bool,
+    ) {
+        let slot = *slots.entry(var).or_insert_with(|| {
             self.vars.push(var);
-            self.reads.push(Vec::new());
-            self.writes.push(Vec::new());
             self.vars.len() as u32 - 1
         });
-        let list = match op {
-            Op::Write => &mut self.writes[slot as usize],
-            Op::Read => &mut self.reads[slot as usize],
-        };
-        list.push(self.accesses.len() as u32);
         let unit = self.units.len() as u32;
         self.accesses.push(Access {
             op,
@@ -368,22 +440,27 @@ impl Lane {
         }
     }
 
-    /// The number of a variable among those of the thread.
-    pub(crate) fn slot(&self, var: u32) -> Option<u32> {
-        self.slots.get(&var).copied()
+    /// Sorts the accesses by label.
+    fn fill_lists(&mut self) {
+        let mut begins = vec![0; 2 * self.vars.len() + 1];
+        self.accesses.iter().for_each(|access| begins[access.label() + 1] += 1);
+        for label in 1..begins.len() {
+            begins[label] += begins[label - 1];
+        }
+        let mut next = begins.clone();
+        self.by_label = vec![0; self.accesses.len()];
+        for (at, access) in (0..).zip(&self.accesses) {
+            let next = &mut next[access.label()];
+            self.by_label[*next as usize] = at;
+            *next += 1;
+        }
+        self.begins = begins;
     }
 
     /// The accesses of this kind to the variable of this number, in order.
     pub(crate) fn list_at(&self, op: Op, slot: u32) -> &[u32] {
-        match op {
-            Op::Read => &self.reads[slot as usize],
-            Op::Write => &self.writes[slot as usize],
-        }
-    }
-
-    /// The accesses of this kind to this variable, in order.
-    pub(crate) fn list(&self, op: Op, var: u32) -> &[u32] {
-        self.slot(var).map_or(&[], |slot| self.list_at(op, slot))
+        let label = label_of(op, slot);
+        &self.by_label[self.begins[label] as usize..self.begins[label + 1] as usize]
     }
 
     /// The first access of this kind at or after the access index `from`.
@@ -416,7 +493,7 @@ impl Lane {
     fn scan_first_read(&self, unit: &Unit, slot: u32) -> Option<u32> {
         let own = self.accesses_of(unit);
         let index = own.first()?.unit as usize;
-        let last = *self.reads[slot as usize].last()?;
+        let last = *self.list_at(Op::Read, slot).last()?;
         let mut reached: HashSet<u32> = own.iter().map(|access| access.slot).collect();
         for next in &self.units[index + 1..] {
             if next.start > last {

@@ -33,7 +33,7 @@ use budget::{Budget, Spent, Ticker};
 
 use crate::execution::Question;
 use crate::hash::Map;
-use crate::trace::index::{Access, Index, NEVER, Op, Pos};
+use crate::trace::index::{Access, Index, NEVER, Op, Pos, Share, label_of};
 use crate::trace::realize::Visit;
 use best::Best;
 
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
                 if access.pos >= horizon || self.exits.len() == labels {
                     return;
                 }
-                let label = label(access);
+                let label = access.label();
                 if self.seen[label] != self.stamp && (is_reached || access.op == Op::Write) {
                     self.seen[label] = self.stamp;
                     self.exits.push(at);
@@ -247,7 +247,7 @@ impl<'a> Search<'a> {
         self.stamp += 1;
         for (offset, enter) in accesses.iter().enumerate().rev() {
             // The last access of each kind to a variable is the best entry.
-            let seen = &mut self.seen[label(enter)];
+            let seen = &mut self.seen[enter.label()];
             if std::mem::replace(seen, self.stamp) != self.stamp {
                 entries.push(body.start + offset as u32);
             }
@@ -301,9 +301,10 @@ impl<'a> Search<'a> {
                 return Some(self.path(at));
             }
             self.work += 1;
-            for thread in 0..self.index.lanes.len() as u32 {
-                if thread != place.thread {
-                    self.enter(thread, at, &place, discipline);
+            let index = self.index;
+            for &share in index.shares(place.var) {
+                if share.thread != place.thread {
+                    self.enter(share, at, &place, discipline);
                 }
             }
         }
@@ -325,9 +326,12 @@ impl<'a> Search<'a> {
     /// Whether another thread has an access from which the entry can be reached in time, in a unit that
     /// can be entered after `left`, or behind one. Most starts fail this.
     fn can_return(&mut self, own: u32, enter: &Access, left: Pos) -> bool {
-        for thread in (0..self.index.lanes.len() as u32).filter(|&thread| thread != own) {
-            let lane = &self.index.lanes[thread as usize];
-            let Some(slot) = lane.slot(enter.var) else { continue };
+        let index = self.index;
+        for &Share { thread, slot } in index.shares(enter.var) {
+            if thread == own {
+                continue;
+            }
+            let lane = &index.lanes[thread as usize];
             for op in [Op::Read, Op::Write] {
                 if (op, enter.op) == (Op::Read, Op::Read) {
                     continue;
@@ -407,9 +411,9 @@ impl<'a> Search<'a> {
         self.horizon = horizon;
     }
 
-    fn enter(&mut self, thread: u32, at: u32, from: &Reached, discipline: Discipline) {
+    fn enter(&mut self, share: Share, at: u32, from: &Reached, discipline: Discipline) {
+        let Share { thread, slot } = share;
         let lane = &self.index.lanes[thread as usize];
-        let Some(slot) = lane.slot(from.var) else { return };
         if from.op == Op::Write
             && let Some(read) = self.first_open(thread, Op::Read, slot, from.now)
         {
@@ -500,7 +504,7 @@ impl<'a> Search<'a> {
             for &leave in &self.exits {
                 let exit = &lane.accesses[leave as usize];
                 if exit.earliest < fence && !entry.ties(exit) {
-                    found.entry(label(exit)).or_insert(Back { enter, leave });
+                    found.entry(exit.label()).or_insert(Back { enter, leave });
                 }
             }
         }
@@ -541,15 +545,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A kind of access to one of a thread's variables, as a number.
-fn label_of(op: Op, slot: u32) -> usize {
-    (slot * 2 + u32::from(op == Op::Write)) as usize
-}
-
-fn label(access: &Access) -> usize {
-    label_of(access.op, access.slot)
-}
-
 /// The first of `0..len` that is not `before`, looked for around `hint`.
 fn seek(len: usize, hint: usize, before: impl Fn(usize) -> bool) -> usize {
     let hint = hint.min(len);
@@ -581,7 +576,7 @@ fn seek(len: usize, hint: usize, before: impl Fn(usize) -> bool) -> usize {
 impl Start {
     /// What decides whether another start can do better: entry and exit.
     pub(crate) fn profile(&self) -> (usize, usize) {
-        (label(&self.enter), label(&self.leave))
+        (self.enter.label(), self.leave.label())
     }
 
     /// When it is left, at the earliest, and entered, at the latest.
