@@ -26,7 +26,7 @@ use std::collections::{HashSet, VecDeque};
 use crate::event::{Action, Event, Var};
 use crate::graph::{Cycle, Graph, Node, push_lean};
 use crate::witness::{self, Access, EdgeKind, Record, Step, Unit, Violation};
-use tables::{Table, VarState, Vars};
+use tables::{FEW_VARS, Table, VarState, Vars};
 
 /// What is asked of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -112,7 +112,6 @@ struct Buffered {
     served: Vec<(Node, u32)>,
 }
 
-#[derive(Default)]
 struct ThreadState {
     open: Option<Node>,
     buffer: VecDeque<Buffered>,
@@ -128,6 +127,24 @@ struct ThreadState {
     written: Table<u64>,
     /// By variable, the last access; none where program order is kept, which joins all of them anyway.
     accessed: Table<Mention>,
+}
+
+impl ThreadState {
+    fn new(few_vars: usize) -> Self {
+        ThreadState {
+            open: None,
+            buffer: VecDeque::new(),
+            issued: 0,
+            committed: 0,
+            issued_at_fence: 0,
+            previous: None,
+            last_strong: None,
+            last_write: None,
+            buffered_reads: Vec::new(),
+            written: Table::new(few_vars),
+            accessed: Table::new(few_vars),
+        }
+    }
 }
 
 /// How much a monitor is holding.
@@ -155,6 +172,8 @@ pub struct ExecutionMonitor {
     /// Contract when more units than this are alive.
     most_live: usize,
     least_limit: usize,
+    /// Tables with more variables are swept.
+    few_vars: usize,
 }
 
 /// Up to this many live units the monitor does not think about contracting.
@@ -166,16 +185,18 @@ impl ExecutionMonitor {
         Self::with_limit(question, COMFORTABLE)
     }
 
-    /// A monitor that contracts its graph when more than `limit` units are alive. A unit that stays
+    /// A monitor that contracts its graph when more than `limit` units are alive, and sweeps its tables, too. A unit that stays
     /// open keeps alive what follows it; without contraction memory would grow until it ends.
     pub fn with_limit(question: Question, limit: usize) -> Self {
+        let few_vars = limit.min(FEW_VARS);
         ExecutionMonitor {
             most_live: limit,
             least_limit: limit,
             question,
             graph: Graph::new(),
             threads: Vec::new(),
-            vars: Vars::default(),
+            vars: Vars::new(few_vars),
+            few_vars,
             now: 0,
             violation: None,
             before: Vec::new(),
@@ -207,7 +228,8 @@ impl ExecutionMonitor {
         }
         let thread = event.thread.0 as usize;
         if self.threads.len() <= thread {
-            self.threads.resize_with(thread + 1, ThreadState::default);
+            let few_vars = self.few_vars;
+            self.threads.resize_with(thread + 1, || ThreadState::new(few_vars));
         }
         let Event { thread: who, action, line, place, data } = *event;
         let access = Access { at, thread: who, action, line, place, data };
@@ -539,4 +561,40 @@ pub fn judge(question: Question, execution: &[Event]) -> Option<Violation> {
         }
     }
     monitor.into_violation()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Shape, Style};
+
+    /// Would catch a cycle that the other threads' events would break, and positions that are not those of
+    /// the whole execution.
+    #[test]
+    fn the_threads_of_a_cycle_are_enough_to_show_it() {
+        let (mut shown, mut absent) = (0, 0);
+        for seed in 0..1_500 {
+            let (threads, vars, events) = (3 + seed as usize % 3, 2 + seed as usize % 3, 16);
+            let (commits, style, transaction) = (true, Style::Free, 1 + seed as usize % 3);
+            let shape = Shape { threads, vars, events, transaction, commits, style, seed };
+            let execution = shape.events();
+            for question in Question::ALL {
+                let whole = judge(question, &execution);
+                let cycle = whole.iter().flat_map(|violation| &violation.cycle);
+                let mut threads: Vec<u32> = cycle.map(|step| step.unit.thread.0).collect();
+                if threads.is_empty() {
+                    threads = vec![0, 1];
+                }
+                let found = judge_among(question, &execution, &threads);
+                assert_eq!(found.is_some(), whole.is_some(), "seed {seed}, {question:?}");
+                absent += usize::from(found.is_none());
+                for step in found.iter().flat_map(|violation| &violation.cycle) {
+                    shown += 1;
+                    assert_eq!(step.leaves.event(), execution[step.leaves.at as usize]);
+                    assert_eq!(step.enters.event(), execution[step.enters.at as usize]);
+                }
+            }
+        }
+        assert!(shown > 1_000 && absent > 500, "{shown} {absent}");
+    }
 }

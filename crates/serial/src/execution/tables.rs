@@ -10,22 +10,21 @@ use crate::event::{Thread, Var};
 use crate::hash::Map;
 
 /// Tables with no more variables than this are not swept.
-const FEW_VARS: usize = 4_096;
+pub(super) const FEW_VARS: usize = 4_096;
 
 /// One thread's table.
 pub(super) struct Table<T> {
     entries: Map<u32, T>,
     /// How many the last sweep has left.
     kept: usize,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { entries: Map::default(), kept: 0 }
-    }
+    few: usize,
 }
 
 impl<T: Copy> Table<T> {
+    pub(super) fn new(few: usize) -> Self {
+        Table { entries: Map::default(), kept: 0, few }
+    }
+
     pub(super) fn get(&self, x: Var) -> Option<T> {
         self.entries.get(&x.0).copied()
     }
@@ -37,7 +36,7 @@ impl<T: Copy> Table<T> {
     /// Returns the entry before. Of the others those that do not matter may be forgotten.
     pub(super) fn insert(&mut self, x: Var, entry: T, matters: impl Fn(T) -> bool) -> Option<T> {
         let before = self.entries.insert(x.0, entry);
-        if self.entries.len() > 2 * self.kept + FEW_VARS {
+        if self.entries.len() > 2 * self.kept + self.few {
             self.entries.retain(|_, entry| matters(*entry));
             self.kept = self.entries.len();
             self.entries.shrink_to(2 * self.kept);
@@ -61,15 +60,19 @@ impl VarState {
 }
 
 /// The states of all variables. Most of very many have none.
-#[derive(Default)]
 pub(super) struct Vars {
     states: Vec<Option<Box<VarState>>>,
     held: usize,
     /// How many the last sweep has left.
     kept: usize,
+    few: usize,
 }
 
 impl Vars {
+    pub(super) fn new(few: usize) -> Self {
+        Vars { states: Vec::new(), held: 0, kept: 0, few }
+    }
+
     pub(super) fn last_commit(&self, x: Var) -> Option<Mention> {
         self.states.get(x.0 as usize)?.as_ref()?.last_commit
     }
@@ -85,7 +88,7 @@ impl Vars {
             self.states.resize_with(at + 1, || None);
         }
         if self.states[at].is_none() {
-            if self.held > 2 * self.kept + self.states.len() / 8 + FEW_VARS {
+            if self.held > 2 * self.kept + self.states.len() / 8 + self.few {
                 self.sweep(lives);
             }
             self.held += 1;
@@ -101,5 +104,24 @@ impl Vars {
             }
         }
         self.kept = self.held;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Would catch tables that grow with the number of variables ever accessed.
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let mut vars = Vars::new(FEW_VARS);
+        let mut table = Table::new(FEW_VARS);
+        for x in 0..200_000 {
+            vars.state(Var(x), |_| false);
+            table.insert(Var(x), u64::from(x), |entry| entry % 100 == 0);
+        }
+        assert!(vars.iter().count() <= 200_000 / 8 + FEW_VARS + 1, "{}", vars.iter().count());
+        assert!(table.values().count() <= 2 * 2_000 + FEW_VARS, "{}", table.values().count());
+        assert!((0..200_000).step_by(100).all(|x| table.get(Var(x)) == Some(u64::from(x))));
     }
 }

@@ -89,6 +89,8 @@ fn first_violation(
         for begin in unfinished {
             run.push(Event { action: Action::End, ..begin }, origin);
         }
+        run.execution.shrink_to_fit();
+        run.origin.shrink_to_fit();
         return Ok(monitor.into_violation().map(|violation| (violation, run)));
     }
     Ok(None)

@@ -182,8 +182,13 @@ pub(crate) fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Reali
     let mut schedule = schedule.iter().copied().peekable();
     let mut buffers: HashMap<u32, VecDeque<Pos>> = HashMap::new();
     let mut open: HashMap<u32, Event> = HashMap::new();
-    let mut done = Realized { execution: Vec::new(), origin: Vec::new() };
-    for pos in 0..=last.min(trace.len() as Pos - 1) {
+    let last = last.min(trace.len() as Pos - 1);
+    let played = &trace[..=last as usize];
+    let writes = played.iter().filter(|event| matches!(event.action, Action::Write(_))).count();
+    let length = played.len() + writes;
+    let mut done =
+        Realized { execution: Vec::with_capacity(length), origin: Vec::with_capacity(length) };
+    for pos in 0..=last {
         let event = trace[pos as usize];
         done.push(event, pos);
         let buffer = buffers.entry(event.thread.0).or_default();
