@@ -426,8 +426,8 @@ impl ExecutionMonitor {
         state.buffer.push_back(Buffered { node: me.node, issued, above, reader: None, served });
         state.last_write = Some(me);
         state.previous = Some(me);
-        let (fenced, committed) = (state.issued_at_fence, state.committed);
-        state.written.insert(x, number, |write| write > fenced.min(committed));
+        let fenced = state.issued_at_fence;
+        state.written.insert(x, number, |write| write > fenced);
         self.replace_access(thread, x, me);
         if let Some(body) = self.graph.data_mut(me.node) {
             body.uncommitted += 1;
