@@ -179,7 +179,12 @@ impl Index {
         share.map_or(&[], |share| self.lanes[thread as usize].list_at(op, share.slot))
     }
 
-    /// The number of variables, at most.
+    /// One more than the greatest number of a variable.
+    pub(crate) fn vars(&self) -> usize {
+        self.begins.len() - 1
+    }
+
+    /// The number of variables of a thread, at most.
     pub(crate) fn most_vars(&self) -> usize {
         self.lanes.iter().map(|lane| lane.vars.len()).max().unwrap_or(0)
     }

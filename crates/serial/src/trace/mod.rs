@@ -50,6 +50,7 @@ pub(crate) mod index;
 pub(crate) mod realize;
 pub mod robust;
 pub(crate) mod search;
+pub(crate) mod single;
 
 use budget::{Budget, Spent};
 
@@ -58,7 +59,7 @@ use crate::execution::{self, Question};
 use crate::hash::Map;
 use crate::trace::believe::Believed;
 use crate::trace::index::{Index, Op, Pos};
-use crate::trace::realize::{Realized, Visit, realize};
+use crate::trace::realize::{Realized, Visit, play, realize};
 use crate::trace::search::{Discipline, Search, Start};
 use crate::witness::{EdgeKind, Violation};
 
@@ -195,10 +196,21 @@ impl Monitor<'_> {
         if self.trace.len() < glance::LONG {
             return Ok(None);
         }
+        let (question, trace, index, budget) = (self.question, self.trace, self.index, self.budget);
         let believed = self.believed.as_deref_mut();
-        let seen = glance::look(self.question, self.trace, self.index, believed, self.budget);
-        let seen = seen.map_err(Stop::Spent)?;
-        Ok(seen.map(|(violation, run)| self.explained(violation, run)))
+        for schedule in glance::schedules(index, believed, budget).map_err(Stop::Spent)? {
+            let walk = single::cycle(question, trace, index, &schedule, budget);
+            let Some(walk) = walk.map_err(Stop::Spent)? else { continue };
+            // That it fits what was read is known of this execution, and need not be asked again.
+            let found = match self.believed {
+                Some(_) => self.judged(&walk, play(trace, trace.len() as Pos - 1, &schedule)),
+                None => self.confirm(&walk).map_err(Stop::Spent)?,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {
@@ -270,7 +282,11 @@ impl Monitor<'_> {
     fn confirm(&mut self, walk: &[Visit]) -> Result<Option<TraceViolation>, Spent> {
         let believed = self.believed.as_deref_mut();
         let realized = realize(self.index, self.trace, walk, believed, self.budget)?;
-        let Some(run) = realized else { return Ok(None) };
+        Ok(realized.and_then(|run| self.judged(walk, run)))
+    }
+
+    /// The violation that an execution shows, judged from scratch.
+    fn judged(&self, walk: &[Visit], run: Realized) -> Option<TraceViolation> {
         // The threads of the walk are enough, and leave a long run's monitor little to hold; in a short one
         // the others may show a shorter cycle.
         let threads: Vec<u32> = walk.iter().map(|visit| visit.thread).collect();
@@ -278,8 +294,8 @@ impl Monitor<'_> {
             0..glance::LONG => None,
             _ => execution::judge_among(self.question, &run.execution, &threads),
         };
-        let violation = violation.or_else(|| execution::judge(self.question, &run.execution));
-        Ok(violation.map(|violation| self.explained(violation, run)))
+        let violation = violation.or_else(|| execution::judge(self.question, &run.execution))?;
+        Some(self.explained(violation, run))
     }
 
     /// Says of each conflict whether another placement of commits would have turned it round.
