@@ -75,8 +75,6 @@ struct Lane {
 
 struct Buffered {
     access: u32,
-    /// The last commit to the variable when it was issued.
-    above: u32,
     /// Its thread's last read of it while it waits.
     reader: u32,
 }
@@ -218,17 +216,14 @@ impl<'a> Drawing<'a> {
         let issued = |write: &Buffered| accesses[(write.access - *first) as usize].pos;
         let at = buffer.partition_point(|write| issued(write) < access.bound_by);
         let serving = buffer.get_mut(at).filter(|write| issued(write) == access.bound_by);
-        let above = match serving {
-            Some(write) => {
-                write.reader = id;
-                write.above
-            }
-            _ => {
+        match serving {
+            // It becomes a reader when that write commits, and follows what that write follows.
+            Some(write) => write.reader = id,
+            None => {
                 self.earlier[id as usize] = std::mem::replace(&mut self.readers[var], id);
-                self.committed[var]
+                self.conflict(self.committed[var], thread, id);
             }
-        };
-        self.conflict(above, thread, id);
+        }
         let lane = &mut self.lanes[thread];
         if access.bound_by == NEVER {
             lane.last_strong = Some(me);
@@ -259,9 +254,8 @@ impl<'a> Drawing<'a> {
         let (id, access) = self.next(thread);
         let me = self.unit(thread);
         self.after_all(thread, me);
-        let above = self.committed[access.var as usize];
         let lane = &mut self.lanes[thread];
-        lane.buffer.push_back(Buffered { access: id, above, reader: NEVER });
+        lane.buffer.push_back(Buffered { access: id, reader: NEVER });
         lane.last_write = Some(me);
         if let Some(last) = lane.last_access.get_mut(access.slot as usize) {
             *last = me;
