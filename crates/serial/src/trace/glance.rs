@@ -16,6 +16,9 @@ use crate::trace::index::{Index, Op, Pos};
 /// Shorter traces are left to the search, which mostly finds a shorter cycle.
 pub(crate) const LONG: usize = 2_000;
 
+/// Where the first looks end. Where an execution goes wrong early, the rest of a long one is not drawn.
+pub(crate) const SHORT: Pos = 1 << 15;
+
 /// When writes commit, as [`run`](super::realize::run) takes it.
 pub(crate) type Schedule = Vec<(Pos, Pos)>;
 
@@ -81,7 +84,7 @@ mod tests {
                         machine.step(event, &Names::default()).expect("an execution");
                     }
                     let budget = Budget::UNLIMITED;
-                    let walk = single::cycle(question, &events, &index, &schedule, budget);
+                    let walk = single::cycle(question, &events, &index, &schedule, last, budget);
                     let walk = walk.expect("no limit");
                     let expected = execution::judge(question, &run.execution);
                     assert_eq!(walk.is_some(), expected.is_some(), "seed {seed}, {question:?}");

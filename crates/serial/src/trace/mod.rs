@@ -198,19 +198,27 @@ impl Monitor<'_> {
         }
         let (question, trace, index, budget) = (self.question, self.trace, self.index, self.budget);
         let believed = self.believed.as_deref_mut();
-        for schedule in glance::schedules(index, believed, budget).map_err(Stop::Spent)? {
-            let walk = single::cycle(question, trace, index, &schedule, budget);
-            let Some(walk) = walk.map_err(Stop::Spent)? else { continue };
-            // That it fits what was read is known of this execution, and need not be asked again.
-            let found = match self.believed {
-                Some(_) => self.judged(&walk, play(trace, trace.len() as Pos - 1, &schedule)),
-                None => self.confirm(&walk).map_err(Stop::Spent)?,
-            };
-            if found.is_some() {
-                return Ok(found);
+        let schedules = glance::schedules(index, believed, budget).map_err(Stop::Spent)?;
+        let end = trace.len() as Pos - 1;
+        let mut last = glance::SHORT.min(end);
+        loop {
+            for schedule in &schedules {
+                let walk = single::cycle(question, trace, index, schedule, last, budget);
+                let Some(walk) = walk.map_err(Stop::Spent)? else { continue };
+                // That it fits what was read is known of this execution, and need not be asked again.
+                let found = match self.believed {
+                    Some(_) => self.judged(&walk, play(trace, end, schedule)),
+                    None => self.confirm(&walk).map_err(Stop::Spent)?,
+                };
+                if found.is_some() {
+                    return Ok(found);
+                }
             }
+            if last == end {
+                return Ok(None);
+            }
+            last = last.saturating_mul(8).min(end);
         }
-        Ok(None)
     }
 
     fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {

@@ -29,18 +29,18 @@ struct Edge {
     enters: u32,
 }
 
-/// A walk along a cycle of the execution with this schedule (see [`run`]), if it has one.
+/// A walk along a cycle of the execution with this schedule (see [`run`]) up to `last`, if it has one.
 pub(crate) fn cycle(
     question: Question,
     trace: &[Event],
     index: &Index,
     schedule: &[(Pos, Pos)],
+    last: Pos,
     budget: Budget,
 ) -> Result<Option<Vec<Visit>>, Spent> {
-    let Some(last) = trace.len().checked_sub(1) else { return Ok(None) };
     let mut drawing = Drawing::new(question, index);
     let (mut ticker, mut spent) = (budget.ticker(), None);
-    run(trace, last as Pos, schedule, |step, pos| {
+    run(trace, last, schedule, |step, pos| {
         spent = spent.or_else(|| ticker.tick());
         if spent.is_none() {
             drawing.step(step, &trace[pos as usize]);
