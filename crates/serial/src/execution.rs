@@ -19,12 +19,14 @@
 //! The definition's other same-thread conflicts (commit with commit, commit with fence) join
 //! transactions that the issues of those writes already join.
 
+mod tables;
+
 use std::collections::{HashSet, VecDeque};
 
-use crate::event::{Action, Event, Thread, Var};
-use crate::graph::{Cycle, Graph, Node};
-use crate::hash::Map;
+use crate::event::{Action, Event, Var};
+use crate::graph::{Cycle, Graph, Node, push_lean};
 use crate::witness::{self, Access, EdgeKind, Record, Step, Unit, Violation};
+use tables::{FEW_VARS, Table, VarState, Vars};
 
 /// What is asked of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -110,14 +112,6 @@ struct Buffered {
     served: Vec<(Node, u32)>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct OwnVar {
-    /// Number of the thread's last write to the variable; 0 if there is none.
-    last_write: u64,
-    last_access: Option<Mention>,
-}
-
-#[derive(Default)]
 struct ThreadState {
     open: Option<Node>,
     buffer: VecDeque<Buffered>,
@@ -129,14 +123,28 @@ struct ThreadState {
     last_write: Option<Mention>,
     /// Buffered reads since the last write or fence.
     buffered_reads: Vec<Mention>,
-    /// The variables that the thread has accessed.
-    vars: Map<u32, OwnVar>,
+    /// By variable, the number of the thread's last write; those before the last fence may be missing.
+    written: Table<u64>,
+    /// By variable, the last access; none where program order is kept, which joins all of them anyway.
+    accessed: Table<Mention>,
 }
 
-#[derive(Default)]
-struct VarState {
-    last_commit: Option<Mention>,
-    readers: Vec<(Thread, Mention)>,
+impl ThreadState {
+    fn new(few_vars: usize) -> Self {
+        ThreadState {
+            open: None,
+            buffer: VecDeque::new(),
+            issued: 0,
+            committed: 0,
+            issued_at_fence: 0,
+            previous: None,
+            last_strong: None,
+            last_write: None,
+            buffered_reads: Vec::new(),
+            written: Table::new(few_vars),
+            accessed: Table::new(few_vars),
+        }
+    }
 }
 
 /// How much a monitor is holding.
@@ -156,7 +164,7 @@ pub struct ExecutionMonitor {
     question: Question,
     graph: Graph<Body, Why>,
     threads: Vec<ThreadState>,
-    vars: Vec<VarState>,
+    vars: Vars,
     now: u64,
     violation: Option<Violation>,
     before: Vec<Mention>,
@@ -164,6 +172,8 @@ pub struct ExecutionMonitor {
     /// Contract when more units than this are alive.
     most_live: usize,
     least_limit: usize,
+    /// Tables with more variables are swept.
+    few_vars: usize,
 }
 
 /// Up to this many live units the monitor does not think about contracting.
@@ -175,16 +185,18 @@ impl ExecutionMonitor {
         Self::with_limit(question, COMFORTABLE)
     }
 
-    /// A monitor that contracts its graph when more than `limit` units are alive. A unit that stays
+    /// A monitor that contracts its graph when more than `limit` units are alive, and sweeps its tables, too. A unit that stays
     /// open keeps alive what follows it; without contraction memory would grow until it ends.
     pub fn with_limit(question: Question, limit: usize) -> Self {
+        let few_vars = limit.min(FEW_VARS);
         ExecutionMonitor {
             most_live: limit,
             least_limit: limit,
             question,
             graph: Graph::new(),
             threads: Vec::new(),
-            vars: Vec::new(),
+            vars: Vars::new(few_vars),
+            few_vars,
             now: 0,
             violation: None,
             before: Vec::new(),
@@ -216,7 +228,8 @@ impl ExecutionMonitor {
         }
         let thread = event.thread.0 as usize;
         if self.threads.len() <= thread {
-            self.threads.resize_with(thread + 1, ThreadState::default);
+            let few_vars = self.few_vars;
+            self.threads.resize_with(thread + 1, || ThreadState::new(few_vars));
         }
         let Event { thread: who, action, line, place, data } = *event;
         let access = Access { at, thread: who, action, line, place, data };
@@ -242,15 +255,13 @@ impl ExecutionMonitor {
             needed.extend(state.open);
             let writes = state.buffer.iter().flat_map(|w| [w.above, w.reader]).flatten();
             let last = [state.previous, state.last_strong, state.last_write].into_iter().flatten();
-            let own = state.vars.values().filter_map(|own| own.last_access);
+            let own = state.accessed.values();
             let mentions =
                 writes.chain(last).chain(own).chain(state.buffered_reads.iter().copied());
             needed.extend(mentions.map(|mention| mention.node));
         }
-        for var in &self.vars {
-            needed.extend(var.last_commit.map(|mention| mention.node));
-            needed.extend(var.readers.iter().map(|(_, mention)| mention.node));
-        }
+        let accessed = self.vars.iter().flat_map(|var| var.mentions());
+        needed.extend(accessed.map(|mention| mention.node));
         self.graph.contract(
             |node| needed.contains(&node),
             |first, last| Why { leaves: first.leaves, enters: last.enters, direct: false },
@@ -307,7 +318,7 @@ impl ExecutionMonitor {
     fn record(&mut self, node: Node, record: Record) -> u32 {
         let Some(body) = self.graph.data_mut(node) else { return u32::MAX };
         if body.records.len() < MOST_RECORDS {
-            body.records.push(record);
+            push_lean(&mut body.records, record);
             body.records.len() as u32 - 1
         } else {
             body.cut = true;
@@ -329,28 +340,31 @@ impl ExecutionMonitor {
         self.before = before;
     }
 
-    fn own(&mut self, thread: usize, x: Var) -> &mut OwnVar {
-        self.threads[thread].vars.entry(x.0).or_default()
+    /// The thread's last access to the variable, which `me` now is. Where program order is kept nobody asks.
+    fn replace_access(&mut self, thread: usize, x: Var, me: Mention) -> Option<Mention> {
+        if self.question.keeps_program_order() {
+            return None;
+        }
+        let lives = |mention: Mention| self.graph.is_live(mention.node);
+        self.threads[thread].accessed.insert(x, me, lives)
     }
 
     fn var(&mut self, x: Var) -> &mut VarState {
-        if self.vars.len() <= x.0 as usize {
-            self.vars.resize_with(x.0 as usize + 1, VarState::default);
-        }
-        &mut self.vars[x.0 as usize]
+        self.vars.state(x, |mention| self.graph.is_live(mention.node))
     }
 
     fn read(&mut self, thread: usize, x: Var, access: Access) {
         let me = self.mention(thread, access);
-        let own = *self.own(thread, x);
+        let last_access = self.replace_access(thread, x, me);
         let state = &self.threads[thread];
-        let buffered = own.last_write > state.issued_at_fence;
-        let pending = own.last_write.checked_sub(state.committed + 1);
+        let last_write = state.written.get(x).unwrap_or(0);
+        let buffered = last_write > state.issued_at_fence;
+        let pending = last_write.checked_sub(state.committed + 1);
         if self.question.keeps_program_order() {
             self.before.extend(state.previous);
         } else {
             self.before.extend(state.last_strong);
-            self.before.extend(own.last_access);
+            self.before.extend(last_access);
         }
         let mut record = Record { access, buffered, sees_before: access.at, holds_from: access.at };
         match pending {
@@ -362,13 +376,13 @@ impl ExecutionMonitor {
                 record.holds_from = u64::MAX;
             }
             None => {
-                let above = self.var(x).last_commit;
-                self.before.extend(above);
-                let readers = &mut self.var(x).readers;
-                match readers.iter_mut().find(|(reader, _)| *reader == access.thread) {
+                let state = self.var(x);
+                let above = state.last_commit;
+                match state.readers.iter_mut().find(|(reader, _)| *reader == access.thread) {
                     Some((_, last)) => *last = me,
-                    None => readers.push((access.thread, me)),
+                    None => push_lean(&mut state.readers, (access.thread, me)),
                 }
+                self.before.extend(above);
             }
         }
         let kept = self.record(me.node, record);
@@ -382,7 +396,6 @@ impl ExecutionMonitor {
             state.buffered_reads.push(me);
         }
         state.previous = Some(me);
-        self.own(thread, x).last_access = Some(me);
         self.draw(me);
         self.close_single(thread, me.node);
     }
@@ -404,7 +417,7 @@ impl ExecutionMonitor {
         let me = self.mention(thread, access);
         self.record(me.node, plain(access));
         self.after_all(thread);
-        let above = self.var(x).last_commit;
+        let above = self.vars.last_commit(x);
         let served = self.spare.pop().unwrap_or_default();
         let state = &mut self.threads[thread];
         state.issued += 1;
@@ -413,7 +426,9 @@ impl ExecutionMonitor {
         state.buffer.push_back(Buffered { node: me.node, issued, above, reader: None, served });
         state.last_write = Some(me);
         state.previous = Some(me);
-        *self.own(thread, x) = OwnVar { last_write: number, last_access: Some(me) };
+        let fenced = state.issued_at_fence;
+        state.written.insert(x, number, |write| write > fenced);
+        self.replace_access(thread, x, me);
         if let Some(body) = self.graph.data_mut(me.node) {
             body.uncommitted += 1;
         }
@@ -514,6 +529,28 @@ fn plain(access: Access) -> Record {
     Record { access, buffered: false, sees_before: access.at, holds_from: access.at }
 }
 
+/// Judges what some threads do in an execution held in memory, as if the others did nothing. Whether two
+/// events conflict depends on what their own threads do: a cycle found is one of the whole execution, by the
+/// positions that its events have there.
+pub(crate) fn judge_among(
+    question: Question,
+    execution: &[Event],
+    threads: &[u32],
+) -> Option<Violation> {
+    let mut monitor = ExecutionMonitor::new(question);
+    for event in execution {
+        if threads.contains(&event.thread.0) {
+            monitor.step(event);
+        } else {
+            monitor.now += 1;
+        }
+        if monitor.violation.is_some() {
+            break;
+        }
+    }
+    monitor.into_violation()
+}
+
 /// Judges a whole execution held in memory.
 pub fn judge(question: Question, execution: &[Event]) -> Option<Violation> {
     let mut monitor = ExecutionMonitor::new(question);
@@ -524,4 +561,40 @@ pub fn judge(question: Question, execution: &[Event]) -> Option<Violation> {
         }
     }
     monitor.into_violation()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Shape, Style};
+
+    /// Would catch a cycle that the other threads' events would break, and positions that are not those of
+    /// the whole execution.
+    #[test]
+    fn the_threads_of_a_cycle_are_enough_to_show_it() {
+        let (mut shown, mut absent) = (0, 0);
+        for seed in 0..1_500 {
+            let (threads, vars, events) = (3 + seed as usize % 3, 2 + seed as usize % 3, 16);
+            let (commits, style, transaction) = (true, Style::Free, 1 + seed as usize % 3);
+            let shape = Shape { threads, vars, events, transaction, commits, style, seed };
+            let execution = shape.events();
+            for question in Question::ALL {
+                let whole = judge(question, &execution);
+                let cycle = whole.iter().flat_map(|violation| &violation.cycle);
+                let mut threads: Vec<u32> = cycle.map(|step| step.unit.thread.0).collect();
+                if threads.is_empty() {
+                    threads = vec![0, 1];
+                }
+                let found = judge_among(question, &execution, &threads);
+                assert_eq!(found.is_some(), whole.is_some(), "seed {seed}, {question:?}");
+                absent += usize::from(found.is_none());
+                for step in found.iter().flat_map(|violation| &violation.cycle) {
+                    shown += 1;
+                    assert_eq!(step.leaves.event(), execution[step.leaves.at as usize]);
+                    assert_eq!(step.enters.event(), execution[step.enters.at as usize]);
+                }
+            }
+        }
+        assert!(shown > 1_000 && absent > 500, "{shown} {absent}");
+    }
 }

@@ -160,13 +160,13 @@ impl<N: Default, E: Copy> Graph<N, E> {
         if self.slots[source].rank > self.slots[target].rank && !self.reorder(from.slot, to.slot) {
             return Err(self.shortest_cycle(from, to, why));
         }
-        self.slots[source].out.push(Edge { to: to.slot, why });
+        push_lean(&mut self.slots[source].out, Edge { to: to.slot, why });
         let target = &mut self.slots[target];
         target.indegree += 1;
         if target.into.len() > 2 * target.indegree as usize + 8 {
             self.forget_dead_predecessors(to.slot);
         }
-        self.slots[to.slot as usize].into.push(from);
+        push_lean(&mut self.slots[to.slot as usize].into, from);
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl<N: Default, E: Copy> Graph<N, E> {
                     continue;
                 }
                 if kept[to as usize] {
-                    out.push(Edge { to, why });
+                    push_lean(&mut out, Edge { to, why });
                 } else {
                     let onwards = self.slots[to as usize].out.iter();
                     stack.extend(onwards.map(|edge| (edge.to, join(why, edge.why))));
@@ -267,7 +267,7 @@ impl<N: Default, E: Copy> Graph<N, E> {
             let from = handle(&self.slots, at);
             for edge in 0..self.slots[at].out.len() {
                 let to = self.slots[at].out[edge].to as usize;
-                self.slots[to].into.push(from);
+                push_lean(&mut self.slots[to].into, from);
                 self.slots[to].indegree += 1;
             }
         }
@@ -403,6 +403,14 @@ impl<N: Default, E: Copy> Graph<N, E> {
         cycle.reverse();
         cycle
     }
+}
+
+/// Adds to a list that mostly has one entry: it gets room for one, then for two, then for four.
+pub(crate) fn push_lean<T>(list: &mut Vec<T>, item: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len().max(1));
+    }
+    list.push(item);
 }
 
 #[cfg(test)]

@@ -99,3 +99,39 @@ fn a_transaction_that_stays_open_does_not_fill_the_memory() {
         assert!(monitor.violation().is_some(), "0 reads what follows its own first read");
     }
 }
+
+/// Would catch a table that forgets a write which has reached memory but that no fence has followed: the
+/// thread's reads of it still precede nothing that comes after them.
+#[test]
+fn a_committed_write_still_serves_reads_when_tables_are_swept() {
+    let event = |thread: u32, action: Action, line: u32| Event {
+        thread: Thread(thread),
+        action,
+        line,
+        place: Place::UNKNOWN,
+        data: Data::NONE,
+    };
+    let [x, z] = [Var(0), Var(1)];
+    for fenced in [false, true] {
+        let mut monitor = ExecutionMonitor::with_limit(Question::TsoSerializable, 0);
+        for var in [x, Var(2), Var(3), Var(4), Var(5)] {
+            monitor.step(&event(1, Action::Write(var), 1));
+            monitor.step(&event(1, Action::Commit(var), 1));
+        }
+        if fenced {
+            monitor.step(&event(1, Action::Fence, 2));
+        }
+        monitor.step(&event(2, Action::Begin(None), 3));
+        for (thread, action) in [
+            (2, Action::Write(x)),
+            (2, Action::Commit(x)),
+            (1, Action::Read(x)),
+            (1, Action::Read(z)),
+            (2, Action::Write(z)),
+            (2, Action::Commit(z)),
+        ] {
+            monitor.step(&event(thread, action, 4));
+        }
+        assert_eq!(monitor.violation().is_some(), fenced);
+    }
+}

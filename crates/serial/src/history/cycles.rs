@@ -5,11 +5,15 @@
 //! * `-process` and `-realtime`: the cycle also needs that a process runs its transactions in order, or
 //!   that what had ended comes before what had not begun.
 //!
+//! A kind may be a case of another: a G0 would also be a G1c, a G-single also a G-nonadjacent and that a
+//! G2-item, and each its own variants. Among transactions that depend on each other, the worst is worth its
+//! name and what it is a case of is not.
+//!
 //! Every cycle lies in a strongly connected component. A cycle of a kind that must have a certain edge is
 //! a path from the edge's end to its beginning; a breadth-first search finds the shortest. Its state has
 //! what the kind asks for: whether the last edge was `rw`, and whether a needed edge was taken.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::versions::{Edge, Kind};
 
@@ -64,6 +68,25 @@ pub const PATTERNS: &[Pattern] = &[
     pattern("G2-item-realtime", Rw::Any, Wr::Any, Some(Kind::RealTime)),
 ];
 
+impl Pattern {
+    /// Whether a cycle of this kind is a case of the other.
+    fn implies(self, other: Pattern) -> bool {
+        let variant = |pattern: Pattern| match pattern.needs {
+            None => 0,
+            Some(Kind::Process) => 1,
+            Some(_) => 2,
+        };
+        let case = match (self.rw, other.rw) {
+            (Rw::None, Rw::None) => self.wr == Wr::None || self.wr == other.wr,
+            (Rw::One, Rw::One | Rw::Apart | Rw::Any) => true,
+            (Rw::Apart, Rw::Apart | Rw::Any) => true,
+            (Rw::Any, Rw::Any) => true,
+            _ => false,
+        };
+        case && variant(self) <= variant(other)
+    }
+}
+
 /// A cycle: edges, each beginning where the one before ends.
 pub type Cycle = Vec<Edge>;
 
@@ -85,23 +108,66 @@ impl<'a> Graph<'a> {
         Graph { edges, out, component }
     }
 
-    /// The smallest cycle of a kind.
-    pub fn smallest(&self, pattern: Pattern) -> Option<Cycle> {
+    /// The smallest cycle of each kind that is no case of a worse one among the same transactions.
+    pub fn smallest(&self) -> Vec<(Pattern, Cycle)> {
+        let mut inside: Vec<u32> = (0..self.edges.len() as u32).collect();
+        inside.retain(|&number| {
+            let edge = &self.edges[number as usize];
+            self.component[edge.from] == self.component[edge.to]
+        });
+        inside.sort_by_key(|&number| self.component[self.edges[number as usize].from]);
+        let mut best: Vec<Option<Vec<u32>>> = vec![None; PATTERNS.len()];
+        let same = |a: &u32, b: &u32| {
+            let of = |number: u32| self.component[self.edges[number as usize].from];
+            of(*a) == of(*b)
+        };
+        for component in inside.chunk_by(same) {
+            let mut found: Vec<Pattern> = Vec::new();
+            for (&pattern, best) in PATTERNS.iter().zip(&mut best) {
+                if found.iter().any(|worse| worse.implies(pattern)) {
+                    continue;
+                }
+                if let Some(cycle) = self.smallest_of(pattern, component) {
+                    // A way that passes a transaction twice is made of smaller cycles: it is worth a name
+                    // only if none of these has one.
+                    let mut passed = HashSet::new();
+                    let from = |number: &u32| self.edges[*number as usize].from;
+                    if !found.is_empty() && !cycle.iter().all(|number| passed.insert(from(number)))
+                    {
+                        continue;
+                    }
+                    found.push(pattern);
+                    if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+                        *best = Some(cycle);
+                    }
+                }
+            }
+        }
+        let cycle = |numbers: Vec<u32>| {
+            numbers.into_iter().map(|number| self.edges[number as usize].clone()).collect()
+        };
+        let all = PATTERNS.iter().zip(best);
+        all.filter_map(|(&pattern, best)| Some((pattern, cycle(best?)))).collect()
+    }
+
+    /// The smallest cycle of a kind with one of these edges of a component; it may pass a transaction twice.
+    fn smallest_of(&self, pattern: Pattern, component: &[u32]) -> Option<Vec<u32>> {
         let mut best: Option<Vec<u32>> = None;
-        for (number, edge) in self.edges.iter().enumerate() {
+        for &number in component {
+            let edge = &self.edges[number as usize];
             // Every cycle of the kind has an edge to start from.
             let starts = match (pattern.rw, pattern.needs) {
                 (Rw::None, None) if pattern.wr == Wr::Some => edge.kind == Kind::Wr,
                 (Rw::None, None) => edge.kind == Kind::Ww,
                 (Rw::None, Some(needed)) => edge.kind == needed,
-                _ => edge.kind == Kind::Rw,
+                _ => edge.kind.is_rw(),
             };
-            if starts && self.component[edge.from] == self.component[edge.to] {
+            if starts {
                 let most = best.as_ref().map_or(usize::MAX, Vec::len);
-                best = self.close(number as u32, pattern, most).or(best);
+                best = self.close(number, pattern, most).or(best);
             }
         }
-        Some(best?.into_iter().map(|number| self.edges[number as usize].clone()).collect())
+        best
     }
 
     /// The shortest way back to the beginning of an edge, if the cycle is shorter than `most`.
@@ -130,18 +196,21 @@ impl<'a> Graph<'a> {
                 Kind::Ww => true,
                 Kind::Wr => pattern.wr != Wr::None,
                 Kind::Rw => pattern.rw != Rw::None,
+                Kind::RwRealTime => pattern.rw != Rw::None && pattern.needs == Some(Kind::RealTime),
                 other => {
                     pattern.needs == Some(other)
                         || (pattern.needs == Some(Kind::RealTime) && other == Kind::Process)
                 }
             };
-            let is_rw = edge.kind == Kind::Rw;
+            let is_rw = edge.kind.is_rw();
             let next = State {
                 at: edge.to,
                 last_rw: is_rw,
                 adjacent: state.adjacent || (is_rw && state.last_rw),
                 wr: state.wr || edge.kind == Kind::Wr,
-                needed: state.needed || Some(edge.kind) == pattern.needs,
+                needed: state.needed
+                    || Some(edge.kind) == pattern.needs
+                    || edge.kind == Kind::RwRealTime,
                 rw: (state.rw + u8::from(is_rw)).min(2),
             };
             let fits = match pattern.rw {
@@ -156,7 +225,7 @@ impl<'a> Graph<'a> {
             State { at: 0, last_rw: false, adjacent: false, wr: false, needed: false, rw: 0 };
         let start = step(nothing, beginning)?;
         let goal = |state: &State| {
-            let closes_adjacent = state.last_rw && beginning.kind == Kind::Rw;
+            let closes_adjacent = state.last_rw && beginning.kind.is_rw();
             state.at == beginning.from
                 && (pattern.wr != Wr::Some || state.wr)
                 && (pattern.needs.is_none() || state.needed)

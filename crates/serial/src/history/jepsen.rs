@@ -2,7 +2,8 @@
 //!
 //! An operation is a map with `:type` (`:invoke`, `:ok`, `:fail`, `:info`), `:process` and `:value`, a list
 //! of micro-operations: `[:append k v]`, `[:r k [v …]]` for lists, `[:w k v]`, `[:r k v]` for registers. An
-//! invocation and the next operation of its process are one transaction. Operations of the nemesis and of
+//! invocation and the next operation of its process are one transaction. Where invocations are left out, real
+//! time says nothing. Operations of the nemesis and of
 //! other functions than transactions are skipped. The file may be one map after the other or a list of
 //! maps.
 
@@ -104,7 +105,7 @@ fn collect(operations: Vec<(u64, Data)>) -> Result<History, Bad> {
                     process,
                     name: None,
                     at,
-                    began: position,
+                    began: Some(position),
                     ended: None,
                     ending: Ending::Unknown,
                     ops,
@@ -132,7 +133,7 @@ fn collect(operations: Vec<(u64, Data)>) -> Result<History, Bad> {
                     _ => {}
                 }
             }
-            // A history of completions only has no moments.
+            // Nobody knows when it began.
             ("ok" | "fail" | "info", None) => {
                 let Some(ops) = ops else { continue };
                 let process = history.process(&process);
@@ -142,12 +143,11 @@ fn collect(operations: Vec<(u64, Data)>) -> Result<History, Bad> {
                     _ => Ending::Unknown,
                 };
                 let ended = (kind != "info").then_some(position);
-                let began = position;
                 history.transactions.push(Transaction {
                     process,
                     name: None,
                     at,
-                    began,
+                    began: None,
                     ended,
                     ending,
                     ops,

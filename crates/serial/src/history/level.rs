@@ -9,10 +9,9 @@
 //! * *strict serializable*: no cycle with the order of each process and with real time either;
 //! * *opaque*: strict serializable, and what aborted transactions read counts, too.
 
-use super::cycles::{Cycle, Graph, PATTERNS};
+use super::cycles::{Cycle, Graph};
 use super::versions::{Counted, Dependencies, Direct, Kind, dependencies};
 use super::{Ending, History};
-use std::collections::HashSet;
 use std::fmt::Write;
 
 /// A promise.
@@ -103,16 +102,11 @@ pub fn judge(history: &History, level: Level) -> Verdict {
         .map(|Direct { name, text }| Anomaly { name, cycle: Vec::new(), text: Some(text) })
         .collect();
     let graph = Graph::new(history.transactions.len(), &edges);
-    for &pattern in PATTERNS {
-        let Some(cycle) = graph.smallest(pattern) else { continue };
-        // A way that passes a transaction twice is made of smaller cycles: it is worth a name only if
-        // none of these has one.
-        let mut passed = HashSet::new();
-        let simple = cycle.iter().all(|edge| passed.insert(edge.from));
-        if simple || anomalies.iter().all(|anomaly| anomaly.cycle.is_empty()) {
-            anomalies.push(Anomaly { name: pattern.name, cycle, text: None });
-        }
-    }
+    anomalies.extend(graph.smallest().into_iter().map(|(pattern, cycle)| Anomaly {
+        name: pattern.name,
+        cycle,
+        text: None,
+    }));
     let keeps = Level::ALL
         .into_iter()
         .filter(|&kept| kept != Level::Opaque || level == Level::Opaque)
@@ -145,7 +139,7 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Ww => "ww",
         Kind::Wr => "wr",
-        Kind::Rw => "rw",
+        Kind::Rw | Kind::RwRealTime => "rw",
         Kind::Process => "process",
         Kind::RealTime => "realtime",
     }

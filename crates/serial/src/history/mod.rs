@@ -79,9 +79,9 @@ pub struct Transaction {
     pub name: Option<String>,
     /// Where it is in the input: a line or an index.
     pub at: u64,
-    /// When it began and ended, as positions in the history; the latter is none if nobody knows.
-    pub began: usize,
-    /// When it ended.
+    /// When it began, as a position in the history; none if nobody knows.
+    pub began: Option<usize>,
+    /// When it ended, likewise.
     pub ended: Option<usize>,
     /// How it ended.
     pub ending: Ending,
@@ -92,7 +92,7 @@ pub struct Transaction {
 /// A history, with the texts behind its numbers.
 #[derive(Clone, Default, Debug)]
 pub struct History {
-    /// The transactions, in the order in which they began.
+    /// The transactions, those of each process in the order in which it ran them.
     pub transactions: Vec<Transaction>,
     keys: Texts,
     words: Texts,

@@ -3,12 +3,13 @@
 //! What a database or a transactional memory is asked at its interface: a transaction's reads and writes
 //! with their values, its beginning and its end, and whether it was aborted. Commits, fences and locks say
 //! nothing here. A read-modify-write is a read and a write. A source (`from T2#7`) tells versions apart
-//! that have equal values: versions are then named by their writer.
+//! that have equal values: versions are then named by their writer. Otherwise nothing is concluded from a value
+//! that somebody writes but that memory may have held from the beginning.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Ending, History, Op, Seen, Transaction};
-use crate::event::{Action, Event, Names, Source, Thread, Value};
+use crate::event::{Action, Event, Names, Source, Thread, Value, Var};
 
 /// The history of a recording.
 pub fn history(events: &[Event], names: &Names) -> History {
@@ -18,6 +19,7 @@ pub fn history(events: &[Event], names: &Names) -> History {
     let mut lines: HashMap<Thread, u32> = HashMap::new();
     let mut written: HashMap<(Thread, u32), String> = HashMap::new();
     let sources = events.iter().any(|event| event.data.source != Source::Unknown);
+    let beginnings = Beginnings::new(events);
     for (position, event) in events.iter().enumerate() {
         let line = lines.entry(event.thread).or_default();
         *line += u32::from(!matches!(event.action, Action::Commit(_)));
@@ -28,7 +30,7 @@ pub fn history(events: &[Event], names: &Names) -> History {
                 process,
                 name: label,
                 at: event.line.into(),
-                began: position,
+                began: Some(position),
                 ended: None,
                 ending: Ending::Committed,
                 ops: Vec::new(),
@@ -71,6 +73,11 @@ pub fn history(events: &[Event], names: &Names) -> History {
                 },
                 // Where some reads have a source, equal values are told apart by it.
                 Source::Unknown if sources => Seen::Unknown,
+                Source::Unknown
+                    if beginnings.may_be_initial(var, event.data.got, position, names) =>
+                {
+                    Seen::Unknown
+                }
                 Source::Unknown => match spelled(event.data.got) {
                     Some(value) => Seen::Value(history.word(&value)),
                     None => Seen::Unknown,
@@ -95,4 +102,44 @@ pub fn history(events: &[Event], names: &Names) -> History {
         history.transactions[number].ending = Ending::Unknown;
     }
     history
+}
+
+/// What memory may have held before anybody wrote.
+struct Beginnings {
+    /// The value of each variable, where a read before all writes shows it.
+    initial: HashMap<Var, Value>,
+    /// Where each value was first written.
+    written: HashMap<(Var, Value), usize>,
+}
+
+impl Beginnings {
+    fn new(events: &[Event]) -> Self {
+        let (mut initial, mut written) = (HashMap::new(), HashMap::new());
+        let mut touched: HashSet<Var> = HashSet::new();
+        for (position, event) in events.iter().enumerate() {
+            let (Action::Read(var) | Action::Write(var) | Action::Rmw(var)) = event.action else {
+                continue;
+            };
+            let writes = !matches!(event.action, Action::Read(_));
+            if !touched.contains(&var) && event.data.got.is_known() {
+                initial.entry(var).or_insert(event.data.got);
+            }
+            if writes {
+                touched.insert(var);
+                written.entry((var, event.data.put)).or_insert(position);
+            }
+        }
+        Beginnings { initial, written }
+    }
+
+    /// Whether a value that is read here, and that somebody writes, may not be theirs: it is the initial one,
+    /// as far as is known, or not yet written. Memory mostly begins with zeros.
+    fn may_be_initial(&self, var: Var, got: Value, position: usize, names: &Names) -> bool {
+        let Some(&written) = self.written.get(&(var, got)) else { return false };
+        let initial = match self.initial.get(&var) {
+            Some(&initial) => initial == got,
+            None => names.of_value(got) == "0",
+        };
+        got.is_known() && (initial || position < written)
+    }
 }

@@ -83,7 +83,7 @@ impl Walks<'_> {
                 if (op, leave.op) == (Op::Read, Op::Read) {
                     continue;
                 }
-                let list = lane.list(op, leave.var);
+                let list = self.index.list(thread, op, leave.var);
                 // Latest times grow along a list, and so do the beginnings of units.
                 let late = |at: &u32| lane.accesses[*at as usize].latest <= leave.earliest;
                 for &enter in &list[list.partition_point(late)..] {

@@ -4,123 +4,100 @@
 //! threads and variables it can be busy for hours near the beginning of a trace in which almost any
 //! execution goes wrong. Single executions are judged in linear time. So two are tried first: in one each
 //! write commits where it is issued, in the other as late as it can. Where the recording says what was
-//! read, or who took which lock, it is one execution that explains that. A cycle in one of them is a
-//! violation of the trace, as judged by the execution monitor. That they have none says nothing.
+//! read, or who took which lock, it is one execution that explains that. A cycle in one of them
+//! ([`single`]) is a walk that an execution realizes; it is confirmed like those that the search finds. That
+//! they have none says nothing.
 
 use budget::{Budget, Spent};
 
-use crate::event::{Action, Event};
-use crate::execution::{ExecutionMonitor, Question};
-use crate::hash::Map;
 use crate::trace::believe::{Asked, Believed};
 use crate::trace::index::{Index, Op, Pos};
-use crate::trace::realize::{Realized, play};
-use crate::witness::Violation;
 
 /// Shorter traces are left to the search, which mostly finds a shorter cycle.
 pub(crate) const LONG: usize = 2_000;
 
-/// A violation in one of the executions tried, and that execution up to it.
-pub(crate) fn look(
-    question: Question,
-    trace: &[Event],
+/// Where the first looks end. Where an execution goes wrong early, the rest of a long one is not drawn.
+pub(crate) const SHORT: Pos = 1 << 15;
+
+/// When writes commit, as [`run`](super::realize::run) takes it.
+pub(crate) type Schedule = Vec<(Pos, Pos)>;
+
+/// The executions to be tried.
+pub(crate) fn schedules(
     index: &Index,
     believed: Option<&mut Believed>,
     budget: Budget,
-) -> Result<Option<(Violation, Realized)>, Spent> {
-    let Some(last) = trace.len().checked_sub(1) else { return Ok(None) };
-    let schedules = match believed {
+) -> Result<Vec<Schedule>, Spent> {
+    Ok(match believed {
         Some(believed) => believed.solve(&Asked::default(), budget)?.into_iter().collect(),
-        None => vec![Vec::new(), latest(index, last as Pos)],
-    };
-    for schedule in schedules {
-        let run = play(trace, last as Pos, &schedule);
-        if let Some(found) = first_violation(question, run, budget)? {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+        None => vec![Vec::new(), latest(index)],
+    })
 }
 
 /// Every write commits right before the fence that waits for it, or at the end.
-fn latest(index: &Index, last: Pos) -> Vec<(Pos, Pos)> {
+fn latest(index: &Index) -> Schedule {
+    let last = index.length.saturating_sub(1) as Pos;
     let accesses = index.lanes.iter().flat_map(|lane| &lane.accesses);
     let writes = accesses.filter(|access| access.op == Op::Write && !access.fixed);
-    let mut schedule: Vec<(Pos, Pos)> =
+    let mut schedule: Schedule =
         writes.map(|write| ((write.latest - 1).min(last), write.pos)).collect();
     schedule.sort_unstable();
     schedule
 }
 
-/// Judges an execution, and cuts it off behind the first violation.
-fn first_violation(
-    question: Question,
-    mut run: Realized,
-    budget: Budget,
-) -> Result<Option<(Violation, Realized)>, Spent> {
-    let mut monitor = ExecutionMonitor::new(question);
-    let mut ticker = budget.ticker();
-    let mut open: Map<u32, Event> = Map::default();
-    for at in 0..run.execution.len() {
-        ticker.tick().map_or(Ok(()), Err)?;
-        let event = run.execution[at];
-        match event.action {
-            Action::Begin(_) => drop(open.insert(event.thread.0, event)),
-            Action::End | Action::Abort => drop(open.remove(&event.thread.0)),
-            _ => {}
-        }
-        monitor.step(&event);
-        if monitor.violation().is_none() {
-            continue;
-        }
-        let origin = run.origin[at];
-        run.execution.truncate(at + 1);
-        run.origin.truncate(at + 1);
-        let mut unfinished: Vec<Event> = open.into_values().collect();
-        unfinished.sort_unstable_by_key(|begin| begin.thread.0);
-        for begin in unfinished {
-            run.push(Event { action: Action::End, ..begin }, origin);
-        }
-        return Ok(monitor.into_violation().map(|violation| (violation, run)));
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Names;
+    use crate::event::{Action, Names, Var};
+    use crate::execution::{self, Question};
     use crate::machine::Machine;
-    use crate::random::{Shape, Style};
+    use crate::random::{Random, Shape, Style};
     use crate::trace;
+    use crate::trace::realize::{play, realize};
+    use crate::trace::single;
 
-    /// Would catch an execution that the machine does not allow, or that is not one of the trace: what is
-    /// found here the search must find, too.
+    /// Would catch an execution that the machine does not allow, an edge too few or too many in its graph, and a
+    /// walk that no execution realizes.
     #[test]
-    fn what_a_glance_finds_is_a_violation_of_the_trace() {
-        let mut found = [0; 2];
-        for seed in 0..600 {
+    fn a_cycle_of_an_execution_is_found_iff_the_monitor_finds_one() {
+        let mut found = [0; 3];
+        for seed in 0..1_500 {
             let (threads, vars) = (2 + seed as usize % 3, 2 + seed as usize % 4);
-            let (style, events, transaction) = (Style::Free, 18, 3);
-            let shape = Shape { threads, vars, events, transaction, commits: false, style, seed };
-            let events = shape.events();
-            for question in Question::ALL {
+            let (style, transaction) = (Style::Free, 1 + seed as usize % 4);
+            let (events, commits) = (10 + seed as usize % 20, false);
+            let shape = Shape { threads, vars, events, transaction, commits, style, seed };
+            let mut events = shape.events();
+            let mut random = Random::new(seed);
+            for event in events.iter_mut().filter(|event| event.action == Action::Fence) {
+                if random.chance(50) {
+                    event.action = Action::Rmw(Var(random.below(vars) as u32));
+                }
+            }
+            let last = events.len() as Pos - 1;
+            for (number, question) in Question::ALL.into_iter().enumerate() {
                 let index = Index::new(question, &events, None);
-                let seen = look(question, &events, &index, None, Budget::UNLIMITED);
-                let searched = trace::judge(question, &events).violation.is_some();
-                let Some((_, run)) = seen.expect("no limit") else {
-                    found[0] += usize::from(searched);
-                    continue;
-                };
-                assert!(searched, "seed {seed}, {question:?}");
-                found[1] += 1;
-                let mut machine = Machine::default();
-                for event in &run.execution {
-                    machine.step(event, &Names::default()).expect("an execution");
+                let tried = schedules(&index, None, Budget::UNLIMITED).expect("no limit");
+                for schedule in tried {
+                    let run = play(&events, last, &schedule);
+                    let mut machine = Machine::default();
+                    for event in &run.execution {
+                        machine.step(event, &Names::default()).expect("an execution");
+                    }
+                    let budget = Budget::UNLIMITED;
+                    let walk = single::cycle(question, &events, &index, &schedule, last, budget);
+                    let walk = walk.expect("no limit");
+                    let expected = execution::judge(question, &run.execution);
+                    assert_eq!(walk.is_some(), expected.is_some(), "seed {seed}, {question:?}");
+                    let Some(walk) = walk else { continue };
+                    found[number] += 1;
+                    let realized = realize(&index, &events, &walk, None, budget);
+                    let realized = realized.expect("no limit").expect("an execution");
+                    let violation = execution::judge(question, &realized.execution);
+                    assert!(violation.is_some(), "seed {seed}, {question:?}, {walk:?}");
+                    assert!(trace::judge(question, &events).violation.is_some(), "seed {seed}");
                 }
             }
         }
-        // Both happen: a glance is neither useless nor enough.
-        assert!(found[0] > 10 && found[1] > 100, "{found:?}");
+        assert!(found.iter().all(|&found| found > 150), "{found:?}");
     }
 }

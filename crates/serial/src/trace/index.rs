@@ -14,12 +14,14 @@
 //! fences, but a later read only if it, or something in between that it precedes, has that variable
 //! or is strong. [`Lane::first_read`] answers that.
 
+mod builder;
+
 use std::collections::HashSet;
 
-use crate::event::{Action, Event};
+use crate::event::Event;
 use crate::execution::Question;
-use crate::hash::Map;
 use crate::trace::believe::Windows;
+use builder::Builder;
 
 /// A position in the trace, or [`NEVER`].
 pub(crate) type Pos = u32;
@@ -55,10 +57,20 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Its kind and variable, as a number among those of the thread.
+    pub(crate) fn label(&self) -> usize {
+        label_of(self.op, self.slot)
+    }
+
     /// Whether entering at `self` (at time `c`) forces what leaves from `exit` to be later than `c`.
     pub(crate) fn ties(&self, exit: &Access) -> bool {
         self.op == Op::Write && !self.fixed && exit.bound_by != NEVER && self.pos <= exit.bound_by
     }
+}
+
+/// A kind of access to one of a thread's variables, as a number.
+pub(crate) fn label_of(op: Op, slot: u32) -> usize {
+    slot as usize * 2 + usize::from(op == Op::Write)
 }
 
 /// A transaction (or an event alone).
@@ -85,12 +97,14 @@ pub(crate) struct Lane {
     pub fences: Vec<Pos>,
     /// Per unit, the latest time at which it or an earlier unit can be entered.
     pub enterable: Vec<Pos>,
-    /// The variables the thread accesses, and the number of each.
+    /// Per unit, where the next begins that is not plain: see [`Lane::is_dull`].
+    plain_until: Vec<Pos>,
+    /// The variables the thread accesses, by number.
     pub vars: Vec<u32>,
-    slots: Map<u32, u32>,
-    /// Per number of a variable, the reads (writes) in order, as indices in `accesses`.
-    reads: Vec<Vec<u32>>,
-    writes: Vec<Vec<u32>>,
+    /// The accesses as indices in `accesses`: by [label](Access::label), and in order.
+    by_label: Vec<u32>,
+    /// Per label, where its part of `by_label` begins.
+    begins: Vec<u32>,
     rows: Vec<u32>,
 }
 
@@ -98,66 +112,48 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 pub(crate) struct Index {
     pub lanes: Vec<Lane>,
+    /// Who accesses a variable, and its number there: by variable, then by thread.
+    shared: Vec<Share>,
+    /// Per variable, where its part of `shared` begins.
+    begins: Vec<u32>,
     pub length: usize,
-    /// Whether every transaction leaves its thread's buffer empty.
-    pub fenced: bool,
     /// By position: the latest time of any access of a unit that started before it.
     pub reach_all: Vec<Pos>,
     /// The same for units entered and left by reads.
     pub reach_reads: Vec<Pos>,
 }
 
+/// One of the threads that access a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub thread: u32,
+    /// The number of the variable among those of the thread.
+    pub slot: u32,
+}
+
 /// With very many variables a thread's table of first reads is not made; they are then looked for.
 const LARGEST_TABLE: usize = 1 << 20;
-
-/// What is being collected about a thread's open unit.
-#[derive(Default)]
-struct Opening {
-    transaction: bool,
-    start: u32,
-    last: Pos,
-    strong: bool,
-    writes: bool,
-    fences: bool,
-}
 
 impl Index {
     /// The index of a trace; `windows` are those that what was read leaves open.
     pub(crate) fn new(question: Question, trace: &[Event], windows: Option<&Windows>) -> Self {
-        let threads = trace.iter().map(|event| event.thread.0 + 1).max().unwrap_or(0) as usize;
-        let mut builder = Builder {
-            question,
-            lanes: (0..threads).map(|_| Lane::default()).collect(),
-            opening: (0..threads).map(|_| Opening::default()).collect(),
-            serving: vec![Map::default(); threads],
-            unfenced: vec![0; threads],
-            waiting: vec![0; threads],
-            fenced: true,
-        };
-        for (pos, event) in trace.iter().enumerate() {
-            builder.step(pos as Pos, event);
-        }
-        // What is still open ends here.
-        for thread in 0..threads {
-            if !builder.opening[thread].transaction {
-                continue;
-            }
-            if question.of_transactions() {
-                builder.close(thread);
-            }
-            builder.check_fenced(thread);
-        }
-        let Builder { mut lanes, fenced, .. } = builder;
+        let mut lanes = Builder::run(question, trace).lanes;
         for lane in &mut lanes {
             if let Some(windows) = windows {
                 lane.narrow(windows);
             }
+            lane.accesses.shrink_to_fit();
+            lane.units.shrink_to_fit();
+            lane.fill_lists();
+            lane.fill_plain();
             lane.fill_rows();
         }
+        let (shared, begins) = share(&lanes);
         let mut index = Index {
             lanes,
+            shared,
+            begins,
             length: trace.len(),
-            fenced,
             reach_all: Vec::new(),
             reach_reads: Vec::new(),
         };
@@ -166,7 +162,29 @@ impl Index {
         index
     }
 
-    /// The number of variables, at most.
+    /// Whether every transaction of the trace leaves its thread's buffer empty.
+    pub(crate) fn is_fenced(trace: &[Event]) -> bool {
+        Builder::run(Question::TsoSerializable, trace).fenced
+    }
+
+    /// The threads that access a variable, in order.
+    pub(crate) fn shares(&self, var: u32) -> &[Share] {
+        let var = var as usize;
+        &self.shared[self.begins[var] as usize..self.begins[var + 1] as usize]
+    }
+
+    /// The accesses of this kind to this variable, in order.
+    pub(crate) fn list(&self, thread: u32, op: Op, var: u32) -> &[u32] {
+        let share = self.shares(var).iter().find(|share| share.thread == thread);
+        share.map_or(&[], |share| self.lanes[thread as usize].list_at(op, share.slot))
+    }
+
+    /// One more than the greatest number of a variable.
+    pub(crate) fn vars(&self) -> usize {
+        self.begins.len() - 1
+    }
+
+    /// The number of variables of a thread, at most.
     pub(crate) fn most_vars(&self) -> usize {
         self.lanes.iter().map(|lane| lane.vars.len()).max().unwrap_or(0)
     }
@@ -191,164 +209,27 @@ impl Index {
     }
 }
 
-struct Builder {
-    question: Question,
-    lanes: Vec<Lane>,
-    opening: Vec<Opening>,
-    /// Per thread and variable, the last write; stale if the thread has fenced since.
-    serving: Vec<Map<u32, Pos>>,
-    /// Per thread, the first access since the last fence.
-    unfenced: Vec<u32>,
-    /// Per thread, the writes since the last fence.
-    waiting: Vec<u32>,
-    fenced: bool,
-}
-
-impl Builder {
-    fn step(&mut self, pos: Pos, event: &Event) {
-        let thread = event.thread.0 as usize;
-        match event.action {
-            Action::Begin(_) => {
-                self.opening[thread].transaction = true;
-                if self.question.of_transactions() {
-                    self.open(thread);
-                }
-            }
-            Action::End | Action::Abort => {
-                self.opening[thread].transaction = false;
-                if self.question.of_transactions() {
-                    self.close(thread);
-                }
-                self.check_fenced(thread);
-            }
-            Action::Read(x) => self.access(thread, pos, Op::Read, x.0),
-            Action::Write(x) => self.access(thread, pos, Op::Write, x.0),
-            Action::Rmw(x) => self.fence(thread, pos, Some(x.0)),
-            Action::Fence | Action::Lock(_) => self.fence(thread, pos, None),
-            Action::Commit(_) | Action::Unlock(_) => {}
+/// Who accesses each variable, and where in that each begins.
+fn share(lanes: &[Lane]) -> (Vec<Share>, Vec<u32>) {
+    let vars = lanes.iter().flat_map(|lane| &lane.vars);
+    let mut begins = vec![0; vars.clone().max().map_or(0, |&var| var as usize + 1) + 1];
+    vars.clone().for_each(|&var| begins[var as usize + 1] += 1);
+    for var in 1..begins.len() {
+        begins[var] += begins[var - 1];
+    }
+    let mut next = begins.clone();
+    let mut shared = vec![Share { thread: 0, slot: 0 }; vars.count()];
+    for (thread, lane) in (0..).zip(lanes) {
+        for (slot, &var) in (0..).zip(&lane.vars) {
+            let next = &mut next[var as usize];
+            shared[*next as usize] = Share { thread, slot };
+            *next += 1;
         }
     }
-
-    fn stands_alone(&self, thread: usize) -> bool {
-        !self.question.of_transactions() || !self.opening[thread].transaction
-    }
-
-    fn open(&mut self, thread: usize) {
-        let transaction = self.opening[thread].transaction;
-        let start = self.lanes[thread].accesses.len() as u32;
-        self.opening[thread] = Opening { transaction, start, ..Opening::default() };
-    }
-
-    fn close(&mut self, thread: usize) {
-        self.lanes[thread].close(&self.opening[thread], self.question);
-    }
-
-    /// A transaction has ended: has it left writes in the buffer?
-    fn check_fenced(&mut self, thread: usize) {
-        self.fenced &= self.waiting[thread] == 0;
-    }
-
-    fn access(&mut self, thread: usize, pos: Pos, op: Op, var: u32) {
-        let alone = self.stands_alone(thread);
-        if alone {
-            self.open(thread);
-        }
-        let lane = &mut self.lanes[thread];
-        let last_fence = lane.fences.last().copied();
-        let mut bound_by = NEVER;
-        let latest = match op {
-            Op::Write => {
-                bound_by = pos;
-                self.serving[thread].insert(var, pos);
-                self.waiting[thread] += 1;
-                NEVER
-            }
-            Op::Read => {
-                if let Some(&serving) = self.serving[thread].get(&var)
-                    && last_fence.is_none_or(|fence| serving > fence)
-                {
-                    bound_by = serving;
-                }
-                pos
-            }
-        };
-        lane.push(op, var, pos, latest, bound_by, false);
-        self.opening[thread].last = pos;
-        self.opening[thread].writes |= op == Op::Write;
-        self.opening[thread].strong |= bound_by == NEVER;
-        self.close_alone(thread, alone);
-    }
-
-    fn close_alone(&mut self, thread: usize, alone: bool) {
-        if alone {
-            self.close(thread);
-            if !self.opening[thread].transaction {
-                self.check_fenced(thread);
-            }
-        }
-    }
-
-    /// A fence; with a variable, a read-modify-write.
-    fn fence(&mut self, thread: usize, pos: Pos, var: Option<u32>) {
-        let alone = self.stands_alone(thread);
-        if alone {
-            self.open(thread);
-        }
-        let opening = &mut self.opening[thread];
-        opening.strong = true;
-        opening.fences = true;
-        opening.writes |= var.is_some();
-        opening.last = pos;
-        let lane = &mut self.lanes[thread];
-        lane.fences.push(pos);
-        for access in &mut lane.accesses[self.unfenced[thread] as usize..] {
-            if access.op == Op::Write {
-                access.latest = pos;
-            }
-        }
-        if let Some(var) = var {
-            lane.push(Op::Write, var, pos, pos, NEVER, true);
-        }
-        self.unfenced[thread] = lane.accesses.len() as u32;
-        self.waiting[thread] = 0;
-        self.close_alone(thread, alone);
-    }
+    (shared, begins)
 }
 
 impl Lane {
-    fn push(&mut self, op: Op, var: u32, pos: Pos, latest: Pos, bound_by: Pos, fixed: bool) {
-        let slot = *self.slots.entry(var).or_insert_with(|| {
-            self.vars.push(var);
-            self.reads.push(Vec::new());
-            self.writes.push(Vec::new());
-            self.vars.len() as u32 - 1
-        });
-        let list = match op {
-            Op::Write => &mut self.writes[slot as usize],
-            Op::Read => &mut self.reads[slot as usize],
-        };
-        list.push(self.accesses.len() as u32);
-        let unit = self.units.len() as u32;
-        self.accesses.push(Access {
-            op,
-            var,
-            slot,
-            pos,
-            earliest: pos,
-            latest,
-            fixed,
-            bound_by,
-            unit,
-        });
-    }
-
-    fn close(&mut self, opening: &Opening, question: Question) {
-        let Opening { start, last, strong, writes, fences, .. } = *opening;
-        let strong = strong || question.keeps_program_order();
-        let end = self.accesses.len() as u32;
-        self.units.push(Unit { start, end, last, strong, row: NEVER, writes, fences });
-    }
-
     /// Makes the windows of commits as small as is known.
     fn narrow(&mut self, windows: &Windows) {
         for at in 0..self.accesses.len() {
@@ -368,22 +249,27 @@ impl Lane {
         }
     }
 
-    /// The number of a variable among those of the thread.
-    pub(crate) fn slot(&self, var: u32) -> Option<u32> {
-        self.slots.get(&var).copied()
+    /// Sorts the accesses by label.
+    fn fill_lists(&mut self) {
+        let mut begins = vec![0; 2 * self.vars.len() + 1];
+        self.accesses.iter().for_each(|access| begins[access.label() + 1] += 1);
+        for label in 1..begins.len() {
+            begins[label] += begins[label - 1];
+        }
+        let mut next = begins.clone();
+        self.by_label = vec![0; self.accesses.len()];
+        for (at, access) in (0..).zip(&self.accesses) {
+            let next = &mut next[access.label()];
+            self.by_label[*next as usize] = at;
+            *next += 1;
+        }
+        self.begins = begins;
     }
 
     /// The accesses of this kind to the variable of this number, in order.
     pub(crate) fn list_at(&self, op: Op, slot: u32) -> &[u32] {
-        match op {
-            Op::Read => &self.reads[slot as usize],
-            Op::Write => &self.writes[slot as usize],
-        }
-    }
-
-    /// The accesses of this kind to this variable, in order.
-    pub(crate) fn list(&self, op: Op, var: u32) -> &[u32] {
-        self.slot(var).map_or(&[], |slot| self.list_at(op, slot))
+        let label = label_of(op, slot);
+        &self.by_label[self.begins[label] as usize..self.begins[label + 1] as usize]
     }
 
     /// The first access of this kind at or after the access index `from`.
@@ -416,7 +302,7 @@ impl Lane {
     fn scan_first_read(&self, unit: &Unit, slot: u32) -> Option<u32> {
         let own = self.accesses_of(unit);
         let index = own.first()?.unit as usize;
-        let last = *self.reads[slot as usize].last()?;
+        let last = *self.list_at(Op::Read, slot).last()?;
         let mut reached: HashSet<u32> = own.iter().map(|access| access.slot).collect();
         for next in &self.units[index + 1..] {
             if next.start > last {
@@ -446,6 +332,41 @@ impl Lane {
             Op::Write => self.first_from(Op::Write, slot, unit.end),
             Op::Read => self.first_read(unit, slot),
         })
+    }
+
+    /// Whether `unit` is one write that no visit enters, and leaves untied, before `time`.
+    ///
+    /// A unit is *plain* if it has no fence and is a single access, or reads only what it has written itself. Let
+    /// the units behind a single write `w` be plain. A read in one of them that `w` must precede is served by
+    /// a write that is not before `w`, and so is tied to it: inside a unit with writes that is what plain
+    /// means. A single read is reached because it shares its variable with a unit that is reached before it: with
+    /// `w` or another unit that writes the variable, and then that write or a later one serves the read, since there is no
+    /// fence in between; or only with single reads that are reached, which are served so themselves. Writes
+    /// are tied to all writes before them. So what is left untied is in or behind a unit that is not plain.
+    pub(crate) fn is_dull(&self, unit: u32, time: Pos) -> bool {
+        let body = &self.units[unit as usize];
+        let single = body.end == body.start + 1 && !body.strong && body.writes;
+        single && self.plain_until[unit as usize] >= time
+    }
+
+    fn is_plain(&self, unit: &Unit) -> bool {
+        let accesses = self.accesses_of(unit);
+        let serves_itself =
+            |read: &Access| read.bound_by != NEVER && read.bound_by >= accesses[0].pos;
+        let mut reads = accesses.iter().filter(|access| access.op == Op::Read);
+        !unit.fences && (accesses.len() <= 1 || reads.all(serves_itself))
+    }
+
+    fn fill_plain(&mut self) {
+        let mut until = NEVER;
+        let mut plain_until = vec![NEVER; self.units.len()];
+        for (number, unit) in self.units.iter().enumerate().rev() {
+            plain_until[number] = until;
+            if !self.is_plain(unit) {
+                until = self.accesses_of(unit).first().map_or(unit.last, |first| first.pos);
+            }
+        }
+        self.plain_until = plain_until;
     }
 
     /// From the last unit to the first, what weak units must precede.

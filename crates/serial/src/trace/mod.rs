@@ -50,6 +50,7 @@ pub(crate) mod index;
 pub(crate) mod realize;
 pub mod robust;
 pub(crate) mod search;
+pub(crate) mod single;
 
 use budget::{Budget, Spent};
 
@@ -58,7 +59,7 @@ use crate::execution::{self, Question};
 use crate::hash::Map;
 use crate::trace::believe::Believed;
 use crate::trace::index::{Index, Op, Pos};
-use crate::trace::realize::{Realized, Visit, realize};
+use crate::trace::realize::{Realized, Visit, play, realize};
 use crate::trace::search::{Discipline, Search, Start};
 use crate::witness::{EdgeKind, Violation};
 
@@ -97,7 +98,7 @@ pub struct Effort {
 
 /// Whether every transaction of the trace leaves its thread's store buffer empty.
 pub fn is_transaction_fenced(trace: &[Event]) -> bool {
-    Index::new(Question::TsoSerializable, trace, None).fenced
+    Index::is_fenced(trace)
 }
 
 /// In which order the two searches are tried for each start.
@@ -195,10 +196,29 @@ impl Monitor<'_> {
         if self.trace.len() < glance::LONG {
             return Ok(None);
         }
+        let (question, trace, index, budget) = (self.question, self.trace, self.index, self.budget);
         let believed = self.believed.as_deref_mut();
-        let seen = glance::look(self.question, self.trace, self.index, believed, self.budget);
-        let seen = seen.map_err(Stop::Spent)?;
-        Ok(seen.map(|(violation, run)| self.explained(violation, run)))
+        let schedules = glance::schedules(index, believed, budget).map_err(Stop::Spent)?;
+        let end = trace.len() as Pos - 1;
+        let mut last = glance::SHORT.min(end);
+        loop {
+            for schedule in &schedules {
+                let walk = single::cycle(question, trace, index, schedule, last, budget);
+                let Some(walk) = walk.map_err(Stop::Spent)? else { continue };
+                // That it fits what was read is known of this execution, and need not be asked again.
+                let found = match self.believed {
+                    Some(_) => self.judged(&walk, play(trace, end, schedule)),
+                    None => self.confirm(&walk).map_err(Stop::Spent)?,
+                };
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            if last == end {
+                return Ok(None);
+            }
+            last = last.saturating_mul(8).min(end);
+        }
     }
 
     fn run(&mut self) -> Result<Option<TraceViolation>, Stop> {
@@ -270,9 +290,20 @@ impl Monitor<'_> {
     fn confirm(&mut self, walk: &[Visit]) -> Result<Option<TraceViolation>, Spent> {
         let believed = self.believed.as_deref_mut();
         let realized = realize(self.index, self.trace, walk, believed, self.budget)?;
-        let Some(run) = realized else { return Ok(None) };
-        let violation = execution::judge(self.question, &run.execution);
-        Ok(violation.map(|violation| self.explained(violation, run)))
+        Ok(realized.and_then(|run| self.judged(walk, run)))
+    }
+
+    /// The violation that an execution shows, judged from scratch.
+    fn judged(&self, walk: &[Visit], run: Realized) -> Option<TraceViolation> {
+        // The threads of the walk are enough, and leave a long run's monitor little to hold; in a short one
+        // the others may show a shorter cycle.
+        let threads: Vec<u32> = walk.iter().map(|visit| visit.thread).collect();
+        let violation = match self.trace.len() {
+            0..glance::LONG => None,
+            _ => execution::judge_among(self.question, &run.execution, &threads),
+        };
+        let violation = violation.or_else(|| execution::judge(self.question, &run.execution))?;
+        Some(self.explained(violation, run))
     }
 
     /// Says of each conflict whether another placement of commits would have turned it round.

@@ -8,7 +8,7 @@
 //! paper leaves informal, and the place where Theorem 5 as printed goes wrong: an orientation of the
 //! event graph can be acyclic and still fit no execution of the trace.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use budget::{Budget, Spent};
 
@@ -175,36 +175,75 @@ fn constraints(index: &Index, visits: &[Visit], closed: bool) -> Constraints {
     constraints
 }
 
+/// What happens next in an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// The event at a position of the trace.
+    Event,
+    /// The write at a position of the trace reaches memory.
+    Commit,
+}
+
 /// Runs the trace up to `last`; writes in the schedule commit when it says, all others at once
 /// unless an earlier one of their thread waits.
-pub(crate) fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
-    let scheduled: HashMap<Pos, ()> = schedule.iter().map(|&(_, write)| (write, ())).collect();
+pub(crate) fn run(
+    trace: &[Event],
+    last: Pos,
+    schedule: &[(Pos, Pos)],
+    mut emit: impl FnMut(Step, Pos),
+) {
+    let scheduled: HashSet<Pos> = schedule.iter().map(|&(_, write)| write).collect();
+    // The oldest writes commit for as long as the schedule does not mention them.
+    let settle = |buffer: &mut VecDeque<Pos>, emit: &mut dyn FnMut(Step, Pos)| {
+        while let Some(&oldest) = buffer.front().filter(|write| !scheduled.contains(write)) {
+            buffer.pop_front();
+            emit(Step::Commit, oldest);
+        }
+    };
     let mut schedule = schedule.iter().copied().peekable();
     let mut buffers: HashMap<u32, VecDeque<Pos>> = HashMap::new();
-    let mut open: HashMap<u32, Event> = HashMap::new();
-    let mut done = Realized { execution: Vec::new(), origin: Vec::new() };
     for pos in 0..=last.min(trace.len() as Pos - 1) {
-        let event = trace[pos as usize];
-        done.push(event, pos);
+        let event = &trace[pos as usize];
+        emit(Step::Event, pos);
         let buffer = buffers.entry(event.thread.0).or_default();
-        match event.action {
-            Action::Begin(_) => drop(open.insert(event.thread.0, event)),
-            Action::End | Action::Abort => drop(open.remove(&event.thread.0)),
-            Action::Write(_) => buffer.push_back(pos),
-            _ => {}
+        if let Action::Write(_) = event.action {
+            buffer.push_back(pos);
         }
-        done.settle(trace, buffer, &scheduled);
+        settle(buffer, &mut emit);
         while let Some((_, write)) = schedule.next_if(|&(gap, _)| gap == pos) {
             let buffer = buffers.entry(trace[write as usize].thread.0).or_default();
             while let Some(oldest) = buffer.pop_front() {
-                done.commit(trace, oldest);
+                emit(Step::Commit, oldest);
                 if oldest == write {
                     break;
                 }
             }
-            done.settle(trace, buffer, &scheduled);
+            settle(buffer, &mut emit);
         }
     }
+}
+
+/// The same, as an execution; what is still open in the end is ended.
+pub(crate) fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Realized {
+    let last = last.min(trace.len() as Pos - 1);
+    let played = &trace[..=last as usize];
+    let writes = played.iter().filter(|event| matches!(event.action, Action::Write(_))).count();
+    let length = played.len() + writes;
+    let mut done =
+        Realized { execution: Vec::with_capacity(length), origin: Vec::with_capacity(length) };
+    let mut open: HashMap<u32, Event> = HashMap::new();
+    run(trace, last, schedule, |step, pos| {
+        let event = trace[pos as usize];
+        match (step, event.action) {
+            (Step::Commit, Action::Write(x)) => {
+                return done.push(Event { action: Action::Commit(x), ..event }, pos);
+            }
+            (Step::Event, Action::Begin(_)) => drop(open.insert(event.thread.0, event)),
+            (Step::Event, Action::End | Action::Abort) => drop(open.remove(&event.thread.0)),
+            _ => {}
+        }
+        done.push(event, pos);
+    });
     let mut unfinished: Vec<(u32, Event)> = open.into_iter().collect();
     unfinished.sort_unstable_by_key(|&(thread, _)| thread);
     for (_, begin) in unfinished {
@@ -214,23 +253,8 @@ pub(crate) fn play(trace: &[Event], last: Pos, schedule: &[(Pos, Pos)]) -> Reali
 }
 
 impl Realized {
-    pub(crate) fn push(&mut self, event: Event, origin: Pos) {
+    fn push(&mut self, event: Event, origin: Pos) {
         self.execution.push(event);
         self.origin.push(origin);
-    }
-
-    fn commit(&mut self, trace: &[Event], write: Pos) {
-        let issue = trace[write as usize];
-        if let Action::Write(x) = issue.action {
-            self.push(Event { action: Action::Commit(x), ..issue }, write);
-        }
-    }
-
-    /// Commits the oldest writes for as long as the schedule does not mention them.
-    fn settle(&mut self, trace: &[Event], buffer: &mut VecDeque<Pos>, kept: &HashMap<Pos, ()>) {
-        while let Some(&oldest) = buffer.front().filter(|write| !kept.contains_key(write)) {
-            buffer.pop_front();
-            self.commit(trace, oldest);
-        }
     }
 }

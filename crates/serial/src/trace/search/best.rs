@@ -1,8 +1,8 @@
 //! Where a search has been, and how early.
 
-use super::{Reached, label_of};
+use super::Reached;
 use crate::hash::Map;
-use crate::trace::index::Index;
+use crate::trace::index::{Index, label_of};
 
 /// The earliest time known per place and set of threads used, as an index in the arena. A table
 /// where the sets are few, a hash table where they are many.
