@@ -86,6 +86,9 @@ fn usable(args: &args::Fix, models: &[Model]) -> Result<(), &'static str> {
         () if machine && args.observational => {
             Err("--observational is for models with memory orders: rc11, rc20 and ra")
         }
+        () if args.no_stronger && !args.weaken => {
+            Err("--no-stronger is about --weaken: without it, orders only become stronger")
+        }
         () if args.trf && models != [Model::Tso] => Err("--trf is about --model tso alone"),
         () => Ok(()),
     }

@@ -24,7 +24,7 @@ pub(crate) struct Fix {
     #[arg(long)]
     pub weaken: bool,
     /// With --weaken: nothing becomes stronger than it is written, not even where much else could become weaker for it
-    #[arg(long, requires = "weaken")]
+    #[arg(long)]
     pub no_stronger: bool,
     /// What may be changed [default: all; with --weaken, orders]
     #[arg(long, value_enum, value_name = "WHAT")]

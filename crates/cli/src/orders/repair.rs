@@ -84,7 +84,13 @@ pub(crate) fn fix(
     };
     let done = match reorder::reorder(&source, &sites, allowed, &goal, &reread) {
         Ok(done) => done,
-        Err(why) => return fail(&source, &why, &alone, args.json),
+        // What is to be repaired need not be correct; what shall not become stronger must be.
+        Err(why) => {
+            return fail(&source, &why, &alone, args.json).map(|exit| match exit {
+                Exit::Violated => Exit::BadInput,
+                exit => exit,
+            });
+        }
     };
     alone.extend(done.alone.iter().cloned());
     alone.sort_by_key(|(origin, ..)| source.exact(*origin));
