@@ -110,9 +110,10 @@ impl Total {
 }
 
 /// Models, whether there may be new fences, and what may be changed.
-const ASKED: [(&[Model], bool, Allowed); 3] = [
+const ASKED: [(&[Model], bool, Allowed); 4] = [
     (&[Model::Rc11], false, Allowed::Both),
     (&[Model::Rc11], true, Allowed::Stronger),
+    (&[Model::Ra], true, Allowed::Stronger),
     (&[Model::Tso], true, Allowed::Stronger),
 ];
 
@@ -169,8 +170,9 @@ fn what_is_dropped_costs_questions_and_no_answer() {
         assert_eq!(total.count(Judged::Right), total.judged.len());
     }
     let questions = [all.questions, fewer_sets.questions];
-    assert!(questions[0] < questions[1], "{questions:?}");
     let searches = [all.searches, forgetful.searches];
+    println!("{} answers, {questions:?} questions, {searches:?} searches", all.judged.len());
+    assert!(questions[0] < questions[1], "{questions:?}");
     assert!(searches[0] < searches[1], "{searches:?}");
 }
 
@@ -179,8 +181,10 @@ fn what_is_dropped_costs_questions_and_no_answer() {
 fn the_oracle_notices_what_is_wrong() {
     let mutants = [Mutant::DropsPoints, Mutant::RefutesTooMuch, Mutant::DropsAllSets];
     let [too_strong, refutes, none] = run(mutants);
+    let dear = [&too_strong, &refutes].map(|total| total.count(Judged::TooDear));
+    println!("of {}: {dear:?} too dear", none.judged.len());
     for total in [&too_strong, &refutes] {
-        assert!(total.count(Judged::TooDear) > 10, "{}", total.count(Judged::TooDear));
+        assert!(total.count(Judged::TooDear) > 10);
         assert_eq!(total.count(Judged::TooCheap), 0, "what was found was searched");
     }
     assert!(none.count(Judged::Missing) > 50, "{}", none.count(Judged::Missing));
