@@ -36,7 +36,8 @@ pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
         );
         return Ok(Exit::BadInput);
     }
-    let reports = ReportFileArgs { sarif: args.sarif.clone(), ..ReportFileArgs::default() };
+    let (html, sarif) = (args.html.clone(), args.sarif.clone());
+    let reports = ReportFileArgs { html, sarif, ..ReportFileArgs::default() };
     let mut reports = ReportFiles::new(&reports, &args.inputs, args.json || args.quiet);
     let mut exit = Exit::Holds;
     for program in &programs {
@@ -85,6 +86,9 @@ fn usable(args: &args::Fix, models: &[Model]) -> Result<(), &'static str> {
         () if machine && args.observational => {
             Err("--observational is for models with memory orders: rc11, rc20 and ra")
         }
+        () if args.no_stronger && !args.weaken => {
+            Err("--no-stronger is about --weaken: without it, orders only become stronger")
+        }
         () if args.trf && models != [Model::Tso] => Err("--trf is about --model tso alone"),
         () => Ok(()),
     }
@@ -115,9 +119,9 @@ fn text(
             "memory orders are changed in .fp, C, C++ and Rust only; here, fences are placed for tso, pso and pgas",
         ));
     }
-    if args.sarif.is_some() {
+    if args.sarif.is_some() || args.html.is_some() {
         return Ok(complain(
-            "--sarif is for memory orders and fences of .fp, C, C++ and Rust, without --trf",
+            "--sarif and --html are for memory orders and fences of .fp, C, C++ and Rust, without --trf",
         ));
     }
     let aims: Vec<Aim> = match args.trf {

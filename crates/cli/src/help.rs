@@ -123,7 +123,8 @@ The changes are orders of atomic accesses and of fences, and new fences. For mod
 with store buffers (tso, pso, pgas), where a seq_cst store is a store and a full fence and a release store may need a \
 lightweight one, it is robust. Several models may be named at once. What is cheapest is for --cost to say; unless \
 the answer says otherwise, nothing cheaper will do. What cannot be changed is listed. With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
-result is the cheapest program that is correct. For each change there is a reason: what goes wrong without it. The changed text is \
+result is the cheapest program that is correct, in which one order may be stronger so that others can be weaker; with \
+--no-stronger, none is. For each change there is a reason: what goes wrong without it. The changed text is \
 compiled or read again, and checked again.
 
 With --trf the aim is a program without triangular races instead: no thread stores and then, without a \

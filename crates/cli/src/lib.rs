@@ -137,6 +137,11 @@ pub fn fix(
     }
     let placement = place_at(&source.program, all, aims, weights, question, &|_, _| {})
         .map_err(NotFixed::NoPlacement)?;
+    if placement.sites.is_empty() {
+        let text = source.text.to_string();
+        let done = verify(&source.program, aims, question).map(|()| Fixed { text, placement });
+        return done.map_err(NotFixed::Unproved);
+    }
     let verified = |text: String| {
         let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;
         verify(&fixed.program, aims, question).map(|()| text)

@@ -5,8 +5,10 @@
 
 mod repair;
 mod rows;
+mod write;
 
-pub(crate) use repair::{Input, fix, write_text};
+pub(crate) use repair::{Input, fix};
+pub(crate) use write::write_text;
 
 use crate::args::{self, OrderModelName, RequireName};
 use crate::compiled::{self, CodeArgs, Program, Reads};
@@ -14,7 +16,9 @@ use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
 use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal;
-use check::fix::orders::{Costs, Effort, Goal, Kind, Need, NoAssignment, Site, Strength};
+use check::fix::orders::{
+    Costs, Effort, Found, Goal, Kind, Need, Needs, NoAssignment, Site, Strength, apply,
+};
 use check::{Beyond, Model, Property, Question, Require};
 use fencepost::reorder::{self, Changeable, Kept, NotReordered, Only};
 use ir::Origin;
@@ -75,7 +79,7 @@ fn list(
             true => Kept::System,
             false => Kept::No,
         });
-    let (needs, cost) = match reorder::needs(&source, &sites, &goal) {
+    let Needs { each: needs, searches, cost } = match reorder::needs(&source, &sites, &goal) {
         Ok(known) => known,
         Err(why) => return fail(&source, &why, &left, args.json),
     };
@@ -110,7 +114,7 @@ fn list(
         let object = json!({
             "file": source.name, "model": model.name(), "require": required(question), "sites": sites,
             "left_alone": alone_objects(&source, &left),
-            "states": cost.states, "seconds": cost.elapsed.as_secs_f64(),
+            "searches": searches, "states": cost.states, "seconds": cost.elapsed.as_secs_f64(),
         });
         writeln!(out, "{object}")?;
         return Ok(Exit::Holds);
@@ -234,31 +238,39 @@ fn executions(
     row: &Row,
     need: &Need,
 ) -> Vec<InputReport> {
-    let question = Question { beyond: Beyond::Nothing, ..*question };
-    let report = |program: ir::Program, says: String| {
-        let mut changed = source.clone();
-        changed.program = program;
-        let answer = check::check(&changed.program, &question, &|_, _| {}).ok()?;
-        let mut report = InputReport::of(&changed, &question, &answer);
-        report.file = format!("{}, {}: `{}` {says}", row.file, row.at(source), row.text);
-        Some(report)
-    };
-    if need.without.is_empty() {
+    // What was found may have been found in another program; that it is possible in this one is all that is known of it.
+    let report = |strength: Strength, says: String| {
         let strengths: Vec<Strength> = sites
             .iter()
-            .map(|other| if std::ptr::eq(other, site) { need.suffices } else { other.written })
+            .map(|other| if std::ptr::eq(other, site) { strength } else { other.written })
             .collect();
-        let program = check::fix::orders::apply(&source.program, sites, &strengths);
-        return report(program, suffices(row, need)).into_iter().collect();
+        let program = apply(&source.program, sites, &strengths);
+        let name = format!("{}, {}: `{}` {says}", row.file, row.at(source), row.text);
+        report_of(source, question, program, name)
+    };
+    if need.without.is_empty() {
+        return report(need.suffices, suffices(row, need)).into_iter().collect();
     }
-    let less = |part: Strength| word(row.kind, row.kind.weakened(need.suffices, part));
-    need.without
-        .iter()
-        .filter_map(|(part, found)| {
-            let says = format!("with {} ({})", less(*part), suffices(row, need));
-            report(found.program.clone(), says)
-        })
-        .collect()
+    let less = |(part, _): &(Strength, Found)| {
+        let less = row.kind.weakened(need.suffices, *part);
+        report(less, format!("with {} ({})", word(row.kind, less), suffices(row, need)))
+    };
+    need.without.iter().filter_map(less).collect()
+}
+
+/// What a check says of a source with another program, under this name.
+fn report_of(
+    source: &Source,
+    question: &Question,
+    program: ir::Program,
+    name: String,
+) -> Option<InputReport> {
+    let mut changed = source.clone();
+    changed.program = program;
+    let answer = check::check(&changed.program, question, &|_, _| {}).ok()?;
+    let mut report = InputReport::of(&changed, question, &answer);
+    report.file = name;
+    Some(report)
 }
 
 /// Tells the whole story of what a weaker order on a line would allow.

@@ -8,11 +8,11 @@ mod advice;
 pub use advice::enough;
 
 use ::check::fix::orders::{
-    Assignment, Goal, Kind, Need, NoAssignment, Places, Site, Sites, Strength, apply, assign,
-    atomic, each, sites,
+    Allowed, Assignment, Goal, Kind, Needs, NoAssignment, Places, Site, Sites, Strength, apply,
+    assign, atomic, each, sites,
 };
 use ::check::robustness::store_atomic::Faulty;
-use ::check::{Answer, Cost, Problem, Question, Require, Verdict, Why};
+use ::check::{Answer, Problem, Question, Require, Verdict, Why};
 use ir::{Origin, Program};
 use lang::orders::{Access, Edit, Orders, Written, changed};
 use lang::{Source, Span};
@@ -34,15 +34,6 @@ pub enum Only {
     Fences,
     /// All of them.
     All,
-}
-
-/// From where strengths may grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Floor {
-    /// The program as it is written is only made stronger.
-    Written,
-    /// Everything may become relaxed, and fences may go.
-    Nothing,
 }
 
 /// The file, line and column of a byte of a source, the latter two from 1.
@@ -291,7 +282,7 @@ const ATTEMPTS: usize = 8;
 pub fn reorder(
     source: &Source,
     sites: &[Site],
-    floor: Floor,
+    allowed: Allowed,
     goal: &Goal<'_>,
     reread: &Reread<'_>,
 ) -> Result<Reordered, NotReordered> {
@@ -300,11 +291,7 @@ pub fn reorder(
     let mut attempt = 1;
     loop {
         let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
-        let least = match floor {
-            Floor::Written => written.clone(),
-            Floor::Nothing => vec![Strength::NONE; sites.len()],
-        };
-        let assignment = assign(&source.program, &sites, &least, goal, &|_, _| {})
+        let assignment = assign(&source.program, &sites, allowed, goal, &|_, _| {})
             .map_err(NotReordered::NoAssignment)?;
         let why = match write(source, &sites, &assignment, &written, goal, reread) {
             Ok(done) => return Ok(Reordered { alone, ..done }),
@@ -469,11 +456,7 @@ fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
 }
 
 /// What each site of a text needs, all others as they are.
-pub fn needs(
-    source: &Source,
-    sites: &[Site],
-    goal: &Goal<'_>,
-) -> Result<(Vec<Need>, Cost), NotReordered> {
+pub fn needs(source: &Source, sites: &[Site], goal: &Goal<'_>) -> Result<Needs, NotReordered> {
     let known =
         each(&source.program, sites, goal, &|_, _| {}).map_err(NotReordered::NoAssignment)?;
     for &model in goal.models {

@@ -60,24 +60,14 @@ impl Format {
             Format::Junit => "--junit",
         }
     }
-
-    fn render(self, sheets: &[InputReport], repairs: &[Repair]) -> String {
-        let findings =
-            || -> Vec<&Finding> { sheets.iter().flat_map(InputReport::findings).collect() };
-        match self {
-            Format::Html => html::page(sheets),
-            Format::Svg => svg::file(&findings()),
-            Format::Dot => dot::file(&findings()),
-            Format::Sarif => format!("{:#}\n", sarif::document(sheets, repairs)),
-            Format::Junit => junit::document(sheets),
-        }
-    }
 }
 
 /// The reports to be written when everything is checked.
 pub(crate) struct ReportFiles {
     files: Vec<(Format, PathBuf)>,
     sheets: Vec<InputReport>,
+    /// What only the page has: executions of programs that are not the user's.
+    imagined: Vec<InputReport>,
     repairs: Vec<Repair>,
     exit: Exit,
     quiet: bool,
@@ -93,8 +83,8 @@ impl ReportFiles {
             (Format::Sarif, &args.sarif),
             (Format::Junit, &args.junit),
         ];
-        let (files, sheets, repairs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut faces = ReportFiles { files, sheets, repairs, exit: Exit::Holds, quiet };
+        let (files, sheets, imagined, repairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut faces = ReportFiles { files, sheets, imagined, repairs, exit: Exit::Holds, quiet };
         for (format, path) in asked {
             let Some(path) = path else { continue };
             let name = visible(&path.display().to_string());
@@ -126,6 +116,16 @@ impl ReportFiles {
         !self.files.is_empty()
     }
 
+    /// Is there a page to write?
+    pub(crate) fn page_wanted(&self) -> bool {
+        self.files.iter().any(|(format, _)| *format == Format::Html)
+    }
+
+    /// Keeps an execution of a program that is not the user's, for the page.
+    pub(crate) fn add_imagined(&mut self, sheet: InputReport) {
+        self.imagined.push(sheet);
+    }
+
     /// Keeps what is known of an input.
     pub(crate) fn add(&mut self, sheet: InputReport) {
         if self.wanted() {
@@ -138,11 +138,24 @@ impl ReportFiles {
         self.repairs.push(repair);
     }
 
+    fn render(&self, format: Format) -> String {
+        let findings =
+            || -> Vec<&Finding> { self.sheets.iter().flat_map(InputReport::findings).collect() };
+        match format {
+            Format::Html if self.imagined.is_empty() => html::page(&self.sheets),
+            Format::Html => html::page(&[&self.sheets[..], &self.imagined[..]].concat()),
+            Format::Svg => svg::file(&findings()),
+            Format::Dot => dot::file(&findings()),
+            Format::Sarif => format!("{:#}\n", sarif::document(&self.sheets, &self.repairs)),
+            Format::Junit => junit::document(&self.sheets),
+        }
+    }
+
     /// Writes the reports.
     pub(crate) fn finish(mut self) -> Exit {
         for (format, path) in &self.files {
             let begun = Instant::now();
-            let text = format.render(&self.sheets, &self.repairs);
+            let text = self.render(*format);
             let name = visible(&path.display().to_string());
             match replace(path, text.as_bytes()) {
                 Ok(()) if self.quiet => {}
@@ -163,7 +176,7 @@ impl ReportFiles {
 }
 
 /// Are they the same file, whatever they are called?
-fn same_file(one: &Path, other: &Path) -> bool {
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) if one == other => true,
         (Ok(one), Ok(other)) => same_inode(&one, &other),
@@ -193,7 +206,8 @@ fn writable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file in one go: an older one stays until the new one is complete.
+/// Writes a file in one go: an older one stays until the new one is complete, which may then be used by whom the older one
+/// could be used.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let ordinary = fs::symlink_metadata(path).map_or(true, |data| data.file_type().is_file());
     let (Some(name), true) = (path.file_name(), ordinary) else { return fs::write(path, bytes) };
@@ -201,8 +215,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     beside.push(name);
     beside.push(format!(".{}", std::process::id()));
     let beside = path.with_file_name(beside);
-    match fs::write(&beside, bytes) {
-        Ok(()) => fs::rename(&beside, path),
+    let written = fs::write(&beside, bytes).and_then(|()| match fs::metadata(path) {
+        Ok(older) => fs::set_permissions(&beside, older.permissions()),
+        Err(_) => Ok(()),
+    });
+    match written.and_then(|()| fs::rename(&beside, path)) {
+        Ok(()) => Ok(()),
         Err(error) => {
             let _ = fs::remove_file(&beside);
             match error.kind() {

@@ -261,6 +261,54 @@ fn files_read_as_one() {
     shown.no_complaints();
 }
 
+/// The page of `orders` and of `fix`: a row for each access, and a click on it shows the execution that goes wrong with less.
+#[test]
+fn a_click_on_an_order_shows_its_execution() {
+    let text = "atomic flag, n; na data;\nthread writer {\n  data.nastore(1);\n  n.store(1, sc);\n  flag.store(1, sc);\n}\n\
+        thread reader { local r, d;\n  r = flag.load(sc);\n  if (r == 1) { d = data.naload(); assert(d == 1); }\n}\n";
+    let desk = Desk::with(text);
+    for (command, weaker) in [
+        ("orders", ["`flag.store(1, sc)` with relaxed (", "`r = flag.load(sc)` with relaxed ("]),
+        (
+            "fix --weaken",
+            [
+                "`flag.store(1, sc)` with relaxed, not release",
+                "`r = flag.load(sc)` with relaxed, not acquire",
+            ],
+        ),
+    ] {
+        assert_eq!(desk.run(&format!("{command} --html page.html t.fp")).code, Some(0));
+        let Some(shown) = Shown::open(&desk.path().join("page.html")) else { return };
+        let links = "[...document.querySelectorAll('.summary tbody th a')]";
+        let names = shown.ask(&format!("{links}.map(a => a.textContent)"));
+        let names: Vec<&str> =
+            names.as_array().expect("names").iter().filter_map(Value::as_str).collect();
+        assert_eq!(names.len(), weaker.len(), "{names:?}");
+        shown.ask("document.querySelectorAll('details.file').forEach(d => d.open = false)");
+        let visible =
+            "[...document.querySelectorAll('svg.execution.wide')].filter(s => s.checkVisibility())";
+        assert_eq!(shown.ask(&format!("{visible}.length")), 0);
+        for (number, (name, weaker)) in names.iter().zip(weaker).enumerate() {
+            assert!(name.contains(weaker), "{name}");
+            shown.ask(&format!("{links}[{number}].click()"));
+            shown.until(&format!("{visible}.length === {}", number + 1));
+            // It is the one of this row: a race that both accesses to the data are drawn for.
+            let file = format!("{visible}[{number}].closest('details.file')");
+            assert_eq!(
+                shown.ask(&format!("{file}.querySelector('summary h2').textContent")),
+                *name
+            );
+            let title = shown.ask(&format!("{file}.querySelector('.finding h3').textContent"));
+            assert!(title.as_str().is_some_and(|t| t.contains("race on data")), "{title}");
+            let in_view = format!(
+                "(r => r.top < innerHeight && r.bottom > 0)({file}.getBoundingClientRect())"
+            );
+            shown.until(&in_view);
+        }
+        shown.no_complaints();
+    }
+}
+
 /// What stands in a comment or a name is text.
 #[test]
 fn nothing_in_a_program_is_executed() {

@@ -70,6 +70,23 @@ fn run_time_errors() {
     );
 }
 
+/// The same for automata, also where no store could be delayed, so that there is nothing to search for attacks. Catches
+/// interleavings that are not searched for errors.
+#[test]
+fn run_time_errors_of_automata() {
+    for (transitions, says) in [
+        ("a a local r + r 100", "out of range"),
+        ("a b local r - r 1\ntransition b c write 1 r", "index -1 is outside an array"),
+    ] {
+        let text = format!("thread t\ninitial a\ntransition {transitions}\nend\n");
+        let run = Desk::new().and("t.txt", &text).run("fix t.txt");
+        assert_eq!(run.code, Some(2), "{}", run.all());
+        assert!(run.stderr.contains(says), "{}", run.all());
+    }
+    let fine = "thread t\ninitial a\ntransition a b local r 1\ntransition b c write r 0\nend\n";
+    assert_eq!(Desk::new().and("t.txt", fine).run("fix t.txt").code, Some(0));
+}
+
 #[test]
 fn limits() {
     golden!(Desk::with(SB).run("fix --limit-states 3 t.fp").all());

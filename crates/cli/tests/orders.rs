@@ -122,6 +122,27 @@ fn costs_decide() {
     }
 }
 
+/// What may not become stronger does not, even where something cheaper would have it so.
+#[test]
+fn nothing_becomes_stronger() {
+    // Store buffering with fences: four `sc` accesses are cheaper than two fences.
+    let fenced = "atomic x, y;\nthread t { local r;\n  x.store(1, rel);\n  fence(sc);\n  r = y.load(acq);\n}\n\
+        thread u { local r;\n  y.store(1, rel);\n  fence(sc);\n  r = x.load(acq);\n}\n";
+    let desk = Desk::with(fenced);
+    let to = |options: &str| {
+        let said = object(&desk.run(&format!("fix --weaken {options} --json t.fp")));
+        assert_eq!(said["minimum"], true, "{said}");
+        let all = said["changes"].as_array().unwrap_or_else(|| panic!("changes: {said}")).clone();
+        let to = all.iter().filter_map(|change| change["to"].as_str().map(String::from));
+        (to.collect::<Vec<_>>(), said["cost"]["after"].as_u64())
+    };
+    let (sc, no) = ("seq_cst", "no");
+    assert_eq!(to(""), ([sc, no, sc, sc, no, sc].map(String::from).to_vec(), Some(26)));
+    assert_eq!(to("--no-stronger"), (vec!["relaxed".to_string(); 4], Some(40)));
+    let said = desk.run("fix --weaken --no-stronger t.fp").stdout;
+    assert!(said.contains("no cheaper ones will do if nothing becomes stronger"), "{said}");
+}
+
 /// A line that is to stay stays.
 #[test]
 fn lines_that_are_kept() {
@@ -148,6 +169,7 @@ fn bad_input() {
         "fix --model rc11,tso --require safe t.fp",
         "fix --model sc t.fp",
         "fix --model rc11 --trf t.fp",
+        "fix --model rc11 --no-stronger t.fp",
         "orders missing.fp",
         "orders --model tso t.fp",
     ] {

@@ -148,52 +148,6 @@ fn several_files_and_a_header() {
     assert_eq!(checked.code, Some(0), "{}", checked.all());
 }
 
-/// A file that cannot be written leaves everything as it was.
-#[cfg(unix)]
-#[test]
-fn files_that_cannot_be_written() {
-    use std::os::unix::fs::PermissionsExt;
-    let text = "atomic x;\nthread t {\n  x.store(1, sc);\n}\n";
-    let desk = Desk::with(text);
-    let path = desk.path().join("t.fp");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("permissions");
-    for arguments in [
-        "fix --weaken --in-place t.fp",
-        "fix --weaken --write t.fp t.fp",
-        "fix --weaken --write missing/t.fp t.fp",
-        "fix --weaken --write . t.fp",
-    ] {
-        let run = desk.run(arguments);
-        assert_eq!(run.code, Some(2), "{arguments}: {}", run.all());
-        assert!(run.stderr.contains("nothing was written"), "{arguments}: {}", run.all());
-        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
-    }
-    let unknown = desk.run("fix --cost nosuch t.fp");
-    assert_eq!(unknown.code, Some(2), "{}", unknown.all());
-    assert!(unknown.stderr.contains("as a file it cannot be read"), "{}", unknown.all());
-}
-
-/// A header of the system is not the user's: what would have to change there is named, and nothing is written.
-#[test]
-fn headers_of_the_system_stay() {
-    if !has("clang") {
-        return;
-    }
-    let header = "#include <stdatomic.h>\nstatic atomic_int ready;\nstatic void publish(void) {\n\
-        \x20   atomic_store_explicit(&ready, 1, memory_order_relaxed);\n}\n";
-    let main = "#include <flag.h>\n#include <pthread.h>\nstatic int data;\n\
-        static void *sender(void *p) { data = 1; publish(); return p; }\n\
-        int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, sender, 0);\n    int seen = 0;\n\
-        \x20   if (atomic_load_explicit(&ready, memory_order_acquire)) seen = data;\n    pthread_join(t, 0);\n    return seen;\n}\n";
-    let desk = Desk::new().and("flag.h", header).and("main.c", main);
-    let run = desk.run("fix --in-place main.c -- -isystem .");
-    assert_eq!(run.code, Some(2), "{}", run.all());
-    assert!(run.stderr.contains("it is in a header of the system"), "{}", run.all());
-    let after = std::fs::read_to_string(desk.path().join("flag.h")).expect("a file");
-    assert_eq!(after, header);
-    assert_eq!(desk.run("fix main.c -- -I .").code, Some(0));
-}
-
 /// SARIF of `fix` carries the whole repair as one fix, and the program with its edits is the one that `fix` writes.
 #[test]
 fn sarif_of_fix_has_the_edits() {

@@ -13,12 +13,13 @@ use super::hitting::Points;
 use super::{Failure, Remaining, Repair, Violations, repair};
 use crate::answer::{Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
-use crate::legality::Refusal;
-use crate::question::{Method, Property, Question};
+use crate::legality::{self, Refusal};
+use crate::question::{DoubleCheck, Method, Property, Question};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
 use crate::robustness::store_atomic::triangular_race::race;
-use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation};
-use ::ir::{Fault, FenceMode, Instr, Origin, Pc, Program, Step, Tid, canonical};
+use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
+use ::ir::expr::{Binary, Op, Unary};
+use ::ir::{Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, canonical};
 use budget::Budget;
 use search::{Progress, Stop};
 use std::collections::HashMap;
@@ -206,8 +207,8 @@ pub fn place_at(
         };
         targets.push((aim, compiled, method == Method::Singularity));
     }
-    let mut asked =
-        Asked { targets, sites: &sites, point, question, observe, cost: Cost::default() };
+    let (known, cost) = (Vec::new(), Cost::default());
+    let mut asked = Asked { targets, sites: &sites, point, question, observe, known, cost };
     let result = repair(&mut asked, Points { weights: &weights, requires: &[] });
     let mut cost = asked.cost;
     cost.elapsed = begun.elapsed();
@@ -282,10 +283,23 @@ impl std::fmt::Display for Unproved {
 impl std::error::Error for Unproved {}
 
 /// Checks that `program` reaches all aims, with what is left of the time. A placement is derived from
-/// attacks without the fences in the program, so the program with the fences is checked once more.
+/// attacks without the fences in the program, so the program with the fences is checked once more. Its interleavings
+/// matter only for run-time errors, behind which nothing was looked at: where the text has none, they are not searched.
 pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<(), Unproved> {
+    let may_fault = may_fault(program);
     for aim in aims {
-        let asked = aim.question(question);
+        let asked = Question { double_check: DoubleCheck::Never, ..aim.question(question) };
+        if !legality::refusals(program, &asked).is_empty() {
+            return Err(Unproved::Not);
+        }
+        if let (Aim::Robust(machine), false) = (aim, may_fault) {
+            let decided = decide(program, *machine, &asked, &|_, _| {});
+            match decided.map_err(|_| Unproved::Not)?.0.verdict {
+                Verdict::Holds => continue,
+                Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
+                Verdict::Violated(_) => return Err(Unproved::Not),
+            }
+        }
         let answer = crate::check(program, &asked, &|_, _| {}).map_err(|_| Unproved::Not)?;
         if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
             return Err(Unproved::Faulty(fault));
@@ -297,6 +311,38 @@ pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Could a step of the program be a run-time error, as far as its text tells?
+fn may_fault(program: &Program) -> bool {
+    let is_total = |expr: &Expr| match expr {
+        Expr::Const(_) | Expr::Reg(_) => true,
+        Expr::Code(code) => code.iter().all(|op| match op {
+            Op::Const(_) | Op::Reg(_) | Op::Unary(Unary::Not) => true,
+            Op::Binary(operator) => {
+                use Binary::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
+                matches!(operator, Or | And | Eq | Ne | Lt | Le | Gt | Ge)
+            }
+            Op::Unary(Unary::Neg) => false,
+        }),
+    };
+    let is_safe = |instr: &Instr| {
+        let known = |place: &Place| matches!(place.known(), Some(Ok(_)));
+        let total = match instr {
+            Instr::Assign { value, .. } | Instr::Store { value, .. } => is_total(value),
+            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => is_total(cond),
+            Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
+                is_total(expected) && is_total(desired)
+            }
+            Instr::Wait { values, .. } => values.iter().all(is_total),
+            Instr::LightFence(places) => places.iter().all(known),
+            Instr::Load { .. } | Instr::Fence(_) | Instr::Skip | Instr::Halt => true,
+            Instr::BusLock | Instr::BusUnlock => true,
+            Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_) => false,
+        };
+        total && instr.place().is_none_or(known)
+    };
+    program.steps().any(|(_, _, step)| !is_safe(&step.instr))
 }
 
 /// Can control come from here back to here?
@@ -321,6 +367,8 @@ struct Asked<'a> {
     point: HashMap<(Tid, Pc), usize>,
     question: &'a Question,
     observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    /// The points that prevent each attack that was found. It succeeds unless one of them is chosen.
+    known: Vec<Vec<usize>>,
     cost: Cost,
 }
 
@@ -332,6 +380,11 @@ impl Violations for Asked<'_> {
     }
 
     fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoPlacement> {
+        let succeeds = |attack: &&Vec<usize>| !attack.iter().any(|point| chosen.contains(point));
+        let still: Vec<Vec<usize>> = self.known.iter().filter(succeeds).cloned().collect();
+        if !still.is_empty() {
+            return Remaining::Wrong(still);
+        }
         let mut wrong = Vec::new();
         for (aim, compiled, singular) in &self.targets {
             let machine = aim.machine();
@@ -393,7 +446,10 @@ impl Violations for Asked<'_> {
         }
         match wrong.is_empty() {
             true => Remaining::Fine,
-            false => Remaining::Wrong(wrong),
+            false => {
+                self.known.extend(wrong.iter().cloned());
+                Remaining::Wrong(wrong)
+            }
         }
     }
 }
@@ -409,5 +465,38 @@ impl Asked<'_> {
         points.sort_unstable();
         points.dedup();
         points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a program that is taken for one without run-time errors.
+    #[test]
+    fn what_may_be_an_error() {
+        let may = |thread: &str| {
+            let text = format!("global x, y, a[2]; thread t {{ local r, s; {thread} }}");
+            may_fault(&lang::parse("test", &text).expect("a program").program)
+        };
+        for thread in [
+            "a[r].store(1);",
+            "r = a[s].load();",
+            "r = 1 / s;",
+            "r = 1 % s;",
+            "r = r + 1;",
+            "x.store(0 - r);",
+            "if (r / s == 1) { skip; }",
+            "r = CAS(x, r / s, 1);",
+            "r = CAS(x, 1, r + 1);",
+            "wait(x, 1 / r);",
+            "assert(r / s == 0);",
+            "r = FADD(x, 1);",
+        ] {
+            assert!(may(thread), "{thread}");
+        }
+        let fine = "x.store(1); fence(sc); r = y.load(); a[1].store(r); if (r == 1 && !(s < 2)) { s = CAS(x, r, 0); } \
+            while (r != 0) { wait(y, 1); r = a[0].load(); } assert(r <= s || r >= 1);";
+        assert!(!may(fine));
     }
 }

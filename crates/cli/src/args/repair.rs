@@ -23,6 +23,9 @@ pub(crate) struct Fix {
     /// Let every order become weaker and every fence go, too: the cheapest program that is correct
     #[arg(long)]
     pub weaken: bool,
+    /// With --weaken: nothing becomes stronger than it is written, not even where much else could become weaker for it
+    #[arg(long)]
+    pub no_stronger: bool,
     /// What may be changed [default: all; with --weaken, orders]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub only: Option<OnlyName>,
@@ -56,6 +59,9 @@ pub(crate) struct Fix {
     /// Write the changes to this file as a SARIF result with a fix, which code-scanning services can apply
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
+    /// Write a page to this file: for each change, the execution that goes wrong without it, drawn
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print the patch as a diff
     #[arg(long, conflicts_with = "json")]
     pub diff: bool,

@@ -1,18 +1,19 @@
 //! `fencepost fix` where orders and fences are chosen together: what is changed, why, and the text that comes out.
 
 use super::rows::{Row, alone, alone_objects, correct, finding, place, reason, required, word};
-use super::{discover, fail, question};
+use super::{discover, fail, question, report_of, write};
 use crate::args::{self, OnlyName};
 use crate::compiled::{self, Program};
 use crate::exit::Exit;
-use crate::report_files::{ReportFiles, replace};
+use crate::report_files::ReportFiles;
 use crate::terminal;
-use check::fix::orders::{Costs, Effort, Found, Goal, Kind, Strength};
+use check::fix::orders::{Allowed, Costs, Effort, Found, Goal, Kind, Strength, apply};
 use check::{Model, Question};
-use fencepost::reorder::{self, Changeable, Changed, Floor, Kept, Only, Reordered};
+use fencepost::reorder::{self, Changeable, Changed, Kept, Only, Reordered};
 use ir::Origin;
 use lang::Source;
 use lang::orders::Written;
+use report::InputReport;
 use report::advice;
 use report::escape::visible;
 use report::sarif::Repair;
@@ -62,7 +63,11 @@ pub(crate) fn fix(
         Some(OnlyName::Orders) => Only::Orders,
         Some(OnlyName::Fences) => Only::Fences,
     };
-    let floor = if args.weaken { Floor::Nothing } else { Floor::Written };
+    let allowed = match (args.weaken, args.no_stronger) {
+        (false, _) => Allowed::Stronger,
+        (true, false) => Allowed::Both,
+        (true, true) => Allowed::Weaker,
+    };
     let Changeable { sites, mut alone } =
         reorder::changeable(&source, only, |file, line| match () {
             () if args.keep.iter().any(|kept| kept.is(file, line)) => Kept::Asked,
@@ -77,9 +82,15 @@ pub(crate) fn fix(
         Input::Text(..) => lang::parse_any(&source.name, &changed[0].after)
             .map_err(|why| why.first().map_or_else(String::new, |why| why.message.clone())),
     };
-    let done = match reorder::reorder(&source, &sites, floor, &goal, &reread) {
+    let done = match reorder::reorder(&source, &sites, allowed, &goal, &reread) {
         Ok(done) => done,
-        Err(why) => return fail(&source, &why, &alone, args.json),
+        // What is to be repaired need not be correct; what shall not become stronger must be.
+        Err(why) => {
+            return fail(&source, &why, &alone, args.json).map(|exit| match exit {
+                Exit::Violated => Exit::BadInput,
+                exit => exit,
+            });
+        }
     };
     alone.extend(done.alone.iter().cloned());
     alone.sort_by_key(|(origin, ..)| source.exact(*origin));
@@ -88,8 +99,8 @@ pub(crate) fn fix(
         Input::Code(_, program) => program.file.as_path(),
     };
     let written = match (&args.write, args.in_place) {
-        (Some(path), _) => write(path, own, &source, &done),
-        (None, true) => write_in_place(own, &done),
+        (Some(path), _) => write::one(path, own, &source, &done.files),
+        (None, true) => write::in_place(own, &done.files),
         (None, false) => Ok(()),
     };
     if let Err(why) = written {
@@ -99,91 +110,12 @@ pub(crate) fn fix(
     if reports.wanted() && !done.edits.is_empty() {
         reports.add_repair(as_repair(args, &source, &question, models, &done));
     }
+    if reports.page_wanted() {
+        let pages = pages(&source, &question, models, allowed, &done);
+        pages.into_iter().for_each(|page| reports.add_imagined(page));
+    }
     show(args, &source, &question, models, &done, &alone)?;
     Ok(Exit::Holds)
-}
-
-/// Writes the changed file. Over the source only if nobody has changed that meanwhile.
-fn write(path: &Path, input: &Path, source: &Source, done: &Reordered) -> Result<(), String> {
-    match &done.files[..] {
-        [] => write_text(path, input, &source.text, &source.text),
-        [one] => write_text(path, input, &one.before, &one.after),
-        several => {
-            let names: Vec<&str> = several.iter().map(|file| file.name.as_str()).collect();
-            Err(format!(
-                "{} files are to be changed ({}), and --write has one: use --in-place or --diff",
-                names.len(),
-                names.join(", ")
-            ))
-        }
-    }
-}
-
-/// Writes a text to a file, whole or not at all. If the file is the one that `before` was read from, only if it still has that.
-pub(crate) fn write_text(
-    path: &Path,
-    input: &Path,
-    before: &str,
-    after: &str,
-) -> Result<(), String> {
-    let same = std::fs::canonicalize(path).ok() == std::fs::canonicalize(input).ok();
-    if same && path.exists() {
-        unchanged(path, before)?;
-    }
-    may_be_written(path)?;
-    replace(path, after.as_bytes())
-        .map_err(|error| format!("cannot write {}: {error}; nothing was written", path.display()))
-}
-
-/// May a file be replaced? A file that is read-only is meant to stay, whoever could replace it all the same.
-fn may_be_written(path: &Path) -> Result<(), String> {
-    let Ok(known) = std::fs::metadata(path) else { return Ok(()) };
-    let why = match () {
-        () if known.is_dir() => "it is a directory".to_string(),
-        () if known.permissions().readonly() => "it is read-only".to_string(),
-        // What is no file, such as a terminal, is written to as it is.
-        () if !known.is_file() => return Ok(()),
-        () => match std::fs::OpenOptions::new().append(true).open(path) {
-            Ok(_) => return Ok(()),
-            Err(error) => error.to_string(),
-        },
-    };
-    Err(format!("cannot write {}: {why}; nothing was written", path.display()))
-}
-
-/// Is a file as it was when it was read?
-fn unchanged(path: &Path, before: &str) -> Result<(), String> {
-    let now = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    match now.trim_end() == before.trim_end() {
-        true => Ok(()),
-        false => {
-            Err(format!("{} has changed since it was read; nothing was written", path.display()))
-        }
-    }
-}
-
-/// Writes all changed files over themselves, or none of them.
-fn write_in_place(input: &Path, done: &Reordered) -> Result<(), String> {
-    if input.as_os_str() == "-" {
-        return Err("standard input cannot be changed in place: use --write".into());
-    }
-    let one = done.files.len() == 1;
-    let path_of = |file: &Changed| match one && !Path::new(&file.name).exists() {
-        true => input.to_path_buf(),
-        false => PathBuf::from(&file.name),
-    };
-    for file in &done.files {
-        let path = path_of(file);
-        unchanged(&path, &file.before)?;
-        may_be_written(&path)?;
-    }
-    for file in &done.files {
-        let path = path_of(file);
-        replace(&path, file.after.as_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    }
-    Ok(())
 }
 
 /// The changes for code-scanning services.
@@ -211,6 +143,50 @@ fn as_repair(
         changes: changes.iter().map(of).collect(),
         edits: edits.collect(),
     }
+}
+
+/// The program as it comes out, on each model, and what goes wrong without the strength of each site that is needed.
+fn pages(
+    source: &Source,
+    question: &Question,
+    models: &[Model],
+    allowed: Allowed,
+    done: &Reordered,
+) -> Vec<InputReport> {
+    let Reordered { assignment, sites, .. } = done;
+    let text = Written::of(source);
+    let result = apply(&source.program, sites, &assignment.strengths);
+    let changed = match done.edits.is_empty() {
+        true => source.name.clone(),
+        false => format!("{}, changed", source.name),
+    };
+    let on = |model: Model| Question { model, ..*question };
+    let mut pages: Vec<InputReport> = models
+        .iter()
+        .filter_map(|model| report_of(source, &on(*model), result.clone(), changed.clone()))
+        .collect();
+    let floor = allowed.floor(sites);
+    let mut without = Vec::new();
+    for (k, (site, found)) in sites.iter().zip(&assignment.reasons).enumerate() {
+        let Some(found) = found else { continue };
+        let row = Row::of(&text, source, site);
+        let chosen = word(row.kind, assignment.strengths[k]);
+        let what = &row.text;
+        let says = match (row.new, row.kind, floor[k]) {
+            (true, ..) => format!("without {} `{what}`", changed_to(&row, assignment.strengths[k])),
+            (_, Kind::Fence, Strength::NONE) => format!("without `{what}`"),
+            (_, _, less) => format!("`{what}` with {}, not {chosen}", word(row.kind, less)),
+        };
+        let mut strengths = assignment.strengths.clone();
+        strengths[k] = floor[k];
+        without.push((row, says, found.model, apply(&source.program, sites, &strengths)));
+    }
+    without.sort_by(|(a, ..), (b, ..)| (&a.file, a.place).cmp(&(&b.file, b.place)));
+    pages.extend(without.into_iter().filter_map(|(row, says, model, program)| {
+        let name = format!("{}, {}: {says}", row.file, row.at(source));
+        report_of(source, &on(model), program, name)
+    }));
+    pages
 }
 
 /// A site that is changed: how, to what strength, and what goes wrong without.
@@ -318,6 +294,7 @@ fn first_line(
     let against = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(" and ");
     let (after, before) = done.cost;
     let least = match done.assignment.minimum {
+        true if args.no_stronger => "no cheaper ones will do if nothing becomes stronger",
         true => "no cheaper ones of what can be changed will do",
         false => "whether cheaper ones would do was too much to find out",
     };

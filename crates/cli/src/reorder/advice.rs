@@ -1,7 +1,7 @@
 //! Advice at the end of a report: changes that are enough, from the machinery of `fencepost fix`.
 
 use super::{Changed, Kept, Only, Reread, access, changeable, confirm, orders, place, rewritten};
-use ::check::fix::orders::{Costs, Effort, Goal, Strength, assign};
+use ::check::fix::orders::{Allowed, Costs, Effort, Goal, assign};
 use ::check::{Beyond, DoubleCheck, Property, Question, Require};
 use ::report::advice::{self, Advice};
 use lang::Source;
@@ -30,11 +30,10 @@ pub fn enough(source: &Source, question: &Question, reread: Option<&Reread<'_>>)
     // Where a fence in compiled code stands is known only once it is compiled again.
     let only = if source.columns.is_empty() { Only::All } else { Only::Orders };
     let sites = changeable(source, only, |_, _| Kept::No).sites;
-    let least: Vec<Strength> = sites.iter().map(|site| site.written).collect();
     let models = [question.model];
     let goal =
         Goal { models: &models, question: &question, costs: &Costs::GENERIC, effort: EFFORT };
-    let assignment = assign(&source.program, &sites, &least, &goal, &|_, _| {}).ok()?;
+    let assignment = assign(&source.program, &sites, Allowed::Stronger, &goal, &|_, _| {}).ok()?;
     let text = Written::of(source);
     let mut changes = Vec::new();
     let mut said: Vec<(usize, String)> = Vec::new();

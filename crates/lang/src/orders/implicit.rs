@@ -9,7 +9,11 @@
 //! What is exchanged is what stands around the object and the value, and not these themselves: another access in them is exchanged
 //! as well.
 
-use super::{Alone, Edit, Implicit, Language, Operation, Rank, Span, Style};
+use super::Alone;
+use super::edit::{Edit, Rank};
+use super::operation::{Implicit, Operation};
+use super::words::Style;
+use crate::source::{Language, Span};
 
 /// The operator on an atomic object at a place, if there is one that can be exchanged. `text` is blanked.
 pub(super) fn operation(text: &str, at: usize, language: Language) -> Result<Operation, Alone> {

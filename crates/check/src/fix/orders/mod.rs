@@ -3,8 +3,8 @@
 //! A *site* is an atomic access of the source, a fence, or a place in front of an access where a fence could
 //! stand. An assignment gives each site a [`Strength`]. Strengthening a site removes executions and changes no
 //! interleaving, so the assignments under which a program is robust and free of races are closed upwards. So
-//! are those under which it is safe. Wanted is an assignment of minimum cost among them, above a floor: the
-//! program as it is written, or nothing at all ([`assign`]); or, for each site of the program as written, the
+//! are those under which it is safe. Wanted is an assignment of minimum cost among them, of those that are [`Allowed`]: above
+//! what is written, below it, or any ([`assign`]); or, for each site of the program as written, the
 //! weakest strength with which it is still correct if all others are kept ([`each`]).
 //!
 //! # How a minimum is found with few searches
@@ -47,10 +47,11 @@
 
 mod cost;
 mod machines;
+mod refute;
 mod search;
 
 pub use cost::Costs;
-pub use search::{Assignment, Effort, Found, Goal, Need, NoAssignment, assign, each};
+pub use search::{Assignment, Effort, Found, Goal, Need, Needs, NoAssignment, assign, each};
 
 use ir::{FenceMode, Instr, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
 use std::collections::HashMap;
@@ -214,6 +215,37 @@ pub struct Site {
     pub new: bool,
     /// Would it stand behind the statement, and not in front?
     pub behind: bool,
+}
+
+/// How strengths may differ from those that are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allowed {
+    /// What is written may become stronger, and nothing weaker.
+    Stronger,
+    /// What is written may become weaker, fences may go, and nothing becomes stronger.
+    Weaker,
+    /// Anything may become anything.
+    Both,
+}
+
+impl Allowed {
+    /// For each site, the strength that it has in any case.
+    pub fn floor(self, sites: &[Site]) -> Vec<Strength> {
+        let least = |site: &Site| match self {
+            Allowed::Stronger => site.written,
+            Allowed::Weaker | Allowed::Both => Strength::NONE,
+        };
+        sites.iter().map(least).collect()
+    }
+
+    /// The strength that a site may have at most.
+    pub fn most(self, site: &Site) -> Strength {
+        let all = || site.kind.parts().iter().fold(Strength::NONE, |all, part| all.with(*part));
+        match self {
+            Allowed::Weaker => site.written,
+            Allowed::Stronger | Allowed::Both => all(),
+        }
+    }
 }
 
 /// Where sites stand in a text.

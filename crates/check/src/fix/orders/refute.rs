@@ -1,0 +1,385 @@
+//! What goes wrong with an assignment, and which points would prevent it.
+//!
+//! An assignment is first tried on what is known to go wrong: executions that were found before, judged again with other
+//! strengths, and attacks on machines. Only if none of these refutes it is the program searched with it, on each model in
+//! turn; what that finds is known from then on. From an execution come sets of points of which every correct assignment
+//! has one (`Asked::preventing`); the module above says why.
+
+use super::super::{Remaining, Violations};
+use super::machines::{Changeable, attacks};
+use super::search::{Found, Goal, NoAssignment};
+use super::{Kind, Site, Strength, apply};
+use crate::answer::{Answer, Cost, Evidence, Problem, Verdict, Why, Witness};
+use crate::explore::Task;
+use crate::question::{Beyond, DoubleCheck, Model, Property, Question, Require};
+use budget::Budget;
+use graph::axioms::{is_consistent, is_sc_consistent, observational_cycle, races};
+use graph::{ExecutionGraph, rerun};
+use ir::Program;
+use search::{Limit, Progress};
+use std::cell::Cell;
+
+/// How many sets of points are taken from one graph, each with other points left over.
+const SETS: usize = 6;
+
+/// Knows what goes wrong with which strengths.
+pub(super) struct Asked<'a> {
+    program: &'a Program,
+    sites: &'a [Site],
+    floor: &'a [Strength],
+    points: &'a [(usize, Strength)],
+    goal: &'a Goal<'a>,
+    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    /// What is known to go wrong.
+    stored: Vec<Stored>,
+    /// How many searches were made.
+    pub searches: u32,
+    /// How many pairs of events the executions had that were judged again.
+    judged: Cell<u64>,
+    /// What the searches cost.
+    pub cost: Cost,
+}
+
+/// Something that goes wrong with too little strength.
+struct Stored {
+    found: Found,
+    shape: Shape,
+}
+
+/// What is judged again under other strengths.
+enum Shape {
+    /// An execution.
+    Graph(ExecutionGraph),
+    /// An attack on a machine with store buffers: it succeeds unless one of these points is there.
+    Attack(Vec<usize>),
+}
+
+/// Does an execution still go wrong in a program that differs in its strengths?
+fn goes_wrong(program: &Program, graph: &ExecutionGraph, property: Property) -> bool {
+    rerun(program, graph).is_some_and(|graph| {
+        is_consistent(&graph)
+            && match property {
+                Property::Races => !races(&graph).is_empty(),
+                Property::ObservationalRobustness => observational_cycle(&graph).is_some(),
+                // What no interleaving explains, and what fails, does not depend on modes.
+                _ => true,
+            }
+    })
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(
+        program: &'a Program,
+        sites: &'a [Site],
+        floor: &'a [Strength],
+        points: &'a [(usize, Strength)],
+        goal: &'a Goal<'a>,
+        observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    ) -> Self {
+        let (searches, judged, cost) = (0, Cell::new(0), Cost::default());
+        let stored = Vec::new();
+        Asked { program, sites, floor, points, goal, observe, stored, searches, judged, cost }
+    }
+
+    /// What was found last.
+    pub(super) fn last(&self) -> Option<&Found> {
+        self.stored.last().map(|stored| &stored.found)
+    }
+
+    /// Why no more may be done, if that is so.
+    fn spent(&self) -> Option<Limit> {
+        let effort = self.goal.effort;
+        match self.budget().spent() {
+            Some(spent) => Some(spent.into()),
+            None if self.searches >= effort.searches => Some(Limit::States),
+            None => (self.judged.get() >= effort.judged).then_some(Limit::States),
+        }
+    }
+
+    /// Does an execution still go wrong in a program that differs in its strengths?
+    fn goes_wrong(&self, program: &Program, graph: &ExecutionGraph, property: Property) -> bool {
+        let pairs = (graph.len() * graph.len()) as u64;
+        self.judged.set(self.judged.get().saturating_add(pairs));
+        goes_wrong(program, graph, property)
+    }
+
+    /// The strengths with these points chosen.
+    pub(super) fn strengths(&self, chosen: &[usize]) -> Vec<Strength> {
+        let mut strengths = self.floor.to_vec();
+        for &(site, part) in chosen.iter().map(|&point| &self.points[point]) {
+            strengths[site] = strengths[site].with(part);
+        }
+        strengths
+    }
+
+    /// Does something that is known still go wrong with these strengths, which `changed` has?
+    fn still_goes_wrong(&self, stored: &Stored, strengths: &[Strength], changed: &Program) -> bool {
+        match &stored.shape {
+            Shape::Graph(graph) => {
+                let program = stored.found.model.reads(changed);
+                self.goes_wrong(&program, graph, stored.found.property)
+            }
+            Shape::Attack(preventing) => preventing.iter().all(|&point| {
+                let (site, part) = self.points[point];
+                !strengths[site].has(part)
+            }),
+        }
+    }
+
+    /// What goes wrong with these strengths, if anything does: something known, or something new, which is then known.
+    pub(super) fn wrong(&mut self, strengths: &[Strength]) -> Result<Option<Found>, NoAssignment> {
+        let changed = apply(self.program, self.sites, strengths);
+        let known =
+            self.stored.iter().find(|stored| self.still_goes_wrong(stored, strengths, &changed));
+        if let Some(stored) = known {
+            return Ok(Some(stored.found.clone()));
+        }
+        for &model in self.goal.models {
+            if let Some(machine) = model.machine() {
+                let of =
+                    Changeable { program: self.program, sites: self.sites, points: self.points };
+                let question = self.goal.question;
+                let new = attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
+                self.searches += 1;
+                if let Some((first, _)) = new.first() {
+                    let first = first.clone();
+                    let attack = |(found, points)| Stored { found, shape: Shape::Attack(points) };
+                    self.stored.extend(new.into_iter().map(attack));
+                    return Ok(Some(first));
+                }
+                continue;
+            }
+            let found = self.search(&changed, model)?;
+            if !found.is_empty() {
+                let first = found[0].clone();
+                let keep = |found: Found| {
+                    let certificate =
+                        found.witness.certificate().filter(|proof| proof.conclusive)?;
+                    let graph = certificate.graph.clone();
+                    self.is_wrong_throughout(&found, &graph)
+                        .then(|| Stored { shape: Shape::Graph(graph), found })
+                };
+                let kept: Vec<Stored> = found.into_iter().filter_map(keep).collect();
+                self.stored.extend(kept);
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Is an execution wrong with all strengths that allow it? What no interleaving explains may owe that to RC20's SC
+    /// fences, which update a hidden location: their order is then part of the cycle, and with fewer fences there
+    /// is none. So correct strengths are not closed upwards there, and such an execution says only that the strengths
+    /// with which it was found are not correct.
+    fn is_wrong_throughout(&self, found: &Found, graph: &ExecutionGraph) -> bool {
+        let weakest = apply(self.program, self.sites, &vec![Strength::NONE; self.sites.len()]);
+        let weakest = found.model.reads(&weakest);
+        match found.property {
+            Property::Robustness => {
+                rerun(&weakest, graph).is_some_and(|graph| !is_sc_consistent(&graph))
+            }
+            Property::ObservationalRobustness => {
+                rerun(&weakest, graph).is_some_and(|graph| observational_cycle(&graph).is_some())
+            }
+            _ => true,
+        }
+    }
+
+    /// What goes wrong in a program on a model.
+    fn search(&mut self, changed: &Program, model: Model) -> Result<Vec<Found>, NoAssignment> {
+        let safe = self.goal.question.require == Require::Safe;
+        let question = Question {
+            model,
+            double_check: DoubleCheck::Never,
+            beyond: if safe { Beyond::Full } else { Beyond::Nothing },
+            ..*self.goal.question
+        };
+        let answer = crate::check(changed, &question, self.observe)
+            .map_err(|refused| NoAssignment::Refused(refused[0]))?;
+        self.searches += 1;
+        self.cost.include(&answer.cost);
+        if let Some(bug) = answer.internal.first() {
+            return Err(NoAssignment::Internal(bug.clone()));
+        }
+        violations(answer, &question)
+    }
+
+    /// Sets of points of each of which every correct assignment has one, because of an execution that goes wrong with
+    /// `strengths`. None if no point prevents it.
+    fn preventing(&self, stored: &Stored, strengths: &[Strength]) -> Vec<Vec<usize>> {
+        let (model, property) = (stored.found.model, stored.found.property);
+        let graph = match &stored.shape {
+            Shape::Graph(graph) => graph,
+            Shape::Attack(points) if points.is_empty() => return Vec::new(),
+            Shape::Attack(points) => return vec![points.clone()],
+        };
+        let goes_wrong = |strengths: &[Strength]| {
+            let changed = apply(self.program, self.sites, strengths);
+            self.goes_wrong(&model.reads(&changed), graph, property)
+        };
+        let matters: Vec<bool> =
+            self.sites.iter().map(|site| self.takes_part(site, graph)).collect();
+        let free = |&point: &usize| {
+            let (site, part) = self.points[point];
+            !strengths[site].has(part)
+        };
+        let open: Vec<usize> = (0..self.points.len()).filter(free).collect();
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        'sets: while sets.len() < SETS {
+            // Every correct assignment has a point that this one lacks, whatever the execution says of which.
+            if self.spent().is_some() {
+                sets.push(open);
+                break;
+            }
+            // Points of earlier sets come first, so that this one has others if it can.
+            let used = |point: &usize| sets.iter().filter(|set| set.contains(point)).count();
+            let mut order = open.clone();
+            order.sort_by_key(|point| (std::cmp::Reverse(used(point)), *point));
+            let mut strongest = strengths.to_vec();
+            let mut left = Vec::new();
+            for point in order {
+                if self.spent().is_some() {
+                    continue 'sets;
+                }
+                let (site, part) = self.points[point];
+                let required = self.sites[site].kind.required(part);
+                let mut stronger = strongest.clone();
+                stronger[site] = stronger[site].with(part).with(required);
+                if !matters[site] || goes_wrong(&stronger) {
+                    strongest = stronger;
+                } else {
+                    left.push(point);
+                }
+            }
+            // What was added later may have brought a point that was left with it.
+            left.retain(|&point| {
+                let (site, part) = self.points[point];
+                !strongest[site].has(part)
+            });
+            left.sort_unstable();
+            if left.is_empty() {
+                return Vec::new();
+            }
+            if sets.contains(&left) {
+                break;
+            }
+            sets.push(left);
+        }
+        sets
+    }
+
+    /// Does a step of the site, or the step behind it, happen in the graph? A fence may be passed anywhere.
+    fn takes_part(&self, site: &Site, graph: &ExecutionGraph) -> bool {
+        let fence = site.kind == Kind::Fence && !site.new;
+        let happens = |place: &(ir::Tid, ir::Pc)| {
+            let mut steps = graph.thread_events(place.0).iter().map(|id| graph.event(*id).step);
+            fence && steps.len() > 0 || steps.any(|step| step == Some(*place))
+        };
+        site.places.iter().any(happens)
+    }
+}
+
+impl Violations for Asked<'_> {
+    type Undecided = NoAssignment;
+
+    fn budget(&self) -> Budget {
+        self.goal.question.limits.budget
+    }
+
+    fn patience(&self) -> u64 {
+        self.goal.effort.patience
+    }
+
+    fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoAssignment> {
+        let strengths = self.strengths(chosen);
+        if let Some(limit) = self.spent() {
+            let why = Why::Limit(limit);
+            return Remaining::Undecided(NoAssignment::Undecided(self.goal.models[0], why));
+        }
+        match self.wrong(&strengths) {
+            Err(why) => Remaining::Undecided(why),
+            Ok(None) => Remaining::Fine,
+            Ok(Some(found)) => {
+                let changed = apply(self.program, self.sites, &strengths);
+                let still: Vec<&Stored> = self
+                    .stored
+                    .iter()
+                    .filter(|stored| self.still_goes_wrong(stored, &strengths, &changed))
+                    .collect();
+                let mut sets = Vec::new();
+                for stored in &still {
+                    let more = self.preventing(stored, &strengths);
+                    if more.is_empty() {
+                        let hopeless = NoAssignment::Hopeless(Box::new(stored.found.clone()));
+                        return Remaining::Undecided(hopeless);
+                    }
+                    sets.extend(more);
+                }
+                if still.is_empty() {
+                    // There is no graph to judge: all that is known is that this is not enough. Something is missing, or
+                    // one of its points is too much; but without that it is cheaper, and was tried before.
+                    let (all, floor) = (0..self.points.len(), &strengths);
+                    let above =
+                        |&point: &usize| !floor[self.points[point].0].has(self.points[point].1);
+                    let rest: Vec<usize> = all.filter(above).collect();
+                    if rest.is_empty() {
+                        return Remaining::Undecided(NoAssignment::Hopeless(Box::new(found)));
+                    }
+                    sets.push(rest);
+                }
+                Remaining::Wrong(sets)
+            }
+        }
+    }
+}
+
+/// What an answer says is wrong. What fails in an interleaving does so with every strength.
+fn violations(answer: Answer, question: &Question) -> Result<Vec<Found>, NoAssignment> {
+    let Answer { program, decisions, faults, .. } = answer;
+    let model = question.model;
+    let found = |property: Property, witness: Witness| Found {
+        property,
+        witness,
+        model,
+        program: program.clone(),
+    };
+    if let Some(fault) = faults.into_iter().next()
+        && is_interleaving(&fault)
+    {
+        return Err(NoAssignment::Hopeless(Box::new(found(Property::Assertions, fault))));
+    }
+    let mut wrong = Vec::new();
+    let mut unknown = None;
+    for decision in decisions {
+        let robustness =
+            matches!(decision.property, Property::Robustness | Property::ObservationalRobustness);
+        if robustness && question.require == Require::Safe {
+            continue;
+        }
+        match decision.verdict {
+            Verdict::Holds => {}
+            Verdict::Undecided(why) => unknown = unknown.or(Some(why)),
+            Verdict::Violated(witness) => {
+                let fails = !robustness && decision.property != Property::Races;
+                if fails && is_interleaving(&witness) {
+                    let found = found(decision.property, *witness);
+                    return Err(NoAssignment::Hopeless(Box::new(found)));
+                }
+                wrong.push(found(decision.property, *witness));
+            }
+        }
+    }
+    match unknown {
+        Some(why) if wrong.is_empty() => Err(NoAssignment::Undecided(model, why)),
+        _ => Ok(wrong),
+    }
+}
+
+/// Does something fail in an interleaving, rather than on the weak memory?
+fn is_interleaving(witness: &Witness) -> bool {
+    matches!(witness.evidence, Evidence::Interleaving { .. })
+        && !matches!(witness.problem, Problem::Stale | Problem::Dependency | Problem::Race)
+}
+
+#[cfg(test)]
+mod mutants;
