@@ -6,7 +6,7 @@
 //! * `random`: what `fencepost serial --random --threads 8 --vars 1000` writes.
 //!
 //! ```text
-//! cargo run --release -p fencepost-serial --example measure -- random 1000000
+//! cargo run --release -p fencepost-serial --example long_traces -- random 1000000
 //! ```
 
 extern crate fencepost_serial as serial;
