@@ -1,4 +1,4 @@
-//! Time and memory of `fencepost serial` on traces that were once too much: `measure NAME [SIZE]`.
+//! Time and memory of `fencepost serial` on traces that were once too much: `long_traces NAME [SIZE]`.
 //!
 //! * `reads`: one thread that only reads;
 //! * `wide`: one transaction over many variables;
@@ -73,7 +73,7 @@ fn main() {
     let name = arguments.next().unwrap_or_default();
     let size = arguments.next().and_then(|size| size.parse().ok()).unwrap_or(100_000);
     let Some(trace) = trace(&name, size) else {
-        println!("measure reads|wide|sparse|random [SIZE]");
+        println!("long_traces reads|wide|sparse|random [SIZE]");
         return;
     };
     let (held, start) = (peak(), Instant::now());
