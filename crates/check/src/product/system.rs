@@ -8,8 +8,8 @@ use super::follow::{Follow, Searching};
 use super::pack::Layout;
 use super::{Finding, Pending, Product, Scratch};
 use crate::packed::{put_values, take_value};
-use ir::Tid;
 use ir::thread::Action;
+use ir::{Instr, Tid};
 use memory::Monitor;
 use search::encoding::{Reader, put};
 use search::{Sink, Width};
@@ -191,13 +191,22 @@ impl<M: Monitor> Product<M> {
         enabled
     }
 
-    /// Nobody moved. Threads stopped by a failed assertion or assumption or a fault are not waiting.
+    /// Nobody moved. Threads stopped by an assumption are not waiting; where one was stopped by a failed assertion or a
+    /// run-time error, that is what is wrong, and not that others wait for what it would have done.
     fn report_deadlock<K: Sink<Finding<M::Violation>>>(
         &self,
         scratch: &Scratch<M::State>,
         movable: u32,
         sink: &mut K,
     ) {
+        let failed = |tid: Tid| {
+            let pc = scratch.world.pcs[tid.index()];
+            matches!(scratch.pending[tid.index()], Pending::Faulty)
+                || matches!(self.program.step(tid, pc).instr, Instr::Assert(_))
+        };
+        if threads(movable).any(failed) {
+            return;
+        }
         let waiting: Vec<_> = threads(movable)
             .filter(|tid| {
                 let pc = scratch.world.pcs[tid.index()];

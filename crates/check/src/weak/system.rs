@@ -457,19 +457,22 @@ impl System {
         }
     }
 
-    /// The threads that wait for ever in a state, if no thread goes on.
+    /// The threads that wait for ever in a state, if no thread goes on; none of them if one was stopped by a failed
+    /// assertion, which is what is wrong then.
     fn stuck(&self, world: &World) -> Option<Vec<(Tid, Pc)>> {
-        let mut waiting = Vec::new();
+        let (mut waiting, mut failed) = (Vec::new(), false);
         for tid in self.program.tids() {
             let pending = self.pending(world, tid, &mut |_| {});
             if self.goes_on(world, &pending) {
                 return None;
             }
             let pc = world.pcs[tid.index()];
+            failed |= matches!(self.program.step(tid, pc).instr, Instr::Assert(_));
             if matches!(pending, Pending::Access(_)) && !self.program.is_unstarted(tid, pc) {
                 waiting.push((tid, pc));
             }
         }
+        waiting.retain(|_| !failed);
         Some(waiting)
     }
 
