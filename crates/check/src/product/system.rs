@@ -200,9 +200,17 @@ impl<M: Monitor> Product<M> {
         sink: &mut K,
     ) {
         let failed = |tid: Tid| {
-            let pc = scratch.world.pcs[tid.index()];
-            matches!(scratch.pending[tid.index()], Pending::Faulty)
-                || matches!(self.program.step(tid, pc).instr, Instr::Assert(_))
+            let instr = &self.program.step(tid, scratch.world.pcs[tid.index()]).instr;
+            let is_kept_out = scratch.world.bus.is_some_and(|holder| holder != tid);
+            match scratch.pending[tid.index()] {
+                Pending::Faulty => true,
+                Pending::Done
+                | Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. }) => false,
+                // An access that does not wait, and could not be made, is an error.
+                Pending::Wants(_) => {
+                    matches!(instr, Instr::Assert(_)) || (instr.place().is_some() && !is_kept_out)
+                }
+            }
         };
         if threads(movable).any(failed) {
             return;
