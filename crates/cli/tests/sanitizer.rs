@@ -383,6 +383,33 @@ fn rust_standard_library() {
     check(&[hidden("std_locks.rs", &["--cfg=broken"], &["race"])]);
 }
 
+/// Store buffering whose threads run one after the other, without an order that the memory model knows of. So every run
+/// shows it: where both stores happen to come before both loads, there is nothing to see.
+const ONE_AFTER_THE_OTHER: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::thread;
+
+static X: AtomicUsize = AtomicUsize::new(0);
+static Y: AtomicUsize = AtomicUsize::new(0);
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
+fn store_buffering(mine: &AtomicUsize, other: &AtomicUsize) -> usize {
+    mine.store(1, Release);
+    other.load(Acquire)
+}
+
+fn main() {
+    let first = thread::spawn(|| {
+        let read = store_buffering(&X, &Y);
+        DONE.store(1, Relaxed);
+        read
+    });
+    while DONE.load(Relaxed) == 0 {}
+    let second = thread::spawn(|| store_buffering(&Y, &X));
+    println!("{}", first.join().unwrap() + second.join().unwrap());
+}
+"#;
+
 /// A package with a build script, which is not instrumented, and tests, which are.
 #[test]
 fn cargo() {
@@ -394,14 +421,9 @@ fn cargo() {
     let write = |name: &str, text: &str| std::fs::write(bench.path(name), text).expect("a file");
     write("Cargo.toml", "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     write("build.rs", "fn main() { println!(\"cargo::rustc-cfg=built\"); }\n");
-    std::fs::copy(sources().join("litmus.rs"), bench.path("src/main.rs")).expect("a file");
-    let source = std::fs::read_to_string(bench.path("src/main.rs")).expect("a file");
-    write(
-        "src/main.rs",
-        &format!(
-            "{source}\n#[cfg(not(built))] compile_error!(\"no script\");\n#[test] fn runs() {{ main(); }}\n"
-        ),
-    );
+    let source = format!("{ONE_AFTER_THE_OTHER}\n#[test] fn runs() {{ main(); }}\n");
+    let script = "#[cfg(not(built))] compile_error!(\"no script\");\n";
+    write("src/main.rs", &format!("{source}{script}"));
     let cargo = |arguments: &[&str]| {
         let mut command = bench.fencepost();
         command.env("CARGO_TARGET_DIR", bench.path("target")).env_remove("RUSTFLAGS");
@@ -418,9 +440,7 @@ fn cargo() {
     );
     // Two programs with tests, one report, one exit code.
     std::fs::create_dir_all(bench.path("tests")).expect("a folder");
-    std::fs::copy(sources().join("litmus.rs"), bench.path("tests/other.rs")).expect("a file");
-    let source = std::fs::read_to_string(bench.path("tests/other.rs")).expect("a file");
-    write("tests/other.rs", &format!("{source}\n#[test] fn runs() {{ main(); }}\n"));
+    write("tests/other.rs", &source);
     let tested = cargo(&["test", "--quiet"]);
     let said = text(&tested.stderr);
     assert_eq!(tested.status.code(), Some(FOUND), "{said}");
