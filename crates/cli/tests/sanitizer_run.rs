@@ -407,6 +407,23 @@ fn bad_input() {
     assert!(text(&output.stderr).contains("-static"));
 }
 
+/// The same command, which SIGINT ends even if these tests run in the background of a shell: there it is ignored, and
+/// children inherit that.
+fn interruptible(command: &Command) -> Command {
+    let mut same = Command::new("env");
+    same.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => same.env(name, value),
+            None => same.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        same.current_dir(folder);
+    }
+    same
+}
+
 /// What is found is told at once, and not lost when the program is killed, whoever is told to end.
 #[test]
 fn findings_are_told_while_the_program_runs() {
@@ -423,7 +440,8 @@ fn findings_are_told_while_the_program_runs() {
             (run, "-TERM", Some(FOUND)),
             (limited, "-INT", Some(FOUND)),
         ];
-        for (mut command, signal, code) in both {
+        for (command, signal, code) in both {
+            let mut command = interruptible(&command);
             let mut child = command.stderr(Stdio::piped()).spawn().expect("it runs");
             let mut said = BufReader::new(child.stderr.take().expect("its complaints"));
             let mut text = String::new();
