@@ -12,7 +12,7 @@ mod aimed;
 use check::outcomes::{Cut, Limits, interleavings, outcomes};
 use graph::FinalState;
 use graph::run::Status;
-use ir::Value;
+use ir::{Instr, Value};
 use memory::store_buffer::Machine;
 use std::collections::HashSet;
 
@@ -39,6 +39,10 @@ fn two_interpreters_come_to_the_same_ends() {
     for seed in first..first + count {
         let text = aimed::program(seed);
         let program = lang::parse("aimed", &text).expect("a good program").program;
+        // The judge knows no blocks that nobody interrupts; `legality` keeps them from it.
+        if program.steps().any(|(_, _, step)| step.instr == Instr::BusLock) {
+            continue;
+        }
         let judged = interleavings(&program, &limits);
         let machine = [Machine::Tso, Machine::Pso][seed as usize % 2];
         let found = outcomes(&program, machine, &limits);
