@@ -58,6 +58,25 @@ fn the_cycle_speaks_of_the_program() {
     assert_eq!(value["answers"][0]["cycle"][0]["transaction"], "deposit", "{line}");
 }
 
+/// The two commands of the README, and what is to be seen once the program is right.
+#[test]
+fn the_example_of_the_readme() {
+    if !installed("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bank.c");
+    for (flags, code) in [(&["-g", "-O1"][..], FOUND), (&["-g", "-O1", "-DFIXED"], 0)] {
+        let program = bench.build("gcc", source, flags, "bank");
+        let mut command = bench.fencepost();
+        command.args(["run", "--serial", "--schedule", "random", "--runs", "100", "--"]);
+        let output = command.arg(&program).output().expect("fencepost runs");
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
+        assert_eq!(said.contains("deposit (T"), code == FOUND, "{flags:?}: {said}");
+    }
+}
+
 /// A program that marks nothing is told how.
 #[test]
 fn nothing_is_marked() {
