@@ -443,13 +443,30 @@ fn for_machines(random: &mut Generator, shape: &Shape, scope: &Scope) -> String 
         4 => "a[u]".into(),
         _ => "e[v]".into(),
     };
-    match random.below(4) {
+    let (rm, wm) = (read(random), write(random));
+    match random.below(6) {
         0 => {
             let (at, other) = (place(random, shape, scope), place(random, shape, scope));
-            let (rm, wm, v) = (read(random), write(random), value(random, scope));
+            let v = value(random, scope);
             format!("bus_lock; r = {at}.load({rm}); {other}.store({v}, {wm}); bus_unlock;")
         }
         1 => format!("fence({}, {});", element(random), element(random)),
+        // Threads that differ in nothing else.
+        2 | 3 => {
+            let index = if scope.own == "1" { "r" } else { "s" };
+            let [x, y] = scope.plain;
+            format!(
+                "r = {x}.load({rm}); {x}.store(1, {wm}); fence(a[{index}]); {x}.store(r, {wm}); {y}.store(s, {wm});"
+            )
+        }
+        4 if shape.counts => {
+            let clock = scope.counters[0];
+            format!(
+                "u = {clock}.load({rm}); assume(u < {}); {clock}.store(u + 1, {wm}); u = {clock}.load({rm}); \
+                 fence(a[u]);",
+                shape.guard
+            )
+        }
         _ => format!("fence({});", element(random)),
     }
 }
