@@ -237,6 +237,18 @@ impl Bounds {
                 }
                 all
             }
+            Instr::Switch { value, cases } => {
+                let case = |(case, to): &(Value, Pc)| {
+                    let mut regs = regs.clone();
+                    if let Expr::Reg(reg) = value {
+                        regs[reg.index()] = regs[reg.index()].min(*case);
+                    }
+                    (*to, regs)
+                };
+                let mut all: Vec<_> = cases.iter().map(case).collect();
+                all.push((step.next, regs));
+                all
+            }
             Instr::Halt => Vec::new(),
             _ => vec![(step.next, regs)],
         }

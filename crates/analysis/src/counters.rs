@@ -356,8 +356,11 @@ impl<'p> Typing<'p> {
                 return;
             }
             Instr::Assume(cond) if is_upper_guard(cond) => {}
-            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
-                let kind = self.kind(tid, pc, cond);
+            Instr::Jump { cond: value, .. }
+            | Instr::Assert(value)
+            | Instr::Assume(value)
+            | Instr::Switch { value, .. } => {
+                let kind = self.kind(tid, pc, value);
                 self.is_number(kind);
             }
             Instr::LightFence(places) => {

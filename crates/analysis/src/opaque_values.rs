@@ -30,7 +30,7 @@ pub struct Types {
     locations: Vec<Class>,
     /// Per thread, program counter and register: what it holds *before* the step.
     registers: Vec<Vec<Vec<Class>>>,
-    /// Per thread and program counter, of the constants in the order of [`operands`].
+    /// Per thread and program counter, of the constants in the order of [`operands`], those of cases last.
     constants: Vec<Vec<Vec<Class>>>,
 }
 
@@ -236,6 +236,14 @@ impl Types {
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
                 let cond = self.operand(t, pc, cond);
                 self.make_rigid(cond);
+            }
+            // Whether a value is that of a case is a test of equality.
+            Instr::Switch { value, cases } => {
+                let value = self.operand(t, pc, value);
+                for _ in cases {
+                    let case = self.constant(t, pc);
+                    self.unify(value, case);
+                }
             }
             Instr::Load { dst, place, .. } => {
                 let class = self.place(t, pc, place);

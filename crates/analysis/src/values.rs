@@ -264,6 +264,31 @@ impl PossibleValues {
                 }
                 return changed;
             }
+            Instr::Switch { value, cases } => {
+                let values = evaluate(value, &regs, domain);
+                // What is known of the register behind a case, if it is a register.
+                let mut flow = |to: Pc, with: Values| {
+                    let mut regs = regs.clone();
+                    if let Expr::Reg(reg) = value {
+                        regs[reg.index()] = with;
+                    }
+                    changed |= self.flow(t, to, &regs);
+                };
+                for (case, to) in cases.iter().filter(|(case, _)| values.contains(*case)) {
+                    flow(*to, Values::one(*case));
+                }
+                let others = match values.members() {
+                    None => Values::Any,
+                    Some(members) => {
+                        let open = |v: &Value| ir::program::case(cases, *v).is_none();
+                        Values::of_members(members.iter().copied().filter(open))
+                    }
+                };
+                if !others.is_empty() {
+                    flow(step.next, others);
+                }
+                return changed;
+            }
             Instr::Assert(cond) | Instr::Assume(cond) => match split(cond, &regs, domain).0 {
                 Some(narrowed) => regs = narrowed,
                 None => return changed,

@@ -209,6 +209,14 @@ impl Steps<'_> {
                     }
                 }
             }
+            Instr::Switch { value, cases } => {
+                let value = self.expr(value).alone();
+                let mut text = format!("match {value} {{ ");
+                for (case, to) in cases {
+                    let _ = write!(text, "{case} => {}, ", to.index());
+                }
+                (String::new(), format!("{text}_ => {next} }}"))
+            }
             Instr::Halt => (String::new(), "return".into()),
             instr => (self.statement(instr)?, next),
         })
@@ -273,7 +281,11 @@ impl Steps<'_> {
                 return Err(self.lacks("a block of instructions that locks the bus"));
             }
             Instr::Begin | Instr::End => return Err(self.lacks("a transaction")),
-            Instr::Skip | Instr::Mark(_) | Instr::Jump { .. } | Instr::Halt => String::new(),
+            Instr::Skip
+            | Instr::Mark(_)
+            | Instr::Jump { .. }
+            | Instr::Switch { .. }
+            | Instr::Halt => String::new(),
         })
     }
 

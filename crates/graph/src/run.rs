@@ -173,7 +173,9 @@ impl ThreadState {
         }
         match &program.step(tid, self.pc).instr {
             Instr::Assign { .. } | Instr::Skip => Next::Silent,
-            Instr::Jump { .. } | Instr::Assert(_) | Instr::Assume(_) => Next::Local(Label::Ctrl),
+            Instr::Jump { .. } | Instr::Switch { .. } | Instr::Assert(_) | Instr::Assume(_) => {
+                Next::Local(Label::Ctrl)
+            }
             Instr::Fence(mode) => fence_event(*mode, self.phase, program),
             instr => match self.action(program, instr) {
                 Ok(action) => match action.loc() {
@@ -215,6 +217,10 @@ impl ThreadState {
             Instr::Jump { cond, targets } => eval(cond).map(|result| match result {
                 0 => vec![arrive(step.next)],
                 _ => targets.iter().map(|&pc| arrive(pc)).collect(),
+            }),
+            Instr::Switch { value, cases } => eval(value).map(|result| {
+                let mut to = cases.iter().filter(|(case, _)| *case == result);
+                vec![arrive(to.next().map_or(step.next, |(_, pc)| *pc))]
             }),
             Instr::Assert(cond) => eval(cond).map(|result| match result {
                 0 => stop(Status::Failed),

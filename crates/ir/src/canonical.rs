@@ -52,6 +52,10 @@ pub fn thread(thread: &Thread, domain: Domain) -> Thread {
                 };
                 (Instr::Jump { cond: cond.clone(), targets }, next)
             }
+            Instr::Switch { value, cases } => {
+                let cases = cases.iter().map(|(case, to)| (*case, renumber(*to))).collect();
+                (Instr::Switch { value: value.clone(), cases }, renumber(step.next))
+            }
             instr => (instr.clone(), renumber(step.next)),
         };
         Step { instr, next, origin: step.origin }
@@ -138,6 +142,10 @@ fn depth_first(code: &[Step], real: &[usize], entry: Pc) -> Vec<usize> {
                 if cond.as_const().is_none() || targets.is_empty() {
                     stack.push(real[step.next.index()]);
                 }
+            }
+            Instr::Switch { cases, .. } => {
+                stack.extend(cases.iter().rev().map(|(_, pc)| real[pc.index()]));
+                stack.push(real[step.next.index()]);
             }
             _ => stack.push(real[step.next.index()]),
         }
@@ -231,6 +239,7 @@ pub fn for_each_place(instr: &mut Instr, mut f: impl FnMut(&mut Place)) {
         Instr::LightFence(places) => places.iter_mut().for_each(f),
         Instr::Assign { .. }
         | Instr::Jump { .. }
+        | Instr::Switch { .. }
         | Instr::Assert(_)
         | Instr::Assume(_)
         | Instr::Skip
@@ -248,7 +257,9 @@ pub fn for_each_place(instr: &mut Instr, mut f: impl FnMut(&mut Place)) {
 pub fn for_each_expr(instr: &mut Instr, mut f: impl FnMut(&mut Expr)) {
     for_each_place(instr, |place| place.index.iter_mut().for_each(&mut f));
     match instr {
-        Instr::Assign { value, .. } | Instr::Store { value, .. } => f(value),
+        Instr::Assign { value, .. } | Instr::Store { value, .. } | Instr::Switch { value, .. } => {
+            f(value)
+        }
         Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => f(cond),
         Instr::Rmw { update, .. } => f(&mut update.operand),
         Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {

@@ -8,8 +8,8 @@
 //! * names that are no identifiers, or clash, are replaced by similar ones;
 //! * replicas are printed as `thread t[3]` if their code is equal, else as threads `t_0`, `t_1`, …;
 //! * a place without index that is an array element gets its index;
-//! * a conditional jump to several places becomes a conditional jump to a choice, and one to no
-//!   place an assumption;
+//! * a conditional jump to several places becomes a conditional jump to a choice, one to no
+//!   place an assumption, and a switch a jump for each of its cases;
 //! * threads that others start begin with the wait that this means, like any other.
 //!
 //! So `printable(a) == printable(b)` is equality of programs up to origins, and reading back what
@@ -23,8 +23,8 @@ pub use text::{condition, expression, instruction, observed, place};
 
 use crate::canonical;
 use crate::condition::Condition;
-use crate::expr::{Expr, Unary};
-use crate::ids::{Loc, Origin, Pc};
+use crate::expr::{Binary, Expr, Unary};
+use crate::ids::{Loc, Origin, Pc, Value};
 use crate::program::{Instr, Location, LocationKind, Place, Program, Step, Thread};
 use names::Names;
 use std::fmt::Write;
@@ -78,6 +78,16 @@ pub fn printable(program: &Program) -> Program {
 fn split_jumps(code: &mut Vec<Step>) {
     for at in 0..code.len() {
         let (next, origin) = (code[at].next, code[at].origin);
+        if let Instr::Switch { value, cases } = &code[at].instr {
+            let test = |(case, to): &(Value, Pc)| {
+                let cond = Expr::binary(Binary::Eq, value.clone(), Expr::Const(*case));
+                // A value that leaves no room for a comparison does not come from any front-end.
+                Instr::Jump { cond: cond.unwrap_or(Expr::Const(0)), targets: vec![*to] }
+            };
+            let tests: Vec<Instr> = cases.iter().map(test).collect();
+            unfold(code, at, tests);
+            continue;
+        }
         let fresh = Pc::from(code.len());
         let Instr::Jump { cond, targets } = &mut code[at].instr else { continue };
         if targets.is_empty() {
@@ -88,6 +98,22 @@ fn split_jumps(code: &mut Vec<Step>) {
             let instr = Instr::Jump { cond: Expr::Const(1), targets };
             code.push(Step { instr, next, origin });
         }
+    }
+}
+
+/// Puts instructions that are followed by each other in the place of a step.
+fn unfold(code: &mut Vec<Step>, at: usize, instrs: Vec<Instr>) {
+    let Step { next, origin, .. } = code[at];
+    let mut last = at;
+    code[at].instr = Instr::Skip;
+    for (k, instr) in instrs.into_iter().enumerate() {
+        if k > 0 {
+            let fresh = Pc::from(code.len());
+            code[last].next = fresh;
+            last = code.len();
+            code.push(Step { instr: Instr::Skip, next, origin });
+        }
+        code[last].instr = instr;
     }
 }
 

@@ -74,7 +74,7 @@ pub struct Step {
     /// What is done.
     pub instr: Instr,
     /// What comes next. For [`Instr::Jump`], what comes next when the condition is 0; for
-    /// [`Instr::Halt`], itself.
+    /// [`Instr::Switch`], when no case applies; for [`Instr::Halt`], itself.
     pub next: Pc,
     /// Where it came from in the source.
     pub origin: Origin,
@@ -107,6 +107,13 @@ pub enum Instr {
         cond: Expr,
         /// Where to, if it is not 0.
         targets: Vec<Pc>,
+    },
+    /// Goes where the value leads; to `next` if there is no case for it.
+    Switch {
+        /// The value.
+        value: Expr,
+        /// Where each value leads that has a case, ascending.
+        cases: Vec<(Value, Pc)>,
     },
     /// Nothing; only for loops that do nothing else.
     Skip,
@@ -278,6 +285,7 @@ impl Instr {
             self,
             Instr::Assign { .. }
                 | Instr::Jump { .. }
+                | Instr::Switch { .. }
                 | Instr::Skip
                 | Instr::Assert(_)
                 | Instr::Assume(_)
@@ -309,7 +317,9 @@ impl Instr {
     /// Every expression it evaluates, but for the indices of its [places](Instr::places).
     pub fn operands(&self) -> SmallVec<[&Expr; 2]> {
         match self {
-            Instr::Assign { value, .. } | Instr::Store { value, .. } => smallvec![value],
+            Instr::Assign { value, .. }
+            | Instr::Store { value, .. }
+            | Instr::Switch { value, .. } => smallvec![value],
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => smallvec![cond],
             Instr::Rmw { update, .. } => smallvec![&update.operand],
             Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
@@ -409,11 +419,32 @@ impl Instr {
     }
 }
 
+/// Where a value leads by these cases, which are ascending.
+#[inline(always)]
+pub fn case(cases: &[(Value, Pc)], value: Value) -> Option<Pc> {
+    let found = cases.binary_search_by_key(&value, |(case, _)| *case);
+    found.ok().map(|k| cases[k].1)
+}
+
 impl Step {
+    /// The places that the instruction names beside what comes next.
+    pub fn targets_mut(&mut self) -> impl Iterator<Item = &mut Pc> + '_ {
+        let (targets, cases): (&mut [Pc], &mut [(Value, Pc)]) = match &mut self.instr {
+            Instr::Jump { targets, .. } => (targets, &mut []),
+            Instr::Switch { cases, .. } => (&mut [], cases),
+            _ => (&mut [], &mut []),
+        };
+        targets.iter_mut().chain(cases.iter_mut().map(|(_, pc)| pc))
+    }
+
     /// Where control may go from here.
     pub fn successors(&self) -> impl Iterator<Item = Pc> + '_ {
         let targets: &[Pc] = match &self.instr {
             Instr::Jump { targets, .. } => targets,
+            _ => &[],
+        };
+        let cases: &[(Value, Pc)] = match &self.instr {
+            Instr::Switch { cases, .. } => cases,
             _ => &[],
         };
         let falls_through = match &self.instr {
@@ -425,7 +456,9 @@ impl Step {
             Instr::Jump { cond, .. } => cond.as_const() != Some(0),
             _ => false,
         };
-        targets.iter().copied().filter(move |_| taken).chain(falls_through.then_some(self.next))
+        let targets = targets.iter().copied().filter(move |_| taken);
+        let cases = cases.iter().map(|(_, pc)| *pc);
+        targets.chain(cases).chain(falls_through.then_some(self.next))
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::expr::{Domain, Fault, Notes};
 use crate::ids::{Pc, Value};
-use crate::program::{Instr, Mark, Thread};
+use crate::program::{Instr, Mark, Thread, case};
 
 /// How many local steps a thread may take in a row, unless it comes back to where it was.
 const PATIENCE: usize = 1 << 18;
@@ -97,6 +97,10 @@ pub fn local_step<'c>(
             (Ok(_), [target]) => next = *target,
             (Ok(_), targets) => return Took::Rests(Rest::Choice(targets)),
             (Err(fault), _) => return Took::Rests(Rest::Stop(Stop::Fault(fault))),
+        },
+        Instr::Switch { value, cases } => match value.eval(regs, domain, notes) {
+            Ok(value) => next = case(cases, value).unwrap_or(next),
+            Err(fault) => return Took::Rests(Rest::Stop(Stop::Fault(fault))),
         },
         Instr::Assert(cond) => match cond.eval(regs, domain, notes) {
             Ok(0) => return Took::Rests(Rest::Stop(Stop::Assertion)),

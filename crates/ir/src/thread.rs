@@ -160,6 +160,7 @@ pub fn next_action(
     Ok(match instr {
         Instr::Assign { .. }
         | Instr::Jump { .. }
+        | Instr::Switch { .. }
         | Instr::Skip
         | Instr::Assert(_)
         | Instr::Assume(_)

@@ -14,7 +14,8 @@
 //!    the others;
 //! 7. threads that others start exist;
 //! 8. its final condition observes registers and locations that exist, at most
-//!    [`Condition::MOST_OBSERVED`], and compares and connects their values.
+//!    [`Condition::MOST_OBSERVED`], and compares and connects their values;
+//! 9. the cases of a switch are ascending.
 
 use crate::condition::{Condition, Observed};
 use crate::expr::{Domain, Expr, Op};
@@ -70,6 +71,9 @@ pub enum Invalid {
     /// A final condition that calculates.
     #[error("a final condition compares values, it does not calculate with them")]
     Formula,
+    /// A switch whose cases are not in order, or two for one value.
+    #[error("the cases of a switch are not ascending")]
+    Cases,
     /// An access that the kind of its location forbids.
     #[error("an access of the wrong kind to location {0}")]
     Kind(u32),
@@ -99,8 +103,22 @@ impl Program {
             exists("step", thread.entry.0, thread.code.len())?;
             for step in &thread.code {
                 exists("step", step.next.0, thread.code.len())?;
-                if let Instr::Jump { targets, .. } = &step.instr {
-                    targets.iter().try_for_each(|pc| exists("step", pc.0, thread.code.len()))?;
+                match &step.instr {
+                    Instr::Jump { targets, .. } => {
+                        targets
+                            .iter()
+                            .try_for_each(|pc| exists("step", pc.0, thread.code.len()))?;
+                    }
+                    Instr::Switch { cases, .. } => {
+                        for (value, pc) in cases {
+                            self.value(*value)?;
+                            exists("step", pc.0, thread.code.len())?;
+                        }
+                        if !cases.is_sorted_by(|(a, _), (b, _)| a < b) {
+                            return Err(Invalid::Cases);
+                        }
+                    }
+                    _ => {}
                 }
                 self.instruction(&step.instr, thread)?;
             }
@@ -239,7 +257,7 @@ mod tests {
         let thread = &mut program.threads[t];
         let pc = random.below(thread.code.len());
         let Step { instr, next, .. } = &mut thread.code[pc];
-        match random.below(10) {
+        match random.below(11) {
             0 => thread.entry = Pc(number),
             1 => *next = Pc(number),
             2 => thread.registers.truncate(number as usize),
@@ -249,6 +267,10 @@ mod tests {
             6 => canonical::for_each_expr(instr, |expr| *expr = Expr::Reg(Reg(number))),
             7 => program.locations.truncate(number as usize),
             8 => (program.domain.min, program.domain.max) = (value, Value::from(number)),
+            9 => {
+                let cases = vec![(value, Pc(0)), (random.pick(&[0, 1]), Pc(number))];
+                *instr = Instr::Switch { value: Expr::Reg(Reg(0)), cases };
+            }
             _ => *instr = Instr::Jump { cond: Expr::Const(1), targets: vec![Pc(number)] },
         }
     }

@@ -121,7 +121,7 @@ impl Step {
 pub fn action_name(instr: &Instr) -> &'static str {
     match instr {
         Instr::Assign { .. } => "assign",
-        Instr::Jump { .. } => "jump",
+        Instr::Jump { .. } | Instr::Switch { .. } => "jump",
         Instr::Skip => "skip",
         Instr::Assert(_) => "assert",
         Instr::Assume(_) => "assume",

@@ -143,7 +143,7 @@ impl Automorphism {
             .zip(&self.locations)
             .all(|(location, image)| location.kind == program.locations[image.index()].kind);
         kinds
-            && self.permutes(types)
+            && self.permutes(program.domain, types)
             && (!self.keeps_initial || self.keeps_initial_state(program, types, facts))
             && program.tids().all(|tid| {
                 let t = tid.index();
@@ -160,7 +160,7 @@ impl Automorphism {
     }
 
     /// Premise 1.
-    fn permutes(&self, types: &Types) -> bool {
+    fn permutes(&self, domain: Domain, types: &Types) -> bool {
         let raw = |ids: &[Pc]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
         is_permutation(self.threads.iter().map(|id| id.0))
             && is_permutation(self.locations.iter().map(|id| id.0))
@@ -171,7 +171,8 @@ impl Automorphism {
                 let (mut from, mut to): (Vec<Value>, Vec<Value>) = map.iter().unzip();
                 from.sort_unstable();
                 to.sort_unstable();
-                from == to && !types.is_rigid(*class)
+                let are_values = from.iter().all(|value| domain.contains(i128::from(*value)));
+                from == to && are_values && !types.is_rigid(*class)
             })
     }
 
@@ -260,11 +261,24 @@ impl Automorphism {
             targets[1].extend_from_slice(to);
         }
         targets.iter_mut().for_each(|targets| targets.sort_unstable());
+        // The cases of a switch, each renamed, are those of its image in whatever order.
+        let cases = match (&step.instr, &image.instr) {
+            (Instr::Switch { cases: from, .. }, Instr::Switch { cases: to, .. }) => {
+                let renamed = from.iter().zip(classes);
+                let mut renamed: Vec<_> = renamed
+                    .map(|((case, pc), class)| (self.value(class, *case), self.pcs[t][pc.index()]))
+                    .collect();
+                renamed.sort_unstable();
+                renamed == *to
+            }
+            (a, b) => !matches!(a, Instr::Switch { .. }) && !matches!(b, Instr::Switch { .. }),
+        };
         same_shape(&step.instr, &image.instr)
             && step.instr.output().map(register) == image.instr.output()
             && places
             && renamed == expected
             && targets[0] == targets[1]
+            && cases
             && (step.instr == Instr::Halt || self.pcs[t][step.next.index()] == image.next)
     }
 
@@ -350,6 +364,10 @@ pub(super) fn same_shape(a: &Instr, b: &Instr) -> bool {
             Instr::Jump { cond, targets } => {
                 *cond = nothing();
                 targets.clear();
+            }
+            Instr::Switch { value, cases } => {
+                *value = nothing();
+                cases.clear();
             }
             Instr::Assert(cond) | Instr::Assume(cond) => *cond = nothing(),
             Instr::Load { dst, place, .. } => (*dst, *place) = (Reg(0), nowhere()),

@@ -241,9 +241,7 @@ pub fn insert(program: &Program, sites: &[Site]) -> Program {
         };
         for step in &mut thread.code {
             redirect(&mut step.next);
-            if let Instr::Jump { targets, .. } = &mut step.instr {
-                targets.iter_mut().for_each(redirect);
-            }
+            step.targets_mut().for_each(redirect);
         }
         redirect(&mut thread.entry);
         let origin = thread.code[pc.index()].origin;
@@ -329,7 +327,9 @@ fn may_fault(program: &Program) -> bool {
     let is_safe = |instr: &Instr| {
         let known = |place: &Place| matches!(place.known(), Some(Ok(_)));
         let total = match instr {
-            Instr::Assign { value, .. } | Instr::Store { value, .. } => is_total(value),
+            Instr::Assign { value, .. }
+            | Instr::Store { value, .. }
+            | Instr::Switch { value, .. } => is_total(value),
             Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => is_total(cond),
             Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
                 is_total(expected) && is_total(desired)

@@ -259,9 +259,10 @@ impl<M: Monitor> Evaluation<'_, M> {
             Instr::Rmw { update, .. } if update.op == UpdateOp::Set => {
                 self.eval(&update.operand).is_none()
             }
-            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => {
-                self.eval(cond).is_none()
-            }
+            Instr::Jump { cond: value, .. }
+            | Instr::Assert(value)
+            | Instr::Assume(value)
+            | Instr::Switch { value, .. } => self.eval(value).is_none(),
             _ => false,
         }
     }

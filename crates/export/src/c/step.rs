@@ -57,6 +57,18 @@ impl Steps<'_> {
                     }
                 }
             },
+            Instr::Switch { value, cases } => {
+                let value = self.expr(value);
+                jumps_to.extend(cases.iter().map(|(_, to)| *to));
+                let case = |(case, to): &(ir::Value, Pc)| {
+                    format!(
+                        "if ({value} == {}) goto {};",
+                        self.values.number(*case).operand(),
+                        label(*to)
+                    )
+                };
+                cases.iter().map(case).collect()
+            }
             Instr::Halt => {
                 falls_to = None;
                 vec!["return NULL;".into()]
@@ -151,7 +163,9 @@ impl Steps<'_> {
             Instr::Begin | Instr::End => return Err(self.lacks("a transaction")),
             // Methods of libraries are inlined: there is nothing left to do.
             Instr::Skip | Instr::Mark(_) => return Ok(None),
-            Instr::Jump { .. } | Instr::Halt => unreachable!("written by `write`"),
+            Instr::Jump { .. } | Instr::Switch { .. } | Instr::Halt => {
+                unreachable!("written by `write`")
+            }
         }))
     }
 

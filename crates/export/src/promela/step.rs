@@ -9,7 +9,7 @@ use crate::ExportError;
 use crate::storage::Storage;
 use crate::text::Text;
 use ir::expr::Binary;
-use ir::{Expr, Instr, Pc, Place, Program, Reg, RegSet, Step, Tid};
+use ir::{Expr, Instr, Pc, Place, Program, Reg, RegSet, Step, Tid, Value};
 
 /// When a way is open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -121,6 +121,18 @@ impl Steps<'_> {
                         taken.chain([way(Guard::Unless(cond), next)]).collect()
                     }
                 }
+            }
+            Instr::Switch { value, cases } => {
+                let value = arithmetic.expr(value)?;
+                let way = |guard, next| Way { guard, effects: vec![], next };
+                let test = |case: &Value| Text::open(format!("{} == {case}", value.operand()));
+                let taken = cases.iter().map(|(case, to)| way(Guard::If(test(case)), *to));
+                let any: Vec<_> = cases.iter().map(|(case, _)| test(case).operand()).collect();
+                let other = match any.is_empty() {
+                    true => Guard::Open,
+                    false => Guard::Unless(Text::open(any.join(" || "))),
+                };
+                taken.chain([way(other, next)]).collect()
             }
             Instr::Assert(cond) => {
                 let cond = arithmetic.expr(cond)?.alone();

@@ -145,6 +145,7 @@ pub fn instruction(program: &Program, thread: &Thread, instr: &Instr) -> String 
         Instr::Assign { dst, value } => format!("{}{}", to(dst), expr(value)),
         Instr::Jump { cond, .. } if cond.as_const().is_some() => "oneof".to_string(),
         Instr::Jump { cond, .. } => format!("if ({})", expr(cond)),
+        Instr::Switch { value, .. } => format!("switch ({})", expr(value)),
         Instr::Skip => "skip".to_string(),
         Instr::Assert(cond) => format!("assert({})", expr(cond)),
         Instr::Assume(cond) => format!("assume({})", expr(cond)),

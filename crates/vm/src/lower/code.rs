@@ -1,7 +1,7 @@
 //! A thread's code under construction: steps whose targets are nodes that have no steps yet.
 
 use crate::automaton::NodeId;
-use ir::{Instr, Origin, Pc, Step};
+use ir::{Instr, Origin, Pc, Step, Value};
 use std::collections::HashMap;
 
 /// Steps of a thread under construction.
@@ -10,11 +10,13 @@ pub(super) struct Code {
     pub(super) starts: HashMap<NodeId, Pc>,
     /// Steps that lead to a node: as a jump's target if they are jumps, else as what comes next.
     pub(super) holes: Vec<(usize, NodeId)>,
+    /// The cases of switches, and the nodes that they lead to.
+    pub(super) cases: Vec<(usize, Value, NodeId)>,
 }
 
 impl Code {
     pub(super) fn new() -> Self {
-        Code { steps: Vec::new(), starts: HashMap::new(), holes: Vec::new() }
+        Code { steps: Vec::new(), starts: HashMap::new(), holes: Vec::new(), cases: Vec::new() }
     }
 
     /// Steps one after the other.

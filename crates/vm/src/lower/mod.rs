@@ -27,7 +27,6 @@ use crate::space::Site;
 use crate::value::Word;
 use cells::{Cells, changes, read_mode, write_mode};
 use code::Code;
-use ir::expr::Binary;
 use ir::{
     Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Thread,
     Tid, Update, UpdateOp, Value, WriteMode,
@@ -205,7 +204,13 @@ impl Lowering<'_> {
             code.starts.insert(id, Pc::from(code.steps.len()));
             self.node(&mut code, id, thread)?;
         }
-        let Code { mut steps, starts, holes } = code;
+        let Code { mut steps, starts, holes, cases: mut chosen } = code;
+        chosen.sort_unstable();
+        for (pc, value, to) in chosen {
+            if let Instr::Switch { cases, .. } = &mut steps[pc].instr {
+                cases.push((value, starts[&to]));
+            }
+        }
         for (pc, to) in holes {
             let target = starts[&to];
             match &mut steps[pc].instr {
@@ -574,13 +579,10 @@ impl Lowering<'_> {
             code.holes.push((last, next[0].1));
             return;
         }
-        for (input, to) in next {
-            let value = Expr::Const(self.numbers.get(cell, *input));
-            let cond =
-                Expr::binary(Binary::Eq, Expr::Reg(READ), value).expect("a small expression");
-            let pc = code.push(Instr::Jump { cond, targets: Vec::new() }, origin);
-            code.holes.push((pc, *to));
-        }
+        let switch = Instr::Switch { value: Expr::Reg(READ), cases: Vec::new() };
+        let pc = code.push(switch, origin);
+        let case = |(input, to): &(Word, NodeId)| (pc, self.numbers.get(cell, *input), *to);
+        code.cases.extend(next.iter().map(case));
         code.push(Instr::Assume(Expr::Const(0)), origin);
         code.halt(Instr::Halt, origin);
     }

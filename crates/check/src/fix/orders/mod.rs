@@ -538,9 +538,7 @@ fn put_fence(program: &mut Program, site: &Site, (tid, pc): (Tid, Pc), mode: Fen
             continue;
         }
         redirect(&mut step.next);
-        if let Instr::Jump { targets, .. } = &mut step.instr {
-            targets.iter_mut().for_each(redirect);
-        }
+        step.targets_mut().for_each(redirect);
     }
     redirect(&mut thread.entry);
     let origin = thread.code[pc.index()].origin;
