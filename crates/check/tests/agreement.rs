@@ -8,7 +8,7 @@ mod aimed;
 mod said;
 
 use check::{DoubleCheck, Extent, Model, Property, Question, Reductions};
-use ir::random::{Strengthen, with_sc_orders};
+use ir::random::{Strengthen, with_sc_orders, without_registers};
 use memory::rc20::row_layout::Track;
 use said::said;
 use search::Limits;
@@ -34,11 +34,7 @@ fn aimed_programs() {
                     if seed >= first + count {
                         break;
                     }
-                    let text = aimed::program(seed);
-                    let program = match lang::parse("aimed", &text) {
-                        Ok(source) => source.program,
-                        Err(error) => panic!("seed {seed}: {error:?}\n{text}"),
-                    };
+                    let (program, text) = aimed::parsed(seed);
                     let (model, property) = [
                         (Model::Rc20, Property::Robustness),
                         (Model::Sc, Property::Robustness),
@@ -97,4 +93,57 @@ fn aimed_programs() {
         10 * violated > compared && 5 * violated < 4 * compared,
         "{violated} of {compared} violated"
     );
+}
+
+/// A program whose registers are unfolded into places of its code has the answers of the program that it was made of, without
+/// any reduction and with all.
+/// Catches a switch that an analysis, a monitor or a reduction misunderstands.
+#[test]
+fn automata_have_the_answers_of_their_programs() {
+    let count = asked("FENCEPOST_AUTOMATA", 2_000);
+    let first = asked("FENCEPOST_FIRST_SEED", 0);
+    let (next, compared) = (AtomicU64::new(first), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Relaxed);
+                    if seed >= first + count {
+                        break;
+                    }
+                    let (program, text) = aimed::parsed(seed);
+                    let Some(unfolded) = without_registers(&program, 400) else { continue };
+                    let models = [Model::Rc11, Model::Rc20, Model::Sc, Model::Ra, Model::Tso];
+                    let model = models[seed as usize % 5];
+                    let question = Question {
+                        model,
+                        double_check: DoubleCheck::Never,
+                        limits: Limits { states: Some(STATES), ..Limits::default() },
+                        ..Question::default()
+                    };
+                    let plain = Question { reductions: Reductions::NONE, ..question };
+                    // Results that wrap around are computed when the program is unfolded.
+                    let answer = |program, question| {
+                        let answer = std::panic::catch_unwind(|| {
+                            check::check(program, question, &|_, _| {}).ok()
+                        });
+                        let answer = answer
+                            .unwrap_or_else(|_| panic!("seed {seed} {}\n{text}", model.name()))?;
+                        let mut said = said(&answer);
+                        said.pop();
+                        answer.cost.limit.is_none().then_some(said)
+                    };
+                    let Some(expected) = answer(&program, &question) else { continue };
+                    for question in [&question, &plain] {
+                        let Some(unfolded) = answer(&unfolded, question) else { continue };
+                        compared.fetch_add(1, Relaxed);
+                        assert_eq!(unfolded, expected, "seed {seed} {}\n{text}", model.name());
+                    }
+                }
+            });
+        }
+    });
+    let compared = compared.into_inner();
+    println!("{compared} answers compared");
+    assert!(2 * compared > count, "only {compared} answers of {count} programs were compared");
 }

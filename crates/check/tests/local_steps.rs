@@ -37,8 +37,7 @@ fn two_interpreters_come_to_the_same_ends() {
     let limits = Limits { states: 20_000, buffer: 0, ..Limits::default() };
     let (mut compared, mut faulty) = (0, 0);
     for seed in first..first + count {
-        let text = aimed::program(seed);
-        let program = lang::parse("aimed", &text).expect("a good program").program;
+        let (program, text) = aimed::parsed(seed);
         // The judge knows no blocks that nobody interrupts; `legality` keeps them from it.
         if program.steps().any(|(_, _, step)| step.instr == Instr::BusLock) {
             continue;

@@ -4,8 +4,10 @@
 //! back. Programs are in canonical form ([`crate::canonical`]), every thread can reach its halt, no
 //! array index is out of range and nothing divides by zero. Arithmetic may wrap.
 
+mod automaton;
 mod sc;
 
+pub use automaton::without_registers;
 pub use sc::{Strengthen, with_sc_events, with_sc_orders};
 
 use crate::canonical;

@@ -6,11 +6,11 @@ use super::automorphism::{Automorphism, same_kind_of_place, same_shape, waits_fo
 use crate::opaque_values::{Class, Types, operands};
 use ir::expr::Op;
 use ir::ids::{Loc, Pc, Reg, Tid, Value};
-use ir::program::{Instr, Place, Program};
+use ir::program::{Instr, Place, Program, case};
 use std::collections::{HashMap, HashSet};
 
-/// Steps of backtracking before a match is given up.
-const MAX_STEPS: u32 = 20_000;
+/// Steps of backtracking before a match is given up, beyond one for each place in the code.
+const MAX_STEPS: usize = 20_000;
 
 /// A candidate for the automorphism that exchanges `i` and `j` and keeps all other threads, and perhaps
 /// the initial state, too.
@@ -30,7 +30,7 @@ pub(super) fn exchange(
         types,
         thread: program.tids().collect(),
         state: Partial::default(),
-        steps: 0,
+        steps_left: MAX_STEPS + program.steps().count(),
         keeps_initial,
     };
     matcher.thread[i.index()] = j;
@@ -69,12 +69,20 @@ struct Named {
     offset: i128,
 }
 
+/// Cases of two switches that can be matched in several ways.
+#[derive(Default)]
+struct OpenCases {
+    classes: (Class, Class),
+    from: Vec<(Value, Pc)>,
+    to: Vec<(Value, Pc)>,
+}
+
 struct Matcher<'p> {
     program: &'p Program,
     types: &'p Types,
     thread: Vec<Tid>,
     state: Partial,
-    steps: u32,
+    steps_left: usize,
     keeps_initial: bool,
 }
 
@@ -88,10 +96,8 @@ impl Matcher<'_> {
     /// branches of a `oneof` in every order.
     fn solve(&mut self, mut goals: Vec<(Tid, Pc, Pc)>) -> bool {
         while let Some((tid, p, q)) = goals.pop() {
-            self.steps += 1;
-            if self.steps > MAX_STEPS {
-                return false;
-            }
+            let Some(left) = self.steps_left.checked_sub(1) else { return false };
+            self.steps_left = left;
             match (self.state.pcs.get(&(tid, p)), self.state.pcs_back.get(&(tid, q))) {
                 (None, None) => {}
                 (Some(known), _) if *known == q => continue,
@@ -124,7 +130,35 @@ impl Matcher<'_> {
                     if self.solve(more) {
                         return true;
                     }
-                    if self.steps > MAX_STEPS {
+                    if self.steps_left == 0 {
+                        return false;
+                    }
+                    self.state = saved.clone();
+                }
+                return false;
+            }
+            if let (Instr::Switch { cases: from, .. }, Instr::Switch { cases: to, .. }) =
+                (&a.instr, &b.instr)
+            {
+                let Some(open) = self.cases((tid, p, from), (image, q, to), &mut goals) else {
+                    return false;
+                };
+                if open.from.is_empty() {
+                    continue;
+                }
+                // Values that nothing is known of: most often each thread means the same by them.
+                let saved = self.state.clone();
+                for order in permutations(open.to.len()) {
+                    let mut more = goals.clone();
+                    let pairs = order.iter().zip(&open.from);
+                    let matched = pairs.map(|(&k, &from)| (from, open.to[k])).all(|(from, to)| {
+                        more.push((tid, from.1, to.1));
+                        self.value(open.classes.0, from.0, open.classes.1, to.0)
+                    });
+                    if matched && self.solve(more) {
+                        return true;
+                    }
+                    if self.steps_left == 0 {
                         return false;
                     }
                     self.state = saved.clone();
@@ -179,6 +213,48 @@ impl Matcher<'_> {
                     (v, w) => v == w,
                 })
         })
+    }
+
+    /// Matches cases of two switches whose values are known to be matched, and adds where they lead to `goals`.
+    /// The others are left open: those with a value that both have come first, in the same order. None if the switches
+    /// cannot be matched.
+    fn cases(
+        &mut self,
+        (s, p, from): (Tid, Pc, &[(Value, Pc)]),
+        (t, q, to): (Tid, Pc, &[(Value, Pc)]),
+        goals: &mut Vec<(Tid, Pc, Pc)>,
+    ) -> Option<OpenCases> {
+        // The constants of cases come last, and are all of the class of what is switched on.
+        let classes = (self.types.constants(s, p).last(), self.types.constants(t, q).last());
+        let (Some(c), Some(d)) = classes else {
+            return (from.is_empty() && to.is_empty()).then(OpenCases::default);
+        };
+        if from.len() != to.len() || !self.class(c, d) {
+            return None;
+        }
+        let rigid = self.types.is_rigid(c);
+        let known = |class: Class, value: Value| match rigid {
+            true => Some(value),
+            false => self.state.values.get(&(class, value)).copied(),
+        };
+        let mut open = OpenCases { classes: (c, d), ..OpenCases::default() };
+        for (value, pc) in from {
+            match known(c, *value) {
+                Some(image) => goals.push((s, *pc, case(to, image)?)),
+                None => open.from.push((*value, *pc)),
+            }
+        }
+        for (value, pc) in to {
+            match known(d, *value) {
+                Some(image) => _ = case(from, image)?,
+                None => open.to.push((*value, *pc)),
+            }
+        }
+        let shared = |cases: &[(Value, Pc)], value| case(cases, value).is_none();
+        let (from, to) = (open.from.clone(), open.to.clone());
+        open.from.sort_by_key(|(value, _)| shared(&to, *value));
+        open.to.sort_by_key(|(value, _)| shared(&from, *value));
+        (open.from.len() == open.to.len()).then_some(open)
     }
 
     fn register(&mut self, tid: Tid, a: Reg, b: Reg) -> bool {
@@ -261,22 +337,29 @@ impl Matcher<'_> {
         *values.entry((c, v)).or_insert(w) == w && *values.entry((d, w)).or_insert(v) == v
     }
 
-    /// The automorphism, with everything not mentioned mapped to itself.
+    /// The automorphism. What is not mentioned is mapped to itself where it can be, and in any case to
+    /// something that is not mentioned either: places that control never comes to, values that a class never has.
     fn finish(&self, i: Tid, j: Tid) -> Automorphism {
         let mut alpha = Automorphism::identity(self.program, self.types);
         alpha.threads.clone_from(&self.thread);
         alpha.keeps_initial = self.keeps_initial;
-        for (&(tid, p), &q) in &self.state.pcs {
-            alpha.pcs[tid.index()][p.index()] = q;
+        for tid in self.program.tids().filter(|tid| *tid != j) {
+            let t = tid.index();
+            let thread = &self.program.threads[t];
+            let pc = |p: u32| self.state.pcs.get(&(tid, Pc(p))).map(|q| q.0);
+            let register = |a: u32| self.state.registers.get(&(tid, Reg(a))).map(|b| b.0);
+            let pcs = bijection(thread.code.len(), pc);
+            let registers = bijection(thread.registers.len(), register);
             if tid == i {
-                alpha.pcs[j.index()][q.index()] = p;
+                for (p, q) in pcs.iter().enumerate() {
+                    alpha.pcs[j.index()][*q as usize] = Pc::from(p);
+                }
+                for (a, b) in registers.iter().enumerate() {
+                    alpha.registers[j.index()][*b as usize] = Reg::from(a);
+                }
             }
-        }
-        for (&(tid, a), &b) in &self.state.registers {
-            alpha.registers[tid.index()][a.index()] = b;
-            if tid == i {
-                alpha.registers[j.index()][b.index()] = a;
-            }
+            alpha.pcs[t] = pcs.into_iter().map(Pc).collect();
+            alpha.registers[t] = registers.into_iter().map(Reg).collect();
         }
         for (&x, &y) in &self.state.locations {
             alpha.locations[x.index()] = y;
@@ -289,8 +372,37 @@ impl Matcher<'_> {
                 alpha.renamed.entry(c).or_default().insert(v, w);
             }
         }
+        // Between two classes, values of the one become values of the other, so what they become in the first is open.
+        for (&c, &d) in self.state.classes.iter().filter(|(c, d)| c < d) {
+            let Some(map) = alpha.renamed.get_mut(&c) else { continue };
+            let mut gone: Vec<Value> =
+                map.keys().filter(|v| !map.values().any(|w| w == *v)).copied().collect();
+            let mut come: Vec<Value> =
+                map.values().filter(|w| !map.contains_key(w)).copied().collect();
+            gone.sort_unstable();
+            come.sort_unstable();
+            map.extend(come.into_iter().zip(gone));
+            let back = map.iter().map(|(v, w)| (*w, *v)).collect();
+            alpha.renamed.insert(d, back);
+        }
         alpha
     }
+}
+
+/// A bijection of the numbers below `n` that extends one of some of them; the others stay if they can.
+fn bijection(n: usize, known: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+    let all = 0..n as u32;
+    let mut taken = vec![false; n];
+    all.clone().filter_map(&known).for_each(|image| taken[image as usize] = true);
+    let stays = |x: &u32| known(*x).is_none() && !taken[*x as usize];
+    let kept: Vec<bool> = all.clone().map(|x| stays(&x)).collect();
+    let mut free = all.clone().filter(|x| !taken[*x as usize] && !kept[*x as usize]);
+    let image = |x: u32| match known(x) {
+        Some(image) => image,
+        None if kept[x as usize] => x,
+        None => free.next().expect("as many are free as are open"),
+    };
+    all.map(image).collect()
 }
 
 /// All orders of `0..n`, the ascending one first; only that one if there would be too many.

@@ -1,7 +1,7 @@
 //! Automorphisms of a program: ways to exchange threads that change nothing.
 //!
 //! Two threads are interchangeable if their code is the same up to the names of registers and
-//! locations, the order of `oneof` branches, and opaque constants ([`super::opaque_values`]), and if
+//! locations, the order of `oneof` branches and of cases, and opaque constants ([`super::opaque_values`]), and if
 //! exchanging all these consistently maps every other thread to itself. [`find`] looks for
 //! exchanges of two threads by matching their code in lockstep, and returns what generates their
 //! group. A search then keeps one state of each orbit.
@@ -24,7 +24,7 @@
 //!    and values of rigid classes stay;
 //! 2. each reachable step of a thread, renamed, is the step of the image thread at the image of its
 //!    program counter: same kind and modes, same operators, constants renamed as their class says,
-//!    successors renamed, branches of a choice and constants that are waited for in any order. A place with
+//!    successors renamed, branches of a choice, constants that are waited for and cases of a switch in any order. A place with
 //!    a computed index goes to one of the same length, element by element; if the index is a value of a
 //!    renamed class and an offset, the sum of each renamed value and the offset is in range and does not wrap
 //!    around, and the element that a value names goes to the one that its image names. An index that is out
@@ -38,8 +38,8 @@
 //!
 //! **Proof.** (a) By 2, a thread at a program counter and its image do the same up to renaming: an
 //! expression over renamed registers has the renamed value, because the operators that are applied
-//! to values of a renamed class are equality tests within the class ([`super::opaque_values`]), which a
-//! permutation keeps, or name elements of arrays, which 2 renames with them, and all other values stay by 1. So a step from s to s' becomes a step from
+//! to values of a renamed class are equality tests within the class ([`super::opaque_values`]), cases of a switch
+//! among them, which a permutation keeps, or name elements of arrays, which 2 renames with them, and all other values stay by 1. So a step from s to s' becomes a step from
 //! α(s) to α(s'), and the same finding is made. This is statement A. (b) By 5, α(init) = init, so the
 //! image of a run from the initial state is one. This is statement B. (c) Premises 1 to 5 hold for
 //! compositions if they hold for the parts, so they hold for the group if they hold for exchanges.

@@ -641,8 +641,7 @@ fn aimed_programs() {
                     if seed >= first + count {
                         return;
                     }
-                    let text = aimed::program(seed);
-                    let program = lang::parse("aimed", &text).expect("a good program").program;
+                    let (program, text) = aimed::parsed(seed);
                     // Models other than RC11 are RC11 on a program with other words.
                     let program = match seed % 4 {
                         0 => with_sc_orders(program, Strengthen::Synchronising),
@@ -655,6 +654,11 @@ fn aimed_programs() {
                             let mut counts = counts.lock().expect("nobody panics while counting");
                             if aimed::is_about_names(seed) && active.0.contains("names") {
                                 *counts.entry("names about names").or_insert(0) += 1;
+                            }
+                            if text.starts_with(aimed::UNFOLDED) {
+                                *counts.entry("automata").or_insert(0) += 1;
+                                let symmetric = u64::from(active.0.contains("symmetry"));
+                                *counts.entry("symmetry of automata").or_insert(0) += symmetric;
                             }
                             for what in active.0 {
                                 *counts.entry(what).or_insert(0) += 1;
@@ -678,6 +682,10 @@ fn aimed_programs() {
     }
     let active = counts.get("names about names").copied().unwrap_or(0);
     assert!(10 * active >= about, "names were exchanged in {active} of {about} programs");
+    let automata = counts.get("automata").copied().unwrap_or(0);
+    let active = counts.get("symmetry of automata").copied().unwrap_or(0);
+    assert!(20 * automata >= count, "{automata} of {count} programs are automata");
+    assert!(10 * active >= automata, "{active} of {automata} automata have symmetry");
 }
 
 /// Diagrams hold on the corpus, as far as they are looked at.

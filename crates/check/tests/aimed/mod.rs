@@ -9,11 +9,15 @@
 //! final condition; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
 //!
-//! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
+//! [`parsed`] is a function of its seed, and gives the text too, so that a failure can be read and kept.
 
 mod names;
 
-use ir::random::Generator;
+use ir::Program;
+use ir::random::{Generator, without_registers};
+
+/// Steps that a thread may have whose registers are left out.
+const MOST_STEPS: usize = 400;
 
 /// What a thread may name.
 struct Scope {
@@ -67,8 +71,27 @@ pub(crate) fn is_for_interleavings(seed: u64) -> bool {
     seed % 6 == 1
 }
 
-/// The program with this seed.
-pub(crate) fn program(seed: u64) -> String {
+/// How the text of a program begins that was unfolded.
+pub(crate) const UNFOLDED: &str = "// as an automaton\n";
+
+/// The program with this seed, and its text. In every fifth, what threads know is where they are, if there is room for that:
+/// the form of code that was discovered by running it.
+pub(crate) fn parsed(seed: u64) -> (Program, String) {
+    let text = program(seed);
+    let source = lang::parse("aimed", &text);
+    let program = source.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}")).program;
+    let unfolded = match seed / 7 % 5 {
+        2 => without_registers(&program, MOST_STEPS),
+        _ => None,
+    };
+    match unfolded {
+        Some(program) => (program, format!("{UNFOLDED}{text}")),
+        None => (program, text),
+    }
+}
+
+/// The program with this seed, as text.
+fn program(seed: u64) -> String {
     let random = &mut Generator { state: seed };
     if is_about_names(seed) {
         return names::program(random);
