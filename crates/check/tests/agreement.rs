@@ -8,6 +8,7 @@ mod aimed;
 mod said;
 
 use check::{DoubleCheck, Extent, Model, Property, Question, Reductions};
+use ir::Edge;
 use ir::random::{Strengthen, with_sc_orders};
 use memory::rc20::row_layout::Track;
 use said::said;
@@ -35,10 +36,13 @@ fn aimed_programs() {
                         break;
                     }
                     let text = aimed::program(seed);
-                    let program = match lang::parse("aimed", &text) {
+                    let mut program = match lang::parse("aimed", &text) {
                         Ok(source) => source.program,
                         Err(error) => panic!("seed {seed}: {error:?}\n{text}"),
                     };
+                    if aimed::is_strict(seed) {
+                        program.domain.edge = Edge::Fault;
+                    }
                     let (model, property) = [
                         (Model::Rc20, Property::Robustness),
                         (Model::Sc, Property::Robustness),

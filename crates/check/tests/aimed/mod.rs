@@ -5,13 +5,14 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
-//! seventh does nothing but hand out names ([`names`]); some have negative values, or end with a
-//! final condition; every sixth has what only machines with store buffers and
+//! seventh does nothing but hand out names ([`names`]), and every thirteenth nothing but count and look back
+//! ([`windows`]); some have negative values, or end with a final condition; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
 //!
 //! [`program`] is a function of its seed, and is text, so that a failure can be read and kept.
 
 mod names;
+mod windows;
 
 use ir::random::Generator;
 
@@ -61,6 +62,16 @@ pub(crate) fn is_about_names(seed: u64) -> bool {
     seed % 7 == 3
 }
 
+/// Does the program with this seed do nothing but count and look back?
+fn is_about_windows(seed: u64) -> bool {
+    seed % 13 == 6
+}
+
+/// Is it an error in the program with this seed if a value leaves the domain? Text does not say so, who asks does.
+pub(crate) fn is_strict(seed: u64) -> bool {
+    is_about_windows(seed) && seed / 13 % 3 == 0
+}
+
 /// May the program with this seed have lightweight fences and bus locks, which only interleavings and machines with
 /// store buffers know?
 pub(crate) fn is_for_interleavings(seed: u64) -> bool {
@@ -71,7 +82,10 @@ pub(crate) fn is_for_interleavings(seed: u64) -> bool {
 pub(crate) fn program(seed: u64) -> String {
     let random = &mut Generator { state: seed };
     if is_about_names(seed) {
-        return names::program(random);
+        return names::program(random, seed / 7 % 8 == 5);
+    }
+    if is_about_windows(seed) {
+        return windows::program(random);
     }
     let threads = 2 + usize::from(random.one_in(5));
     let shape = Shape {
