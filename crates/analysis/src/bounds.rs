@@ -205,14 +205,9 @@ impl Bounds {
                 };
                 self.write(place, bound);
             }
-            Instr::Cas { place, expected, desired, .. }
-            | Instr::BlockingCas { place, expected, desired, .. } => {
-                // It only writes if what it expects is what the location holds.
-                let mut success = regs.clone();
-                if let Expr::Reg(reg) = expected {
-                    success[reg.index()] = success[reg.index()].min(read);
-                }
-                let bound = self.expr(desired, &success);
+            Instr::Cas { place, desired, .. } | Instr::BlockingCas { place, desired, .. } => {
+                // Whether it writes or not, what it would write is calculated.
+                let bound = self.expr(desired, &regs);
                 self.write(place, bound);
             }
             _ => {}

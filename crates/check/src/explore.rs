@@ -129,10 +129,21 @@ impl<'a> Explorer<'a> {
         let report = self.question.explore(&product, &options, &|p| (self.observe)(&task, p));
         let seen = product.memory.observed();
         self.cost.add(&report.progress);
-        let is_unclear =
-            |found: &search::Found<_>| matches!(found.finding, Finding::Unclear { .. });
-        self.unclear = report.findings.iter().any(is_unclear);
-        if report.exhausted && !self.unclear {
+        let has = |kind: fn(&Finding<_>) -> bool| report.findings.iter().any(|f| kind(&f.finding));
+        // Where a number is lowered so far that it leaves the domain, the search goes where the program does not.
+        let is_astray = product.lowers_counters()
+            && (!product.wrapped().is_empty() || has(|f| matches!(f, Finding::Fault { .. })));
+        if is_astray || has(|f| matches!(f, Finding::Unclear { .. })) {
+            if self.has_windows() {
+                self.unclear = true;
+                return;
+            }
+            self.counters.clear();
+            self.possible = PossibleValues::of(&self.program);
+            self.symmetries.close(&self.program, &mut self.possible);
+            return self.learn_values();
+        }
+        if report.exhausted {
             let mut possible =
                 PossibleValues::with_locations(&self.program, seen).with_counters(&self.counters);
             self.symmetries.close(&self.program, &mut possible);

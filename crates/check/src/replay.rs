@@ -59,6 +59,7 @@ pub(crate) struct Noted<V> {
 
 /// Follows a thread and keeps all the ways it went and all that was found on any of them.
 struct Recorder<M: Monitor> {
+    tid: Tid,
     moves: Vec<Move<M>>,
     findings: Vec<Noted<M::Violation>>,
     steps: Vec<RunStep>,
@@ -67,8 +68,8 @@ struct Recorder<M: Monitor> {
 }
 
 impl<M: Monitor> Recorder<M> {
-    fn new(steps: Vec<RunStep>) -> Self {
-        Recorder { moves: Vec::new(), findings: Vec::new(), steps, forks: Vec::new() }
+    fn new(tid: Tid, steps: Vec<RunStep>) -> Self {
+        Recorder { tid, moves: Vec::new(), findings: Vec::new(), steps, forks: Vec::new() }
     }
 }
 
@@ -92,14 +93,18 @@ impl<M: Monitor> Follow<M> for Recorder<M> {
 
     fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
         let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
-        if let Ok(_packed) = product.packed(scratch) {
-            self.moves.push(Move {
-                #[cfg(test)]
-                packed: _packed.to_vec(),
-                world: scratch.next.clone(),
-                steps,
-            });
-        }
+        let Ok(_packed) = product.packed(scratch) else {
+            // Not even the state in which all begin may fit: nothing that is left out goes unsaid.
+            let (tid, pc) = (self.tid, scratch.next.pcs[self.tid.index()]);
+            self.findings.push(Noted { finding: Finding::Unclear { tid, pc }, steps });
+            return;
+        };
+        self.moves.push(Move {
+            #[cfg(test)]
+            packed: _packed.to_vec(),
+            world: scratch.next.clone(),
+            steps,
+        });
     }
 
     fn dropped(&mut self) {
@@ -127,7 +132,7 @@ pub(crate) fn beginnings<M: Monitor>(
     for tid in product.program.tids() {
         let mut further = Vec::new();
         for before in begun {
-            let mut recorder = Recorder::new(before.steps);
+            let mut recorder = Recorder::new(tid, before.steps);
             product.run_from(scratch, &before.world, tid, &mut recorder);
             further.append(&mut recorder.moves);
             findings.append(&mut recorder.findings);
@@ -235,7 +240,7 @@ pub(crate) fn moves<M: Monitor>(
 ) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
     let (mut all, mut findings) = (Vec::new(), Vec::new());
     for tid in product.program.tids() {
-        let mut recorder = Recorder::new(Vec::new());
+        let mut recorder = Recorder::new(tid, Vec::new());
         product.fire_from(scratch, world, tid, &mut recorder);
         all.append(&mut recorder.moves);
         findings.append(&mut recorder.findings);

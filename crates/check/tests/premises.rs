@@ -4,12 +4,17 @@
 extern crate fencepost_check as check;
 
 use check::{Decision, DoubleCheck, Model, Question, Verdict, Why};
+use ir::{Edge, Program};
 
 /// Says that the program has a run-time error, and that nothing is claimed beyond it.
 fn expect_a_fault(text: &str, model: Model) {
     let program = lang::parse("premise", text).expect("a good program").program;
+    expect_a_fault_of(&program, text, model);
+}
+
+fn expect_a_fault_of(program: &Program, text: &str, model: Model) {
     let question = Question { model, double_check: DoubleCheck::Never, ..Question::default() };
-    let answer = check::check(&program, &question, &|_, _| {}).expect("a legal question");
+    let answer = check::check(program, &question, &|_, _| {}).expect("a legal question");
     assert_eq!(answer.faults.len(), 1, "{}: {text}", model.name());
     for Decision { property, verdict, .. } in &answer.decisions {
         let unknown = matches!(verdict, Verdict::Undecided(Why::Faulty));
@@ -50,4 +55,21 @@ fn counters_that_lightweight_fences_name_elements_by() {
     let text = "max_value 7; atomic c, a[4]; thread u { local r; while (1) { r = c.load(rlx); \
                 assume(r < 6); c.store(r + 1, rlx); r = c.load(rlx); fence(a[r]); } }";
     expect_a_fault(text, Model::Sc);
+}
+
+/// Where a value that leaves the domain is an error, it is one in a CAS that fails anyway: `s` is 1, and far behind `c`, so
+/// that a search holds something larger for it.
+#[test]
+fn what_a_failing_cas_would_write_may_be_an_error() {
+    let clock = "a = c.load(rlx); assume(a < 100); c.store(a + 1, rlx);";
+    let text = format!(
+        "atomic c = 5, d = 5, z = 50; thread u {{ local a; {clock} {clock} }} \
+         thread t {{ local r, s; r = c.load(rlx); d.store(r - 4, rlx); s = d.load(rlx); \
+         r = c.load(rlx); r = CAS(z, r, s - 3, rlx, rlx); }}"
+    );
+    let mut program = lang::parse("premise", &text).expect("a good program").program;
+    program.domain.edge = Edge::Fault;
+    for model in [Model::Rc11, Model::Rc20, Model::Ra, Model::Sc] {
+        expect_a_fault_of(&program, &text, model);
+    }
 }

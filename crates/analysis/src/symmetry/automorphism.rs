@@ -143,7 +143,7 @@ impl Automorphism {
             .zip(&self.locations)
             .all(|(location, image)| location.kind == program.locations[image.index()].kind);
         kinds
-            && self.permutes(program.domain, types)
+            && self.permutes(types, program.domain)
             && (!self.keeps_initial || self.keeps_initial_state(program, types, facts))
             && program.tids().all(|tid| {
                 let t = tid.index();
@@ -160,7 +160,7 @@ impl Automorphism {
     }
 
     /// Premise 1.
-    fn permutes(&self, domain: Domain, types: &Types) -> bool {
+    fn permutes(&self, types: &Types, domain: Domain) -> bool {
         let raw = |ids: &[Pc]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
         is_permutation(self.threads.iter().map(|id| id.0))
             && is_permutation(self.locations.iter().map(|id| id.0))
@@ -171,7 +171,7 @@ impl Automorphism {
                 let (mut from, mut to): (Vec<Value>, Vec<Value>) = map.iter().unzip();
                 from.sort_unstable();
                 to.sort_unstable();
-                let are_values = from.iter().all(|value| domain.contains(i128::from(*value)));
+                let are_values = from.iter().all(|value| domain.contains((*value).into()));
                 from == to && are_values && !types.is_rigid(*class)
             })
     }

@@ -21,7 +21,8 @@
 //! search for it did:
 //!
 //! 1. threads, program counters, registers, locations and the values of each class are permuted,
-//!    and values of rigid classes stay;
+//!    and values of rigid classes stay. Only values of the program are renamed: numbers outside its domain mean
+//!    something of their own to others, such as that nothing is known;
 //! 2. each reachable step of a thread, renamed, is the step of the image thread at the image of its
 //!    program counter: same kind and modes, same operators, constants renamed as their class says,
 //!    successors renamed, branches of a choice, constants that are waited for and cases of a switch in any order. A place with

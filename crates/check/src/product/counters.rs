@@ -18,7 +18,8 @@
 //!    search notices ([`Product::wrapped`]) and is not believed.
 //! 3. With a window, nothing depends on how small a number below the window really is. [`Product::depends_on_below_window`]
 //!    looks at every step: copying one is harmless, comparing it with a larger number or a
-//!    constant has one result, and anything else (adding to it, comparing it with another below the window,
+//!    constant has one result, a guard that lets it pass lets smaller ones pass, and anything else (a guard
+//!    that stops it, adding to it, comparing it with another below the window,
 //!    setting back the clock, overwriting one while monitors remember another for the
 //!    location) makes the search [unclear](super::Finding::Unclear), and it is not believed.
 //! 4. Numbers that monitors tell apart stay within the window's range, and all values within the bits
@@ -33,7 +34,8 @@
 //!    smaller by k: copies copy, sums add the same, comparisons have the same result, and an upper guard
 //!    that lets b pass lets b - k pass.
 //! 2. With a window, by 3 every comparison has the same result for all numbers that one below the window stands
-//!    for, and no other step looks at one. The floor rises with the clock, which never goes back, so a
+//!    for, and no other step looks at one. (The floor may be more than a number that it stands for, once the program
+//!    has taken something from it; so guards are looked at, too.) The floor rises with the clock, which never goes back, so a
 //!    number below the window stays there.
 //! 3. By 5, what the memory objects to is the same.
 //! 4. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
@@ -59,14 +61,11 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(program: &Program, class: usize, counters: &Counters) -> Option<Self> {
         let window = counters.window?;
-        let computes = |instr: &Instr, members: RegSet| match instr {
-            Instr::Assume(cond) if is_upper_guard(cond) => false,
-            instr => {
-                let touches = |loc: &Loc| counters.locations.contains(loc);
-                let place = instr.place();
-                !instr.inputs().intersect(members).is_empty()
-                    || place.is_some_and(|place| place.locations().any(|loc| touches(&loc)))
-            }
+        let computes = |instr: &Instr, members: RegSet| {
+            let touches = |loc: &Loc| counters.locations.contains(loc);
+            let place = instr.place();
+            !instr.inputs().intersect(members).is_empty()
+                || place.is_some_and(|place| place.locations().any(|loc| touches(&loc)))
         };
         let threads = program.threads.iter().zip(&counters.registers);
         let computes = threads.map(|(thread, registers)| {
@@ -242,7 +241,8 @@ impl<M: Monitor> Evaluation<'_, M> {
             }
             match instr {
                 Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => {
-                    return may_succeed && self.eval(desired).is_none();
+                    // One that fails writes nothing, but what it would have written may leave the domain.
+                    return (may_succeed || subtracts(desired)) && self.eval(desired).is_none();
                 }
                 Instr::Rmw { update, .. } if update.op != UpdateOp::Set => {
                     let is_constant = |value| self.counters().is_constant(value);
@@ -259,12 +259,23 @@ impl<M: Monitor> Evaluation<'_, M> {
             Instr::Rmw { update, .. } if update.op == UpdateOp::Set => {
                 self.eval(&update.operand).is_none()
             }
+            Instr::Assume(cond) if is_upper_guard(cond) => self.stops_below_window(cond),
             Instr::Jump { cond: value, .. }
             | Instr::Assert(value)
             | Instr::Assume(value)
             | Instr::Switch { value, .. } => self.eval(value).is_none(),
             _ => false,
         }
+    }
+
+    /// Does the guard stop a number below the window? A smaller one, for which it stands, may pass.
+    fn stops_below_window(&self, guard: &Expr) -> bool {
+        let (domain, notes) = (self.product.program.domain, &mut Notes::default());
+        let members = self.counters().registers[self.tid.index()][self.pc.index()];
+        let regs = self.product.regs(self.world, self.tid);
+        let is_below = |reg: Reg| self.known(regs[reg.index()]).below_window;
+        guard.registers().intersect(members).iter().any(is_below)
+            && guard.eval(regs, domain, notes) == Ok(0)
     }
 
     /// The value of `expr`; `None` if it depends on how small a number below the window really is, or turns a
@@ -320,6 +331,11 @@ impl<M: Monitor> Evaluation<'_, M> {
             _ => result(0, false),
         }
     }
+}
+
+/// Is something subtracted?
+fn subtracts(expr: &Expr) -> bool {
+    matches!(expr, Expr::Code(code) if code.contains(&Op::Binary(Binary::Sub)))
 }
 
 /// The registers that hold counters of the class.

@@ -5,16 +5,17 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
-//! seventh does nothing but hand out names ([`names`]); some have negative values, or end with a
-//! final condition; every sixth has what only machines with store buffers and
+//! seventh does nothing but hand out names ([`names`]), and every thirteenth nothing but count and look back
+//! ([`windows`]); some have negative values, or end with a final condition; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
 //!
 //! [`parsed`] is a function of its seed, and gives the text too, so that a failure can be read and kept.
 
 mod names;
+mod windows;
 
-use ir::Program;
 use ir::random::{Generator, without_registers};
+use ir::{Edge, Program};
 
 /// Steps that a thread may have whose registers are left out.
 const MOST_STEPS: usize = 400;
@@ -65,6 +66,16 @@ pub(crate) fn is_about_names(seed: u64) -> bool {
     seed % 7 == 3
 }
 
+/// Does the program with this seed do nothing but count and look back?
+fn is_about_windows(seed: u64) -> bool {
+    seed % 13 == 6
+}
+
+/// Is it an error in the program with this seed if a value leaves the domain? Text does not say so, who asks does.
+pub(crate) fn is_strict(seed: u64) -> bool {
+    is_about_windows(seed) && seed / 13 % 3 == 0
+}
+
 /// May the program with this seed have lightweight fences and bus locks, which only interleavings and machines with
 /// store buffers know?
 pub(crate) fn is_for_interleavings(seed: u64) -> bool {
@@ -79,7 +90,10 @@ pub(crate) const UNFOLDED: &str = "// as an automaton\n";
 pub(crate) fn parsed(seed: u64) -> (Program, String) {
     let text = program(seed);
     let source = lang::parse("aimed", &text);
-    let program = source.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}")).program;
+    let mut program = source.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}")).program;
+    if is_strict(seed) {
+        program.domain.edge = Edge::Fault;
+    }
     let unfolded = match seed / 7 % 5 {
         2 => without_registers(&program, MOST_STEPS),
         _ => None,
@@ -94,7 +108,10 @@ pub(crate) fn parsed(seed: u64) -> (Program, String) {
 fn program(seed: u64) -> String {
     let random = &mut Generator { state: seed };
     if is_about_names(seed) {
-        return names::program(random);
+        return names::program(random, seed / 7 % 8 == 5);
+    }
+    if is_about_windows(seed) {
+        return windows::program(random);
     }
     let threads = 2 + usize::from(random.one_in(5));
     let shape = Shape {

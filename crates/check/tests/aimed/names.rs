@@ -21,10 +21,13 @@ struct Names {
     offset: isize,
     /// The length of the arrays.
     length: usize,
+    /// Does a thread have another element for its own than the one that its name stands for?
+    crossed: bool,
 }
 
-/// A program that is aimed at names.
-pub(crate) fn program(random: &mut Generator) -> String {
+/// A program that is aimed at names. If `crossed`, threads have other elements for their own than those that their names
+/// stand for, and some elements may have no name.
+pub(crate) fn program(random: &mut Generator, crossed: bool) -> String {
     let threads = 2 + random.below(2);
     let first = random.below(2);
     let largest = threads + first + random.below(3);
@@ -42,7 +45,7 @@ pub(crate) fn program(random: &mut Generator) -> String {
         _ => enough,
     };
     let nobody = if first == 1 { 0 } else { largest };
-    let names = Names { threads, first, nobody, offset, length };
+    let names = Names { threads, first, nobody, offset, length, crossed };
     let mut text = format!("max_value {largest};\n");
     let last = if random.one_in(6) { first + random.below(threads) } else { nobody };
     text += &format!("atomic x, last = {last}, go[{length}];\n");
@@ -120,7 +123,10 @@ fn statement(random: &mut Generator, names: &Names, own: &str, depth: usize) -> 
     let (p, o) = if random.one_in(3) { ("o", "p") } else { ("p", "o") };
     let (me, nobody) = (me(names, own), names.nobody);
     // Constant indices are exact, and out of range they are no program.
-    let first = names.first.saturating_add_signed(names.offset);
+    let first = match names.crossed {
+        true => 0,
+        false => names.first.saturating_add_signed(names.offset),
+    };
     let mine = match own.parse::<usize>() {
         Ok(own) if own + first >= names.length => "0".into(),
         Ok(own) => (own + first).to_string(),

@@ -1,0 +1,77 @@
+//! Random programs in which numbers fall behind a clock.
+//!
+//! A thread advances `c` and leaves what it shows, or a little less, in `x`; another keeps what it has seen of `x` and
+//! `c`, and later compares it, guards itself with it, or calculates with it. A search that does not tell numbers far
+//! behind `c` apart is right about most of this, as long as nobody asks how far behind they are. What could go wrong is
+//! near: numbers smaller than all were at first, or far ahead, guards that stop what stands for a number and not the number,
+//! sums that leave the domain in a compare-and-swap that fails anyway, values overwritten one after the other while
+//! somebody still holds one of them, and constants that are no counters.
+
+use super::{read, write};
+use ir::random::Generator;
+
+/// The largest value that a guard of `c` lets pass.
+const GUARD: usize = 20;
+
+/// A program that is aimed at windows.
+pub(crate) fn program(random: &mut Generator) -> String {
+    let base = [0, 3, 5, 5][random.below(4)];
+    let x = match random.below(5) {
+        0 if base > 0 => 0, // no counter, but a constant such as "offline"
+        1 => base + 1,
+        2 => base + 10, // far ahead
+        _ => base,
+    };
+    let mut text = format!("max_value 31;\natomic c = {base}, x = {x}, y;\n");
+    let advances = 3 + random.below(3);
+    let body: String = (0..advances).map(|_| advance(random)).collect();
+    text += &format!("thread u {{\n  local a;\n{body}  y.store(1, rel);\n}}\n");
+    let looks = 2 + random.below(4);
+    let body: String = (0..looks).map(|_| look(random, base)).collect();
+    text += &format!("thread t {{\n  local r, s;\n{body}}}\n");
+    text
+}
+
+/// Something that moves the clock or the numbers behind it.
+fn advance(random: &mut Generator) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let by = 1 + usize::from(random.one_in(3));
+    let now = format!("a = c.load({rm});");
+    let step = format!("{now} assume(a < {GUARD}); c.store(a + {by}, {wm});");
+    let line = match random.below(9) {
+        0..=2 => step,
+        3 => format!("{step} {now} exchange(x, a, {rm}, {wm});"),
+        4 => format!("{now} x.store(a, {wm});"),
+        5 => format!("{now} exchange(x, a, {rm}, {wm}); {step} {step}"),
+        6 => format!("{now} x.store(a - {}, {wm});", 1 + random.below(4)),
+        7 => format!("fetch_sub(x, {by}, {rm}, {wm});"),
+        _ => format!("{now} BCAS(x, a, a - {by}, {rm}, {wm});"),
+    };
+    format!("  {line}\n")
+}
+
+/// Something that looks at numbers, perhaps at what is no longer there.
+fn look(random: &mut Generator, base: usize) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let reg = random.pick(&["r", "s"]);
+    let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
+    let by = 1 + random.below(3);
+    let line = match random.below(16) {
+        0..=3 => format!("{reg} = x.load({rm});"),
+        4 => format!("{reg} = c.load({rm});"),
+        5 | 6 => format!("wait(y, 1, {rm});"),
+        7 => format!("r = x.load({rm}); wait(y, 1, {rm}); s = CAS(x, r, s, {rm}, {wm});"),
+        8 => format!("s = CAS(x, r, {reg} - {by}, {rm}, {wm});"),
+        9 => format!(
+            "{reg} = x.load({rm}); assume({reg} < {}); y.store(2, {wm});",
+            (base + by).saturating_sub(2)
+        ),
+        10 => format!("assume({reg} <= {}); assert(r {compare} s);", base.saturating_sub(by)),
+        11 => format!("if (r {compare} s) {{ y.store(3, {wm}); }}"),
+        12 => format!("assert(r {compare} s);"),
+        13 => format!("{reg} = {reg} - {by};"),
+        14 => format!("wait(x, {reg}, {rm});"),
+        _ => format!("exchange(x, {reg}, {rm}, {wm});"),
+    };
+    format!("  {line}\n")
+}
