@@ -242,6 +242,18 @@ fn misused_locks_are_found() {
     assert_eq!(said.code, Some(0), "{}", said.all);
 }
 
+/// Blocks that two threads allocate at one place are told apart. Catches `current: config → config`.
+#[test]
+fn blocks_are_told_apart_by_their_threads() {
+    if no_clang() {
+        return;
+    }
+    let file = examples().join("hazard_pointers.c").display().to_string();
+    let said = check(&[&file, "--", "-DBROKEN"]);
+    let expected = "current: config of main → config of thread 3";
+    assert!(said.all.contains(expected), "{}", said.all);
+}
+
 /// Catches places in headers that are shown as places of the file that includes them, addresses shown as numbers, and
 /// advice in another language than the user's.
 #[test]

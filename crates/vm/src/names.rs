@@ -111,11 +111,11 @@ impl Machine {
     pub(crate) fn address_name(&self, bits: u128) -> Option<String> {
         let (object, offset) = self.space.locate(bits)?;
         let offset = u64::try_from(offset).ok()?;
-        if let Name::Heap { site, nth, .. } = &self.space.object(object).name {
+        if let Name::Heap { site, .. } = &self.space.object(object).name {
             let function = self.module.function(site.function);
             let instr =
                 function.blocks.get(site.block as usize)?.instrs.get(site.instr as usize)?;
-            let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
+            let nth = self.which_block(object);
             let variable =
                 instr.result.and_then(|result| self.module.allocated(site.function, result));
             return Some(match (variable, offset) {
@@ -139,7 +139,7 @@ impl Machine {
 
     /// What the user calls a part of a block of the heap: by the variable that first pointed to the block.
     fn part_of_block(&self, cell: Cell) -> Option<String> {
-        let Name::Heap { site, nth, .. } = &self.space.object(cell.object).name else {
+        let Name::Heap { site, .. } = &self.space.object(cell.object).name else {
             return None;
         };
         if cell.is_life() || cell.is_sync() {
@@ -156,7 +156,23 @@ impl Machine {
                 variable.pointee(&self.module.debug, u64::from(cell.offset))?
             }
         };
-        Some(if *nth == 0 { name } else { format!("{name} #{}", nth + 1) })
+        Some(format!("{name}{}", self.which_block(cell.object)))
+    }
+
+    /// What tells a block of the heap from others that were allocated at the same place: the thread that did it, if
+    /// several do, and which of its blocks it is.
+    fn which_block(&self, object: ObjectId) -> String {
+        let Name::Heap { thread, site, nth, .. } = &self.space.object(object).name else {
+            return String::new();
+        };
+        let others = |name: &Name| matches!(name, Name::Heap { thread: of, site: at, .. } if of != thread && at == site);
+        let shared = self.space.names().any(others);
+        let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
+        match (shared, thread) {
+            (false, _) => nth,
+            (true, 0) => format!("{nth} of main"),
+            (true, thread) => format!("{nth} of thread {thread}"),
+        }
     }
 
     /// What the user calls a part of a block that Rust's library allocated: by the type of what is in it, which the
@@ -217,15 +233,13 @@ impl Machine {
             Name::Stack { site, .. } => self
                 .declared_at(*site)
                 .unwrap_or_else(|| (format!("variable of {}", self.function_name(*site)), None)),
-            Name::Heap { nth, .. } if self.rust_block(object).is_some() => {
+            Name::Heap { .. } if self.rust_block(object).is_some() => {
                 let short = self.rust_block(object).map_or(String::new(), |(short, _)| short);
-                let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
-                (format!("{short}{nth}"), None)
+                (format!("{short}{}", self.which_block(object)), None)
             }
-            Name::Heap { site, nth, .. } => {
+            Name::Heap { site, .. } => {
                 let line = self.line_of(*site).map_or(String::new(), |line| format!(":{line}"));
-                let nth = if *nth == 0 { String::new() } else { format!(" #{}", nth + 1) };
-                (format!("block{line}{nth}"), None)
+                (format!("block{line}{}", self.which_block(object)), None)
             }
             Name::Thread { .. } => {
                 let thread = self.threads.iter().rposition(|member| member.handle == object);

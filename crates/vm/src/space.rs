@@ -119,6 +119,11 @@ impl Space {
         self.ids.get(name).copied()
     }
 
+    /// What all objects are.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Name> {
+        self.objects.iter().map(|object| &object.name)
+    }
+
     pub(crate) fn object(&self, id: ObjectId) -> &Object {
         &self.objects[id.0 as usize]
     }
