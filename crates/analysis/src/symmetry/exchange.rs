@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Steps of backtracking before a match is given up, beyond one for each place in the code.
 const MAX_STEPS: usize = 20_000;
+/// How many places may have several ways that are all tried, one behind the other.
+const MAX_TRIES: usize = 200;
 
 /// A candidate for the automorphism that exchanges `i` and `j` and keeps all other threads, and perhaps
 /// the initial state, too.
@@ -39,7 +41,13 @@ pub(super) fn exchange(
     let entry = |tid: Tid| program.threads[tid.index()].entry;
     let mut goals: Vec<_> = others.map(|tid| (tid, entry(tid), entry(tid))).collect();
     goals.push((i, a.entry, b.entry)); // looked at first, where most that differ do so at once
-    (matcher.solve(goals) && matcher.tie_elements_to_values()).then(|| matcher.finish(i, j))
+    // Large code is matched as it is written, or not at all: each place where there are several ways costs a copy.
+    let enough = matcher.steps_left;
+    let solved = [0, MAX_TRIES].into_iter().any(|tries| {
+        (matcher.state, matcher.steps_left) = (Partial::default(), enough);
+        matcher.solve(goals.clone(), tries) && matcher.tie_elements_to_values()
+    });
+    solved.then(|| matcher.finish(i, j))
 }
 
 /// What has been matched so far. Everything is an involution, so each pair stands for two.
@@ -69,12 +77,12 @@ struct Named {
     offset: i128,
 }
 
-/// Cases of two switches that can be matched in several ways.
+/// Branches or cases of two steps that can be matched in several ways: where they lead, and with which value.
 #[derive(Default)]
-struct OpenCases {
+struct Open {
     classes: (Class, Class),
-    from: Vec<(Value, Pc)>,
-    to: Vec<(Value, Pc)>,
+    from: Vec<(Option<Value>, Pc)>,
+    to: Vec<(Option<Value>, Pc)>,
 }
 
 struct Matcher<'p> {
@@ -92,17 +100,18 @@ fn pair<K: std::hash::Hash + Eq + Copy>(map: &mut HashMap<K, K>, a: K, b: K) -> 
 }
 
 impl Matcher<'_> {
-    /// Matches all pairs of program counters in `goals` and what follows from them; tries the
-    /// branches of a `oneof` in every order.
-    fn solve(&mut self, mut goals: Vec<(Tid, Pc, Pc)>) -> bool {
+    /// Matches all pairs of program counters in `goals` and what follows from them. Where there are several ways,
+    /// the branches of a `oneof` or cases with values that nothing is known of, it takes the first or, if it may
+    /// try, every one.
+    fn solve(&mut self, mut goals: Vec<(Tid, Pc, Pc)>, tries: usize) -> bool {
         while let Some((tid, p, q)) = goals.pop() {
-            let Some(left) = self.steps_left.checked_sub(1) else { return false };
-            self.steps_left = left;
             match (self.state.pcs.get(&(tid, p)), self.state.pcs_back.get(&(tid, q))) {
                 (None, None) => {}
                 (Some(known), _) if *known == q => continue,
                 _ => return false,
             }
+            let Some(left) = self.steps_left.checked_sub(1) else { return false };
+            self.steps_left = left;
             self.state.pcs.insert((tid, p), q);
             self.state.pcs_back.insert((tid, q), p);
             let image = self.thread[tid.index()];
@@ -113,60 +122,62 @@ impl Matcher<'_> {
             if !matches!(a.instr, Instr::Halt) {
                 goals.push((tid, a.next, b.next));
             }
-            if let (Instr::Jump { targets: from, .. }, Instr::Jump { targets: to, .. }) =
-                (&a.instr, &b.instr)
-            {
-                if from.len() != to.len() {
+            let open = match (&a.instr, &b.instr) {
+                (Instr::Jump { targets: from, .. }, Instr::Jump { targets: to, .. }) => {
+                    let branches = |targets: &[Pc]| targets.iter().map(|pc| (None, *pc)).collect();
+                    (from.len() == to.len()).then(|| Open {
+                        from: branches(from),
+                        to: branches(to),
+                        ..Open::default()
+                    })
+                }
+                (Instr::Switch { cases: from, .. }, Instr::Switch { cases: to, .. }) => {
+                    self.cases((tid, p, from), (image, q, to), &mut goals)
+                }
+                _ => continue,
+            };
+            let Some(open) = open else { return false };
+            if tries == 0 || open.from.len() < 2 {
+                if !self.pair_up(&open, tid, 0..open.from.len(), &mut goals) {
                     return false;
                 }
-                if let ([p], [q]) = (&from[..], &to[..]) {
-                    goals.push((tid, *p, *q));
-                    continue;
-                }
-                let saved = self.state.clone();
-                for order in permutations(to.len()) {
-                    let mut more = goals.clone();
-                    more.extend(order.iter().zip(from).map(|(&k, &p)| (tid, p, to[k])));
-                    if self.solve(more) {
-                        return true;
-                    }
-                    if self.steps_left == 0 {
-                        return false;
-                    }
-                    self.state = saved.clone();
-                }
-                return false;
+                continue;
             }
-            if let (Instr::Switch { cases: from, .. }, Instr::Switch { cases: to, .. }) =
-                (&a.instr, &b.instr)
-            {
-                let Some(open) = self.cases((tid, p, from), (image, q, to), &mut goals) else {
+            let saved = self.state.clone();
+            for order in permutations(open.to.len()) {
+                let mut more = goals.clone();
+                if self.pair_up(&open, tid, order.into_iter(), &mut more)
+                    && self.solve(more, tries - 1)
+                {
+                    return true;
+                }
+                if self.steps_left == 0 {
                     return false;
-                };
-                if open.from.is_empty() {
-                    continue;
                 }
-                // Values that nothing is known of: most often each thread means the same by them.
-                let saved = self.state.clone();
-                for order in permutations(open.to.len()) {
-                    let mut more = goals.clone();
-                    let pairs = order.iter().zip(&open.from);
-                    let matched = pairs.map(|(&k, &from)| (from, open.to[k])).all(|(from, to)| {
-                        more.push((tid, from.1, to.1));
-                        self.value(open.classes.0, from.0, open.classes.1, to.0)
-                    });
-                    if matched && self.solve(more) {
-                        return true;
-                    }
-                    if self.steps_left == 0 {
-                        return false;
-                    }
-                    self.state = saved.clone();
-                }
-                return false;
+                self.state = saved.clone();
             }
+            return false;
         }
         true
+    }
+
+    /// Matches what is open with what is at the positions in `order`.
+    fn pair_up(
+        &mut self,
+        open: &Open,
+        tid: Tid,
+        order: impl Iterator<Item = usize>,
+        goals: &mut Vec<(Tid, Pc, Pc)>,
+    ) -> bool {
+        let (c, d) = open.classes;
+        order.zip(&open.from).all(|(k, (from, p))| {
+            let (to, q) = open.to[k];
+            goals.push((tid, *p, q));
+            match (from, to) {
+                (Some(v), Some(w)) => self.value(c, *v, d, w),
+                _ => true,
+            }
+        })
     }
 
     fn instr(&mut self, s: Tid, p: Pc, a: &Instr, t: Tid, q: Pc, b: &Instr) -> bool {
@@ -223,11 +234,11 @@ impl Matcher<'_> {
         (s, p, from): (Tid, Pc, &[(Value, Pc)]),
         (t, q, to): (Tid, Pc, &[(Value, Pc)]),
         goals: &mut Vec<(Tid, Pc, Pc)>,
-    ) -> Option<OpenCases> {
+    ) -> Option<Open> {
         // The constants of cases come last, and are all of the class of what is switched on.
         let classes = (self.types.constants(s, p).last(), self.types.constants(t, q).last());
         let (Some(c), Some(d)) = classes else {
-            return (from.is_empty() && to.is_empty()).then(OpenCases::default);
+            return (from.is_empty() && to.is_empty()).then(Open::default);
         };
         if from.len() != to.len() || !self.class(c, d) {
             return None;
@@ -237,23 +248,26 @@ impl Matcher<'_> {
             true => Some(value),
             false => self.state.values.get(&(class, value)).copied(),
         };
-        let mut open = OpenCases { classes: (c, d), ..OpenCases::default() };
+        let mut open = Open { classes: (c, d), ..Open::default() };
         for (value, pc) in from {
             match known(c, *value) {
                 Some(image) => goals.push((s, *pc, case(to, image)?)),
-                None => open.from.push((*value, *pc)),
+                None => open.from.push((Some(*value), *pc)),
             }
         }
         for (value, pc) in to {
             match known(d, *value) {
                 Some(image) => _ = case(from, image)?,
-                None => open.to.push((*value, *pc)),
+                None => open.to.push((Some(*value), *pc)),
             }
         }
-        let shared = |cases: &[(Value, Pc)], value| case(cases, value).is_none();
-        let (from, to) = (open.from.clone(), open.to.clone());
-        open.from.sort_by_key(|(value, _)| shared(&to, *value));
-        open.to.sort_by_key(|(value, _)| shared(&from, *value));
+        // Most often each thread means the same by a value that nothing is known of.
+        let is_in =
+            |values: &[Value], case: &Option<Value>| case.is_some_and(|v| values.contains(&v));
+        let values = |cases: &[(Option<Value>, Pc)]| cases.iter().filter_map(|it| it.0).collect();
+        let (one, other): (Vec<Value>, Vec<Value>) = (values(&open.from), values(&open.to));
+        open.from.sort_by_key(|(value, _)| !is_in(&other, value));
+        open.to.sort_by_key(|(value, _)| !is_in(&one, value));
         (open.from.len() == open.to.len()).then_some(open)
     }
 
