@@ -6,7 +6,7 @@
 //! has one (`Asked::preventing`); the module above says why.
 
 use super::super::{Remaining, Violations};
-use super::machines::{Changeable, attacks};
+use super::machines::attacks;
 use super::search::{Found, Goal, NoAssignment};
 use super::{Kind, Site, Strength, apply};
 use crate::answer::{Answer, Cost, Evidence, Problem, Verdict, Why, Witness};
@@ -22,14 +22,22 @@ use std::cell::Cell;
 /// How many sets of points are taken from one graph, each with other points left over.
 const SETS: usize = 6;
 
+/// What is asked about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub program: &'a Program,
+    pub sites: &'a [Site],
+    /// For each site, the strength that it has in any case.
+    pub floor: &'a [Strength],
+    /// The parts that sites may have beside that.
+    pub points: &'a [(usize, Strength)],
+    pub goal: &'a Goal<'a>,
+    pub observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+}
+
 /// Knows what goes wrong with which strengths.
 pub(super) struct Asked<'a> {
-    program: &'a Program,
-    sites: &'a [Site],
-    floor: &'a [Strength],
-    points: &'a [(usize, Strength)],
-    goal: &'a Goal<'a>,
-    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    of: Subject<'a>,
     /// What is known to go wrong.
     stored: Vec<Stored>,
     /// How many searches were made.
@@ -68,17 +76,9 @@ fn goes_wrong(program: &Program, graph: &ExecutionGraph, property: Property) -> 
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(
-        program: &'a Program,
-        sites: &'a [Site],
-        floor: &'a [Strength],
-        points: &'a [(usize, Strength)],
-        goal: &'a Goal<'a>,
-        observe: &'a (dyn Fn(&Task, &Progress) + Sync),
-    ) -> Self {
+    pub(super) fn new(of: Subject<'a>) -> Self {
         let (searches, judged, cost) = (0, Cell::new(0), Cost::default());
-        let stored = Vec::new();
-        Asked { program, sites, floor, points, goal, observe, stored, searches, judged, cost }
+        Asked { of, stored: Vec::new(), searches, judged, cost }
     }
 
     /// What was found last.
@@ -88,7 +88,7 @@ impl<'a> Asked<'a> {
 
     /// Why no more may be done, if that is so.
     fn spent(&self) -> Option<Limit> {
-        let effort = self.goal.effort;
+        let effort = self.of.goal.effort;
         match self.budget().spent() {
             Some(spent) => Some(spent.into()),
             None if self.searches >= effort.searches => Some(Limit::States),
@@ -105,8 +105,8 @@ impl<'a> Asked<'a> {
 
     /// The strengths with these points chosen.
     pub(super) fn strengths(&self, chosen: &[usize]) -> Vec<Strength> {
-        let mut strengths = self.floor.to_vec();
-        for &(site, part) in chosen.iter().map(|&point| &self.points[point]) {
+        let mut strengths = self.of.floor.to_vec();
+        for &(site, part) in chosen.iter().map(|&point| &self.of.points[point]) {
             strengths[site] = strengths[site].with(part);
         }
         strengths
@@ -120,7 +120,7 @@ impl<'a> Asked<'a> {
                 self.goes_wrong(&program, graph, stored.found.property)
             }
             Shape::Attack(preventing) => preventing.iter().all(|&point| {
-                let (site, part) = self.points[point];
+                let (site, part) = self.of.points[point];
                 !strengths[site].has(part)
             }),
         }
@@ -128,18 +128,15 @@ impl<'a> Asked<'a> {
 
     /// What goes wrong with these strengths, if anything does: something known, or something new, which is then known.
     pub(super) fn wrong(&mut self, strengths: &[Strength]) -> Result<Option<Found>, NoAssignment> {
-        let changed = apply(self.program, self.sites, strengths);
+        let changed = apply(self.of.program, self.of.sites, strengths);
         let known =
             self.stored.iter().find(|stored| self.still_goes_wrong(stored, strengths, &changed));
         if let Some(stored) = known {
             return Ok(Some(stored.found.clone()));
         }
-        for &model in self.goal.models {
+        for &model in self.of.goal.models {
             if let Some(machine) = model.machine() {
-                let of =
-                    Changeable { program: self.program, sites: self.sites, points: self.points };
-                let question = self.goal.question;
-                let new = attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
+                let new = attacks(&self.of, strengths, machine, &mut self.cost)?;
                 self.searches += 1;
                 if let Some((first, _)) = new.first() {
                     let first = first.clone();
@@ -172,7 +169,8 @@ impl<'a> Asked<'a> {
     /// is none. So correct strengths are not closed upwards there, and such an execution says only that the strengths
     /// with which it was found are not correct.
     fn is_wrong_throughout(&self, found: &Found, graph: &ExecutionGraph) -> bool {
-        let weakest = apply(self.program, self.sites, &vec![Strength::NONE; self.sites.len()]);
+        let weakest =
+            apply(self.of.program, self.of.sites, &vec![Strength::NONE; self.of.sites.len()]);
         let weakest = found.model.reads(&weakest);
         match found.property {
             Property::Robustness => {
@@ -187,14 +185,14 @@ impl<'a> Asked<'a> {
 
     /// What goes wrong in a program on a model.
     fn search(&mut self, changed: &Program, model: Model) -> Result<Vec<Found>, NoAssignment> {
-        let safe = self.goal.question.require == Require::Safe;
+        let safe = self.of.goal.question.require == Require::Safe;
         let question = Question {
             model,
             double_check: DoubleCheck::Never,
             beyond: if safe { Beyond::Full } else { Beyond::Nothing },
-            ..*self.goal.question
+            ..*self.of.goal.question
         };
-        let answer = crate::check(changed, &question, self.observe)
+        let answer = crate::check(changed, &question, self.of.observe)
             .map_err(|refused| NoAssignment::Refused(refused[0]))?;
         self.searches += 1;
         self.cost.include(&answer.cost);
@@ -214,16 +212,16 @@ impl<'a> Asked<'a> {
             Shape::Attack(points) => return vec![points.clone()],
         };
         let goes_wrong = |strengths: &[Strength]| {
-            let changed = apply(self.program, self.sites, strengths);
+            let changed = apply(self.of.program, self.of.sites, strengths);
             self.goes_wrong(&model.reads(&changed), graph, property)
         };
         let matters: Vec<bool> =
-            self.sites.iter().map(|site| self.takes_part(site, graph)).collect();
+            self.of.sites.iter().map(|site| self.takes_part(site, graph)).collect();
         let free = |&point: &usize| {
-            let (site, part) = self.points[point];
+            let (site, part) = self.of.points[point];
             !strengths[site].has(part)
         };
-        let open: Vec<usize> = (0..self.points.len()).filter(free).collect();
+        let open: Vec<usize> = (0..self.of.points.len()).filter(free).collect();
         let mut sets: Vec<Vec<usize>> = Vec::new();
         'sets: while sets.len() < SETS {
             // Every correct assignment has a point that this one lacks, whatever the execution says of which.
@@ -241,8 +239,8 @@ impl<'a> Asked<'a> {
                 if self.spent().is_some() {
                     continue 'sets;
                 }
-                let (site, part) = self.points[point];
-                let required = self.sites[site].kind.required(part);
+                let (site, part) = self.of.points[point];
+                let required = self.of.sites[site].kind.required(part);
                 let mut stronger = strongest.clone();
                 stronger[site] = stronger[site].with(part).with(required);
                 if !matters[site] || goes_wrong(&stronger) {
@@ -253,7 +251,7 @@ impl<'a> Asked<'a> {
             }
             // What was added later may have brought a point that was left with it.
             left.retain(|&point| {
-                let (site, part) = self.points[point];
+                let (site, part) = self.of.points[point];
                 !strongest[site].has(part)
             });
             left.sort_unstable();
@@ -283,24 +281,24 @@ impl Violations for Asked<'_> {
     type Undecided = NoAssignment;
 
     fn budget(&self) -> Budget {
-        self.goal.question.limits.budget
+        self.of.goal.question.limits.budget
     }
 
     fn patience(&self) -> u64 {
-        self.goal.effort.patience
+        self.of.goal.effort.patience
     }
 
     fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoAssignment> {
         let strengths = self.strengths(chosen);
         if let Some(limit) = self.spent() {
             let why = Why::Limit(limit);
-            return Remaining::Undecided(NoAssignment::Undecided(self.goal.models[0], why));
+            return Remaining::Undecided(NoAssignment::Undecided(self.of.goal.models[0], why));
         }
         match self.wrong(&strengths) {
             Err(why) => Remaining::Undecided(why),
             Ok(None) => Remaining::Fine,
             Ok(Some(found)) => {
-                let changed = apply(self.program, self.sites, &strengths);
+                let changed = apply(self.of.program, self.of.sites, &strengths);
                 let still: Vec<&Stored> = self
                     .stored
                     .iter()
@@ -318,9 +316,10 @@ impl Violations for Asked<'_> {
                 if still.is_empty() {
                     // There is no graph to judge: all that is known is that this is not enough. Something is missing, or
                     // one of its points is too much; but without that it is cheaper, and was tried before.
-                    let (all, floor) = (0..self.points.len(), &strengths);
-                    let above =
-                        |&point: &usize| !floor[self.points[point].0].has(self.points[point].1);
+                    let (all, floor) = (0..self.of.points.len(), &strengths);
+                    let above = |&point: &usize| {
+                        !floor[self.of.points[point].0].has(self.of.points[point].1)
+                    };
                     let rest: Vec<usize> = all.filter(above).collect();
                     if rest.is_empty() {
                         return Remaining::Undecided(NoAssignment::Hopeless(Box::new(found)));

@@ -58,6 +58,8 @@ pub struct ThreadCandidates {
     pub live: Vec<RegSet>,
     /// What may still be touched.
     pub future: Vec<Future>,
+    /// What the store here may store to, if another thread may touch that.
+    noticed: Vec<Locs>,
     /// Is the store here worth delaying?
     pub start: Vec<bool>,
     /// Is the access here worth ending an attack with?
@@ -96,8 +98,8 @@ pub fn needs_empty_buffers(instr: &Instr) -> bool {
 }
 
 impl Candidates {
-    /// Analyses a compiled program. `fences` are places in front of which a full fence is imagined.
-    pub fn new(program: &Program, machine: Machine, fences: &[Vec<bool>]) -> Self {
+    /// Analyses a compiled program.
+    pub fn new(program: &Program, machine: Machine) -> Self {
         let possible = PossibleValues::of(program);
         let own: Vec<Vec<Future>> = program
             .tids()
@@ -139,22 +141,50 @@ impl Candidates {
                     && whole.iter().any(|future| future.stores.contains(loc))
             })
             .collect();
-        let (mut attacks, mut hopeful) = (0, 0);
+        let mut attacks = 0;
         let mut threads = Vec::new();
         for (t, thread) in program.threads.iter().enumerate() {
             let others = others(t);
-            let last: Vec<bool> = thread
-                .code
-                .iter()
-                .zip(&own[t])
-                .map(|(step, own)| match step.instr {
-                    Instr::Load { .. } | Instr::Wait { .. } => own.accesses.meets(&others.stores),
-                    Instr::Store { .. } => {
-                        machine != Machine::Tso && own.stores.meets(&others.accesses)
-                    }
-                    _ => false,
+            let steps = || thread.code.iter().zip(&own[t]);
+            let is_last = |instr: &Instr| match instr {
+                Instr::Load { .. } | Instr::Wait { .. } => true,
+                Instr::Store { .. } => machine != Machine::Tso,
+                _ => false,
+            };
+            let last: Vec<bool> = steps()
+                .map(|(step, own)| {
+                    let conflicts = match step.instr {
+                        Instr::Store { .. } => own.stores.meets(&others.accesses),
+                        _ => own.accesses.meets(&others.stores),
+                    };
+                    is_last(&step.instr) && conflicts
                 })
                 .collect();
+            let noticed: Vec<Locs> = steps()
+                .map(|(step, own)| match step.instr {
+                    Instr::Store { .. } if own.stores.meets(&others.accesses) => own.stores,
+                    _ => Locs::default(),
+                })
+                .collect();
+            let stores = thread.code.iter().filter(|s| matches!(s.instr, Instr::Store { .. }));
+            let lasts = thread.code.iter().filter(|s| is_last(&s.instr));
+            attacks += (stores.count() * lasts.count()) as u64;
+            let mut live = live_registers(thread);
+            live.push(RegSet::EMPTY);
+            let mut future = futures[t].clone();
+            future.push(Future::default());
+            let (start, reaches_last) = (Vec::new(), Vec::new());
+            threads.push(ThreadCandidates { live, future, noticed, start, last, reaches_last });
+        }
+        let mut candidates = Candidates { threads, shared, possible, attacks, hopeful: 0 };
+        candidates.imagine(program, &[]);
+        candidates
+    }
+
+    /// Imagines full fences in front of these steps of the program, and no longer in front of others.
+    pub fn imagine(&mut self, program: &Program, fences: &[Vec<bool>]) {
+        self.hopeful = 0;
+        for (t, (thread, known)) in program.threads.iter().zip(&mut self.threads).enumerate() {
             let passes = |pc: usize| {
                 !needs_empty_buffers(&thread.code[pc].instr)
                     && !fences.get(t).is_some_and(|fences| fences[pc])
@@ -163,8 +193,8 @@ impl Candidates {
             loop {
                 let mut changed = false;
                 for (pc, step) in thread.code.iter().enumerate().rev() {
-                    let now = passes(pc)
-                        && (last[pc] || step.successors().any(|next| reaches_last[next.index()]));
+                    let reached = || step.successors().any(|next| reaches_last[next.index()]);
+                    let now = passes(pc) && (known.last[pc] || reached());
                     changed |= now != reaches_last[pc];
                     reaches_last[pc] = now;
                 }
@@ -172,38 +202,19 @@ impl Candidates {
                     break;
                 }
             }
-            let start: Vec<bool> = thread
-                .code
-                .iter()
-                .zip(&own[t])
-                .map(|(step, own)| {
-                    matches!(step.instr, Instr::Store { .. })
-                        && own.stores.meets(&others.accesses)
-                        && reaches_last[step.next.index()]
-                })
-                .collect();
-            let is_last = |instr: &Instr| match instr {
-                Instr::Load { .. } | Instr::Wait { .. } => true,
-                Instr::Store { .. } => machine != Machine::Tso,
-                _ => false,
-            };
-            let stores = thread.code.iter().filter(|s| matches!(s.instr, Instr::Store { .. }));
-            let lasts = thread.code.iter().filter(|s| is_last(&s.instr));
-            attacks += (stores.count() * lasts.count()) as u64;
-            for pc in (0..thread.code.len()).filter(|&pc| start[pc]) {
-                hopeful += reachable(thread, thread.code[pc].next, &passes)
-                    .iter()
-                    .enumerate()
-                    .filter(|&(pc, &reached)| reached && last[pc])
-                    .count() as u64;
+            known.start = vec![false; thread.code.len()];
+            for (pc, step) in thread.code.iter().enumerate() {
+                if known.noticed[pc] == Locs::default() || !reaches_last[step.next.index()] {
+                    continue;
+                }
+                let reached = reachable(thread, step.next, &passes);
+                let hopeful = reached.iter().zip(&known.last).filter(|(r, last)| **r && **last);
+                let hopeful = hopeful.count() as u64;
+                known.start[pc] = hopeful > 0;
+                self.hopeful += hopeful;
             }
-            let mut live = live_registers(thread);
-            live.push(RegSet::EMPTY);
-            let mut future = futures[t].clone();
-            future.push(Future::default());
-            threads.push(ThreadCandidates { live, future, start, last, reaches_last });
+            known.reaches_last = reaches_last;
         }
-        Candidates { threads, shared, possible, attacks, hopeful }
     }
 }
 
