@@ -174,7 +174,9 @@ impl PossibleValues {
     fn start(program: &Program, locations: Vec<Values>, fixed: bool) -> Self {
         let mut result = PossibleValues::unreached(program, locations, fixed);
         let mut open = Open::new(program);
-        while result.pass(program, &mut open) {}
+        while result.pass(program, &mut open, Which::Narrow)
+            || result.pass(program, &mut open, Which::All)
+        {}
         result
     }
 
@@ -203,8 +205,9 @@ impl PossibleValues {
 
     /// May `expr` have no value for thread `t` at `pc`, as far as is known?
     pub fn may_fail(&self, program: &Program, t: usize, pc: Pc, expr: &Expr) -> bool {
-        let has_value =
-            |regs: &[Value]| expr.eval(regs, program.domain, &mut Notes::default()).is_ok();
+        let has_value = |regs: &[Value], _: &[usize]| {
+            expr.eval(regs, program.domain, &mut Notes::default()).is_ok()
+        };
         !for_each_valuation(expr, &self.registers[t][pc.index()], has_value)
     }
 
@@ -217,14 +220,15 @@ impl PossibleValues {
         all
     }
 
-    /// Looks once at every step that is open. Says whether there was one.
-    fn pass(&mut self, program: &Program, open: &mut Open) -> bool {
+    /// Looks once at these of the steps that are open. Says whether there was one.
+    fn pass(&mut self, program: &Program, open: &mut Open, which: Which) -> bool {
         let mut any = false;
         for (t, thread) in program.threads.iter().enumerate() {
             for (pc, step) in thread.code.iter().enumerate() {
-                if !std::mem::take(&mut open.steps[t][pc]) {
+                if !open.steps[t][pc] || which == Which::Narrow && open.wide[t][pc] {
                     continue;
                 }
+                open.steps[t][pc] = false;
                 any = true;
                 let before = self.registers[t][pc].clone();
                 let entry_without_registers = before.is_empty();
@@ -362,6 +366,9 @@ impl PossibleValues {
 struct Open {
     /// Per thread and program counter.
     steps: Vec<Vec<bool>>,
+    /// Those with an expression over several registers, which is evaluated for each combination of their values. They wait
+    /// until nothing else is open, so that it is done for few sets of values on their way to the last.
+    wide: Vec<Vec<bool>>,
     /// The steps that read memory.
     readers: Vec<(usize, usize)>,
 }
@@ -369,19 +376,34 @@ struct Open {
 impl Open {
     /// Where threads begin. Nothing tells which steps of a thread without registers are reached: all of them may be.
     fn new(program: &Program) -> Self {
-        let mut steps = Vec::new();
+        let (mut steps, mut wide) = (Vec::new(), Vec::new());
         let mut readers = Vec::new();
+        let is_wide = |step: &Step| {
+            let operands = step.instr.operands();
+            let indices = step.instr.places().iter().filter_map(|place| place.index.as_ref());
+            operands.into_iter().chain(indices).any(|expr| expr.registers().iter().count() > 1)
+        };
         for (t, thread) in program.threads.iter().enumerate() {
             let mut open = vec![thread.registers.is_empty(); thread.code.len()];
             open[thread.entry.index()] = true;
             steps.push(open);
+            wide.push(thread.code.iter().map(is_wide).collect());
             let reads = thread.code.iter().enumerate().filter(|(_, step)| {
                 step.instr.place().is_some() && !matches!(step.instr, Instr::Store { .. })
             });
             readers.extend(reads.map(|(pc, _)| (t, pc)));
         }
-        Open { steps, readers }
+        Open { steps, wide, readers }
     }
+}
+
+/// Steps to look at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    /// Those that are quickly done.
+    Narrow,
+    /// All.
+    All,
 }
 
 fn possible_locations(place: &Place, registers: &[Values], domain: Domain) -> Vec<Loc> {
@@ -400,7 +422,7 @@ fn evaluate(expr: &Expr, registers: &[Values], domain: Domain) -> Values {
         Expr::Reg(reg) => registers[reg.index()].clone(),
         Expr::Code(_) => {
             let mut results = Vec::new();
-            match for_each_valuation(expr, registers, |regs| {
+            match for_each_valuation(expr, registers, |regs, _| {
                 results.extend(expr.eval(regs, domain, &mut Notes::default()));
                 if results.len() > FEW {
                     results.sort_unstable();
@@ -415,12 +437,12 @@ fn evaluate(expr: &Expr, registers: &[Values], domain: Domain) -> Values {
     }
 }
 
-/// Calls `visit` with every valuation of the registers in `expr`, until it says stop. Says whether
-/// all were visited.
+/// Calls `visit` with every valuation of the registers in `expr`, and the numbers of their values among those that each may have,
+/// until it says stop. Says whether all were visited.
 fn for_each_valuation(
     expr: &Expr,
     registers: &[Values],
-    mut visit: impl FnMut(&[Value]) -> bool,
+    mut visit: impl FnMut(&[Value], &[usize]) -> bool,
 ) -> bool {
     let used: Vec<Reg> = expr.registers().iter().collect();
     let mut choices = Vec::with_capacity(used.len());
@@ -433,17 +455,31 @@ fn for_each_valuation(
     if combinations > COMBINATIONS {
         return false;
     }
+    if combinations == 0 {
+        return true;
+    }
     let mut regs = vec![0; registers.len()];
-    for mut k in 0..combinations {
-        for (reg, members) in used.iter().zip(&choices) {
-            regs[reg.index()] = members[k % members.len()];
-            k /= members.len();
-        }
-        if !visit(&regs) {
+    let mut at = vec![0; used.len()];
+    for (reg, members) in used.iter().zip(&choices) {
+        regs[reg.index()] = members[0];
+    }
+    loop {
+        if !visit(&regs, &at) {
             return false;
         }
+        let mut k = 0;
+        loop {
+            if k == used.len() {
+                return true;
+            }
+            at[k] = (at[k] + 1) % choices[k].len();
+            regs[used[k].index()] = choices[k][at[k]];
+            if at[k] > 0 {
+                break;
+            }
+            k += 1;
+        }
     }
-    true
 }
 
 /// The registers' values where `cond` holds and where it does not; `None` where that cannot be.
@@ -459,16 +495,12 @@ fn split(
     let none: Vec<Vec<bool>> = used.iter().map(|reg| vec![false; of(reg).len()]).collect();
     let (mut holds, mut fails) = (none.clone(), none);
     let (mut may_hold, mut may_fail) = (false, false);
-    let visited = for_each_valuation(cond, registers, |regs| {
+    let visited = for_each_valuation(cond, registers, |regs, at| {
         let Ok(value) = cond.eval(regs, domain, &mut Notes::default()) else { return true };
         let (may, marks) =
             if value != 0 { (&mut may_hold, &mut holds) } else { (&mut may_fail, &mut fails) };
         *may = true;
-        for (marks, reg) in marks.iter_mut().zip(&used) {
-            if let Ok(at) = of(reg).binary_search(&regs[reg.index()]) {
-                marks[at] = true;
-            }
-        }
+        marks.iter_mut().zip(at).for_each(|(marks, &at)| marks[at] = true);
         true
     });
     if !visited {
@@ -512,7 +544,7 @@ mod tests {
                 let before = plain.clone();
                 let mut open = Open::new(&program);
                 open.steps.iter_mut().for_each(|steps| steps.fill(true));
-                plain.pass(&program, &mut open);
+                plain.pass(&program, &mut open, Which::All);
                 if plain == before {
                     break;
                 }
