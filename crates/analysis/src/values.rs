@@ -40,7 +40,8 @@ impl Values {
     /// A set with these members.
     pub fn of_members(values: impl IntoIterator<Item = Value>) -> Self {
         let mut members: Vec<Value> = values.into_iter().collect();
-        members.sort_unstable();
+        // Mostly they ascend, which this sort notices.
+        members.sort();
         members.dedup();
         if members.len() > FEW { Values::Any } else { Values::Few(members) }
     }
@@ -90,7 +91,8 @@ impl Values {
                 }
                 let before = members.len();
                 members.extend(more);
-                members.sort_unstable();
+                // Two runs that ascend are merged.
+                members.sort();
                 members.dedup();
                 let after = members.len();
                 if after > FEW {
