@@ -3,7 +3,8 @@
 //! An assignment is first tried on what is known to go wrong: executions that were found before, judged again with other
 //! strengths, and attacks on machines. Only if none of these refutes it is the program searched with it, on each model in
 //! turn; what that finds is known from then on. From an execution come sets of points of which every correct assignment
-//! has one (`Asked::preventing`); the module above says why.
+//! has one (`Asked::preventing`); the module above says why. Where there is no execution to judge, they come from searches
+//! (`Asked::unjudged`).
 
 use super::super::{Remaining, Violations};
 use super::machines::attacks;
@@ -266,6 +267,58 @@ impl<'a> Asked<'a> {
         sets
     }
 
+    /// A set of points of which every correct assignment has one, because of something that goes wrong with `strengths` and has no
+    /// graph to judge, such as a dependency on a stale value that is no cycle by the definition. Points are added as long as
+    /// something still goes wrong, which takes a search for each; those that are left over are the set.
+    ///
+    /// Where SC fences were chosen and may be one too many, nothing is added: all that is known is that these strengths are not
+    /// enough. Something is missing, or one of their points is too much; but without that they are cheaper, and were tried before.
+    fn unjudged(
+        &mut self,
+        mut strengths: Vec<Strength>,
+        found: Found,
+    ) -> Result<Vec<usize>, NoAssignment> {
+        let Subject { sites, floor, points, goal, .. } = self.of;
+        let is_open = |strengths: &[Strength], point: usize| {
+            let (site, part) = points[point];
+            !strengths[site].has(part)
+        };
+        // Fences of these models can be too many.
+        let counts = goal.models.iter().any(|model| matches!(model, Model::Rc20 | Model::Ra));
+        let is_sc_fence = |site: usize, strength: Strength| {
+            sites[site].kind == Kind::Fence && strength.has(Strength::SC)
+        };
+        let chose_fences = (0..sites.len())
+            .any(|site| is_sc_fence(site, strengths[site]) && !is_sc_fence(site, floor[site]));
+        // What none of the models reads makes no difference.
+        let is_read = |point: &usize| {
+            let (site, part) = points[*point];
+            goal.models.iter().any(|&model| sites[site].kind.read_by(model).has(part))
+        };
+        let mut open: Vec<usize> =
+            (0..points.len()).filter(|&point| is_open(&strengths, point)).filter(is_read).collect();
+        for &point in open.iter().filter(|_| !(counts && chose_fences)) {
+            let (site, part) = points[point];
+            if counts && is_sc_fence(site, part) {
+                continue;
+            }
+            if let Some(limit) = self.spent() {
+                return Err(NoAssignment::Undecided(found.model, Why::Limit(limit)));
+            }
+            let mut stronger = strengths.clone();
+            let required = sites[site].kind.required(part);
+            stronger[site] = stronger[site].with(part).with(required);
+            if self.wrong(&stronger)?.is_some() {
+                strengths = stronger;
+            }
+        }
+        open.retain(|&point| is_open(&strengths, point));
+        match open.is_empty() {
+            true => Err(NoAssignment::Hopeless(Box::new(found))),
+            false => Ok(open),
+        }
+    }
+
     /// Does a step of the site, or the step behind it, happen in the graph? A fence may be passed anywhere.
     fn takes_part(&self, site: &Site, graph: &ExecutionGraph) -> bool {
         let fence = site.kind == Kind::Fence && !site.new;
@@ -314,17 +367,10 @@ impl Violations for Asked<'_> {
                     sets.extend(more);
                 }
                 if still.is_empty() {
-                    // There is no graph to judge: all that is known is that this is not enough. Something is missing, or
-                    // one of its points is too much; but without that it is cheaper, and was tried before.
-                    let (all, floor) = (0..self.of.points.len(), &strengths);
-                    let above = |&point: &usize| {
-                        !floor[self.of.points[point].0].has(self.of.points[point].1)
-                    };
-                    let rest: Vec<usize> = all.filter(above).collect();
-                    if rest.is_empty() {
-                        return Remaining::Undecided(NoAssignment::Hopeless(Box::new(found)));
+                    match self.unjudged(strengths, found) {
+                        Ok(set) => sets.push(set),
+                        Err(why) => return Remaining::Undecided(why),
                     }
-                    sets.push(rest);
                 }
                 Remaining::Wrong(sets)
             }

@@ -203,9 +203,9 @@ pub fn each(
     let begun = Instant::now();
     program.validate().map_err(|invalid| NoAssignment::Refused(Refusal::Invalid(invalid)))?;
     let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
-    let nothing = vec![Strength::NONE; sites.len()];
+    let floor = &Allowed::Both.floor(sites);
     let points = &points(sites, Allowed::Both);
-    let subject = Subject { program, sites, floor: &nothing, points, goal, observe };
+    let subject = Subject { program, sites, floor, points, goal, observe };
     let mut asked = Asked::new(subject);
     if let Some(found) = asked.wrong(&written)? {
         return Err(NoAssignment::Incorrect(Box::new(found)));
@@ -218,7 +218,8 @@ pub fn each(
             let mut weaker = None;
             need.without.clear();
             // The strongest parts first: what requires a part goes before it.
-            for &part in site.kind.parts().iter().rev().filter(|part| need.suffices.has(**part)) {
+            let above = need.suffices.without(site.least);
+            for &part in site.kind.parts().iter().rev().filter(|part| above.has(**part)) {
                 let less = site.kind.weakened(need.suffices, part);
                 let is_one_part = less.with(part) == need.suffices;
                 if !is_one_part {
