@@ -153,7 +153,7 @@ fn fences_against_triangular_races_are_enough() {
         let robust = count(Aim::Robust(Machine::Tso));
         let fixed = insert(&one, &races.sites);
         assert!(is_robust(&fixed, &[Machine::Tso]), "seed {seed}");
-        let decision = triangular_race::decide(&fixed, &question, &|_, _| {});
+        let (decision, _) = triangular_race::decide(&fixed, &question, &|_, _| {});
         assert_eq!(decision.verdict.name(), "holds", "seed {seed}");
         assert!(races.sites.len() >= robust.sites.len(), "seed {seed}");
         more += usize::from(races.sites.len() > robust.sites.len());

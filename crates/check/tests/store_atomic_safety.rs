@@ -2,15 +2,18 @@
 //!
 //! The check explores attacks and interleavings and never a buffer; here every state of the machine with
 //! its buffers is visited. Catches a failure that only buffers have but "holds" hides, a failure that
-//! is made up, and a mistake in the theorem that connects the two searches.
+//! is made up, a mistake in the theorem that connects the two searches, and a program with fences that is taken for one without
+//! run-time errors.
 //! `FENCEPOST_ORACLE_PROGRAMS` sets how many programs per machine.
 
 extern crate fencepost_check as check;
 
 mod unequal;
 
+use check::answer::By;
+use check::fix::fences::{Aim, Unproved, verify};
 use check::outcomes::{Limits, outcomes};
-use check::robustness::store_atomic::Machine;
+use check::robustness::store_atomic::{Machine, decide};
 use check::{Property, Question, Reductions, Verdict};
 use graph::{Outcome, Status};
 use ir::random::{Allow, Config, program};
@@ -46,6 +49,8 @@ struct LoopCounter {
     faulty: u64,
     only_weak: u64,
     undecided: u64,
+    /// Verified by the search for attacks alone, or without any.
+    verified: [u64; 2],
 }
 
 fn agree(machine: Machine) {
@@ -83,6 +88,27 @@ fn agree(machine: Machine) {
         let fails: fn(Status) -> bool = |status| status == Status::Failed;
         let faults: fn(Status) -> bool = |status| matches!(status, Status::Faulted(_));
         loop_counter.only_weak += u64::from(ends(fails, false) && !ends(fails, true));
+        let mut aims = vec![Aim::Robust(machine)];
+        if machine == Machine::Tso {
+            aims.push(Aim::TriangularRaceFree);
+        }
+        for aim in aims {
+            let verified = verify(&one, &[aim], &Question::of(machine));
+            let faulty = ends(faults, false);
+            let context =
+                || format!("seed {seed}, {aim}: {verified:?}\n{}", ir::print::program(&one));
+            match verified {
+                Ok(()) => assert!(!faulty, "a run-time error is missed: {}", context()),
+                Err(Unproved::Faulty(_)) => assert!(faulty, "no run-time error: {}", context()),
+                Err(_) => {}
+            }
+            if verified.is_ok() && aim == Aim::Robust(machine) {
+                let decided = decide(&one, machine, &Question::of(machine), &|_, _| {});
+                let by = decided.expect("can be checked").0.by;
+                let searched = !matches!(by, By::Attacks { examined: 0, .. });
+                loop_counter.verified[usize::from(searched)] += 1;
+            }
+        }
         let mut properties = vec![Property::Robustness];
         if machine == Machine::Tso {
             properties.push(Property::TriangularRaces);
@@ -129,7 +155,8 @@ fn agree(machine: Machine) {
         }
     }
     eprintln!("{machine}: {judged} programs, {aimed} aimed, {skipped} too large, {loop_counter:?}");
-    let LoopCounter { hold, fail, faulty, only_weak, undecided } = loop_counter;
+    let LoopCounter { hold, fail, faulty, only_weak, undecided, verified } = loop_counter;
+    assert!(verified.iter().all(|&times| times * 20 > judged), "{verified:?}");
     assert!(
         [hold, fail, faulty, undecided].iter().all(|&times| times * 20 > judged)
             && only_weak * 200 > judged,

@@ -8,7 +8,7 @@ mod repair;
 pub(crate) use check_tests::CheckTests;
 pub(crate) use cluster::{Cluster, ClusterCommand, ClusterRun, MemberArgs};
 pub(crate) use editor::{Lsp, Play};
-pub(crate) use repair::{Fix, OnlyName, OrderModelName, Orders};
+pub(crate) use repair::{Fix, OnlyName, Orders};
 
 use crate::compiled::CodeArgs;
 use crate::known::KnownArgs;

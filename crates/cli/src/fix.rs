@@ -86,6 +86,7 @@ fn usable(args: &args::Fix, models: &[Model]) -> Result<(), &'static str> {
         () if machine && args.observational => {
             Err("--observational is for models with memory orders: rc11, rc20 and ra")
         }
+        () if args.observational && args.require == RequireName::Safe => Err(orders::NOT_BOTH),
         () if args.no_stronger && !args.weaken => {
             Err("--no-stronger is about --weaken: without it, orders only become stronger")
         }
@@ -129,8 +130,8 @@ fn text(
         false => machines.into_iter().map(Aim::Robust).collect(),
     };
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
-    let question =
-        Question { limits: args.limits.limits(), jobs: args.limits.jobs(), ..Question::default() };
+    let (limits, jobs, order) = (args.limits.limits(), args.limits.jobs(), args.search.order());
+    let question = Question { limits, jobs, order, ..Question::default() };
     let fixed = match fencepost::fix(&source, &aims, weights, &question) {
         Ok(fixed) => fixed,
         Err(why) => {

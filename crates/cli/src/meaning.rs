@@ -197,6 +197,32 @@ const TABLES: &[Table] = &[
         ],
     },
     Table {
+        command: "orders",
+        cases: REPAIRED,
+        // That nothing matters for SC is said by the command.
+        asked: |matches| models(matches).into_iter().filter(|model| model != "sc").collect(),
+        prefix: "--model ",
+        options: &[
+            option("inputs", REPAIRED),
+            option("model", REPAIRED),
+            option("observational", STALE),
+            option("require", STALE),
+            option("explain", REPAIRED),
+            option("html", REPAIRED),
+            option("json", REPAIRED),
+            option("quiet", REPAIRED),
+            option("limit_states", REPAIRED),
+            option("limit_memory", REPAIRED),
+            option("limit_time", REPAIRED),
+            option("jobs", REPAIRED),
+            option("entry", REPAIRED),
+            option("stub", REPAIRED),
+            option("volatile_atomic", REPAIRED),
+            option("compile_commands", REPAIRED),
+            option("flags", REPAIRED),
+        ],
+    },
+    Table {
         command: "serial",
         cases: &[RECORDING, FROM, RANDOM],
         asked: |matches| {

@@ -10,7 +10,7 @@ mod write;
 pub(crate) use repair::{Input, fix};
 pub(crate) use write::write_text;
 
-use crate::args::{self, OrderModelName, RequireName};
+use crate::args::{self, RequireName};
 use crate::compiled::{self, CodeArgs, Program, Reads};
 use crate::exit::Exit;
 use crate::inputs::{self, Unusable};
@@ -37,6 +37,16 @@ pub(crate) fn run(args: &args::Orders) -> io::Result<Exit> {
     let pages = ReportFileArgs { html: args.html.clone(), ..ReportFileArgs::default() };
     let mut pages = ReportFiles::new(&pages, &args.inputs, args.json);
     let mut exit = Exit::Holds;
+    if args.model == Some(args::ModelName::Sc) {
+        terminal::complain(
+            "error: --model sc has no weak memory, so no memory order matters there: use rc11, rc20, ra, tso, pso or pgas",
+        );
+        return Ok(Exit::BadInput);
+    }
+    if args.observational && args.require == RequireName::Safe {
+        terminal::complain(&format!("error: {NOT_BOTH}"));
+        return Ok(Exit::BadInput);
+    }
     let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
         args.inputs.iter().cloned().partition(|input| compiled::is_code(input));
     for program in compiled::programs(&code, &args.code) {
@@ -51,13 +61,13 @@ pub(crate) fn run(args: &args::Orders) -> io::Result<Exit> {
     Ok(exit.and(pages.finish()))
 }
 
+/// Why two options exclude each other.
+pub(crate) const NOT_BOTH: &str = "--observational asks for a kind of robustness, and with --require safe a program need not be robust: leave one of \
+     them out";
+
 /// The question that the arguments of `orders` stand for.
 fn asked(args: &args::Orders, input: &Path) -> Question {
-    let model = match args.model {
-        Some(OrderModelName::Rc11) => Model::Rc11,
-        Some(OrderModelName::Rc20) => Model::Rc20,
-        None => args::model(None, input),
-    };
+    let model = args::model(args.model, input);
     question(model, &args.limits, args.observational, args.require)
 }
 
@@ -75,17 +85,29 @@ fn list(
     let model = question.model;
     let goal = Goal { models: &[model], question, costs: &Costs::GENERIC, effort: Effort::FULL };
     let Changeable { sites, alone: left } =
-        reorder::changeable(&source, Only::Orders, |file, _| match args.code.is_system(file) {
-            true => Kept::System,
-            false => Kept::No,
+        reorder::changeable(&source, Only::Orders, &[model], |file, _| {
+            match args.code.is_system(file) {
+                true => Kept::System,
+                false => Kept::No,
+            }
         });
     let Needs { each: needs, searches, cost } = match reorder::needs(&source, &sites, &goal) {
         Ok(known) => known,
         Err(why) => return fail(&source, &why, &left, args.json),
     };
     let text = Written::of(&source);
-    let mut rows: Vec<(Row, &Site, &Need)> =
-        sites.iter().zip(&needs).map(|(s, need)| (Row::of(&text, &source, s), s, need)).collect();
+    // Models with memory orders read everything; others cannot say of what they do not read whether it is needed.
+    let is_read = |site: &Site| {
+        let all = site.kind.parts().iter().all(|part| site.kind.read_by(model).has(*part));
+        all || site.read_by(&[model]) != Strength::NONE
+    };
+    let mut rows: Vec<(Row, &Site, &Need)> = sites
+        .iter()
+        .zip(&needs)
+        .filter(|(site, _)| is_read(site))
+        .map(|(site, need)| (Row::of(&text, &source, site), site, need))
+        .collect();
+    let unread = sites.len() - rows.len();
     rows.sort_by(|(a, ..), (b, ..)| (&a.file, a.place).cmp(&(&b.file, b.place)));
     if pages.wanted() {
         for (row, site, need) in &rows {
@@ -113,7 +135,7 @@ fn list(
         let sites: Vec<Value> = rows.iter().map(of).collect();
         let object = json!({
             "file": source.name, "model": model.name(), "require": required(question), "sites": sites,
-            "left_alone": alone_objects(&source, &left),
+            "unread": unread, "left_alone": alone_objects(&source, &left),
             "searches": searches, "states": cost.states, "seconds": cost.elapsed.as_secs_f64(),
         });
         writeln!(out, "{object}")?;
@@ -125,7 +147,7 @@ fn list(
         out,
         "{}: {} as it is written, against {}; {weaker} of {count} orders could be weaker",
         visible(&source.name),
-        correct(question),
+        correct(question, &[model]),
         model.name(),
     )?;
     if args.quiet {
@@ -143,6 +165,9 @@ fn list(
             writeln!(out, "      {less}: {}, {}", finding.message, place(&finding))?;
         }
     }
+    if unread > 0 {
+        writeln!(out, "{}", not_listed(unread, model))?;
+    }
     for line in alone(&source, &left) {
         writeln!(out, "{line}")?;
     }
@@ -154,6 +179,19 @@ fn list(
     }
     out.flush()?;
     Ok(Exit::Holds)
+}
+
+/// Why some orders are not listed.
+fn not_listed(unread: usize, model: Model) -> String {
+    let others = if unread == 1 { "1 other".to_string() } else { format!("{unread} others") };
+    let why = match model {
+        Model::Ra => {
+            "for ra every access acquires and releases, whatever is written; of fences, it knows seq_cst ones"
+        }
+        Model::Tso => "tso knows seq_cst stores and fences only",
+        _ => "machines with store buffers know seq_cst and release stores and fences only",
+    };
+    format!("  {others} not listed: {why}. `--model rc11` says what they need in C, C++ and Rust.")
 }
 
 /// What is known of a site, in a few words.
@@ -282,8 +320,13 @@ fn explain(
     line: usize,
 ) -> io::Result<Exit> {
     if here.is_empty() {
+        // What other models read is none for this one.
+        let read = match question.model {
+            Model::Rc11 | Model::Rc20 => String::new(),
+            model => format!(" that {} reads", model.name()),
+        };
         terminal::complain(&format!(
-            "error: {}: no memory order on line {line}",
+            "error: {}: no memory order{read} on line {line}",
             visible(&source.name)
         ));
         return Ok(Exit::BadInput);

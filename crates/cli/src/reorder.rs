@@ -12,7 +12,7 @@ use ::check::fix::orders::{
     assign, atomic, each, sites,
 };
 use ::check::robustness::store_atomic::Faulty;
-use ::check::{Answer, Problem, Question, Require, Verdict, Why};
+use ::check::{Answer, Model, Problem, Question, Require, Verdict, Why};
 use ir::{Origin, Program};
 use lang::orders::{Access, Edit, Orders, Written, changed};
 use lang::{Source, Span};
@@ -77,8 +77,13 @@ pub enum Kept {
 }
 
 /// The sites of a text that can be changed. `keep` says which lines of which files stay as they are; a new fence may
-/// stand in front of those that the user keeps.
-pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> Kept) -> Changeable {
+/// stand in front of those that the user keeps. What none of the models reads does not become weaker.
+pub fn changeable(
+    source: &Source,
+    only: Only,
+    models: &[Model],
+    keep: impl Fn(&str, usize) -> Kept,
+) -> Changeable {
     let text = Written::of(source);
     // What the thread library does where a thread begins or waits is not written there.
     let of_library = |origin| source.effects.contains_key(&origin);
@@ -110,6 +115,7 @@ pub fn changeable(source: &Source, only: Only, keep: impl Fn(&str, usize) -> Kep
         let implicit = || found().is_ok_and(|found| found.is_implicit());
         site.new || site.written.has(Strength::SC) || !implicit()
     });
+    changeable.iter_mut().for_each(|site| site.keep_unread(models));
     let mut alone: LeftAlone = Vec::new();
     let mut add = |origin: Origin, kind: Kind, why: String| {
         let same = |(other, of, _): &(Origin, Kind, String)| {

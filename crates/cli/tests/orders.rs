@@ -23,6 +23,10 @@ fn object(run: &run::Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("an object: {}", run.all()))
 }
 
+fn text_of(desk: &Desk, file: &str) -> String {
+    std::fs::read_to_string(desk.path().join(file)).expect("a text")
+}
+
 #[test]
 fn what_each_access_needs() {
     let desk = Desk::with(CAREFUL);
@@ -160,6 +164,87 @@ fn lines_that_are_kept() {
     assert!(text.is_empty() || text.contains("flag.store(1, rlx)"), "{text}");
 }
 
+/// Store buffering with a fence in each thread, and a third that nobody needs.
+const FENCED: &str = "atomic x, y;\nthread t { local r;\n  x.store(1, rel);\n  fence(sc);\n  r = y.load(acq);\n  fence(sc);\n}\n\
+    thread u { local r;\n  y.store(1, sc);\n  fence(sc);\n  r = x.load(acq);\n  fence(acq);\n}\n";
+
+/// RA reads seq_cst fences and nothing else: these are listed, and the rest stays as it is written.
+#[test]
+fn release_acquire_reads_fences_only() {
+    let desk = Desk::with(FENCED);
+    golden!(desk.run("orders --model ra t.fp").all());
+    let said = object(&desk.run("orders --model ra --json t.fp"));
+    assert_eq!(said["unread"], 5, "{said}");
+    let told = desk.run("orders --model ra --explain 4 t.fp");
+    assert!(told.stdout.contains("stale value of `y`"), "{}", told.all());
+    let told = desk.run("orders --model ra --explain 3 t.fp");
+    assert_eq!(told.code, Some(2));
+    assert!(told.stderr.contains("no memory order that ra reads on line 3"), "{}", told.all());
+    let fixed = desk.run("fix --weaken --model ra --write fixed.fp t.fp");
+    assert_eq!(fixed.code, Some(0), "{}", fixed.all());
+    assert_eq!(text_of(&desk, "fixed.fp"), FENCED.replace("acq);\n  fence(sc);\n", "acq);\n"));
+}
+
+/// Machines read full fences and `sc` stores, some of them release stores and fences, too; the rest stays as it is written.
+#[test]
+fn machines_read_stores_and_fences_only() {
+    let desk = Desk::with(FENCED);
+    golden!(desk.run("orders --model tso t.fp").all());
+    golden!(desk.run("orders --model pso t.fp").all());
+    let fixed = desk.run("fix --weaken --model tso --only orders --write fixed.fp t.fp");
+    assert_eq!(fixed.code, Some(0), "{}", fixed.all());
+    // The fence of the second thread is one too many, or its store stronger than it needs to be, whichever is cheaper.
+    let text = text_of(&desk, "fixed.fp");
+    assert_eq!(text.matches("fence(sc)").count(), 1, "{text}");
+    for kept in ["x.store(1, rel)", "y.store(1, sc)", "y.load(acq)", "x.load(acq)", "fence(acq)"] {
+        assert!(text.contains(kept), "{kept}: {text}");
+    }
+}
+
+/// The order in which states are searched, and by how many workers, does not change what is chosen; nor do other files.
+#[test]
+fn searches_agree() {
+    let desk = Desk::with(CARELESS).and("u.fp", SB);
+    for model in ["rc11", "rc20", "ra", "tso", "pso", "pgas", "rc11,tso"] {
+        let chosen = |options: &str| -> Vec<Value> {
+            let run = desk.run(&format!("fix --model {model} {options} --json t.fp u.fp"));
+            let object = |line: &str| serde_json::from_str::<Value>(line).expect("an object");
+            let all: Vec<Value> = run.stdout.lines().map(object).collect();
+            assert_eq!(all.len(), 2, "{model} {options}: {}", run.all());
+            all.iter()
+                .map(|of| serde_json::json!([of["file"], of["cost"], of["minimum"], of["error"]]))
+                .collect()
+        };
+        let plain = chosen("");
+        assert_eq!(chosen("--search dfs"), plain, "{model}");
+        assert_eq!(chosen("--jobs 2"), plain, "{model}");
+        assert_eq!(chosen("--search dfs --jobs 2"), plain, "{model}");
+    }
+}
+
+/// Reads that nothing depends on need no order for observational robustness. Catches an answer that takes all assignments one by one
+/// because what goes wrong is no cycle by the definition: this one has a million of them.
+#[test]
+fn stale_values_that_nothing_depends_on() {
+    let mut threads = String::from("atomic go, seen; na data;\n");
+    threads.push_str("thread w {\n  data.nastore(1);\n  go.store(1, rlx);\n}\n");
+    threads.push_str("thread r { local a, b, d;\n  a = go.load(rlx);\n  b = seen.load(rlx);\n  if (a == 1) { d = data.naload(); }\n  seen.store(1, rlx);\n}\n");
+    let desk = Desk::with(&threads);
+    let said = object(&desk.run("fix --model rc11 --observational --json t.fp"));
+    let to: Vec<&str> = said["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .filter_map(|c| c["to"].as_str())
+        .collect();
+    assert_eq!(to, ["release", "acquire"], "{said}");
+    assert_eq!(said["minimum"], true);
+    let peterson =
+        run_at_root("fix --model rc11 --observational --json corpus/algorithms/peterson-rlx.fp");
+    let said = object(&peterson);
+    assert!(said["searches"].as_u64().is_some_and(|count| count < 1_000), "{said}");
+}
+
 /// What no model has a meaning for.
 #[test]
 fn bad_input() {
@@ -170,8 +255,15 @@ fn bad_input() {
         "fix --model sc t.fp",
         "fix --model rc11 --trf t.fp",
         "fix --model rc11 --no-stronger t.fp",
+        "fix --model rc11 --observational --require safe t.fp",
+        "orders --observational --require safe t.fp",
+        "fix --model rc11 --search sideways t.fp",
+        "fix --model rc11 --jobs 0 t.fp",
+        "fix --model rc11 --jobs many t.fp",
         "orders missing.fp",
-        "orders --model tso t.fp",
+        "orders --model sc t.fp",
+        "orders --model tso --observational t.fp",
+        "orders --model pso --require safe t.fp",
     ] {
         let run = desk.run(arguments);
         assert_eq!(run.code, Some(2), "{arguments}: {}", run.all());

@@ -11,15 +11,18 @@
 
 use super::hitting::Points;
 use super::{Failure, Remaining, Repair, Violations, repair};
-use crate::answer::{Cost, Faulty, Problem, Verdict, Why};
+use crate::answer::{By, Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
 use crate::legality::{self, Refusal};
-use crate::question::{DoubleCheck, Method, Property, Question};
+use crate::question::{DoubleCheck, Method, Model, Property, Question};
 use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
-use crate::robustness::store_atomic::triangular_race::race;
+use crate::robustness::store_atomic::triangular_race::{self, race};
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
 use ::ir::expr::{Binary, Op, Unary};
-use ::ir::{Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, canonical};
+use ::ir::{
+    Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, Value, canonical,
+};
+use analysis::values::PossibleValues;
 use budget::Budget;
 use search::{Progress, Stop};
 use std::collections::HashMap;
@@ -205,7 +208,15 @@ pub fn place_at(
             }
             Aim::TriangularRaceFree => Method::Locality,
         };
-        targets.push((aim, compiled, method == Method::Singularity));
+        let singular = method == Method::Singularity;
+        let mut search = AttackSearch::telling_apart(&compiled.program, machine, singular);
+        if !question.reductions.partial_order {
+            search = search.without_reduction();
+        }
+        if aim == Aim::TriangularRaceFree {
+            search = search.looking_for(Goal::TriangularRace);
+        }
+        targets.push(Target { aim, compiled, search });
     }
     let (known, cost) = (Vec::new(), Cost::default());
     let mut asked = Asked { targets, sites: &sites, point, question, observe, known, cost };
@@ -280,35 +291,67 @@ impl std::fmt::Display for Unproved {
 
 impl std::error::Error for Unproved {}
 
-/// Checks that `program` reaches all aims, with what is left of the time. A placement is derived from
-/// attacks without the fences in the program, so the program with the fences is checked once more. Its interleavings
-/// matter only for run-time errors, behind which nothing was looked at: where the text has none, they are not searched.
+/// Checks that `program` reaches all aims, with what is left of the time. A placement is derived from attacks without the
+/// fences in the program, so the program with the fences is checked once more.
+///
+/// Nothing was looked at behind a run-time error, so there must be none in any interleaving. A search for attacks that came
+/// to its end has seen them all: it begins with everyone under SC. Where the text rules out attacks there was no such
+/// search, and interleavings are searched, unless text and values rule out run-time errors, too.
 pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<(), Unproved> {
-    let may_fault = may_fault(program);
+    let mut looked_through = false;
     for aim in aims {
         let asked = Question { double_check: DoubleCheck::Never, ..aim.question(question) };
         if !legality::refusals(program, &asked).is_empty() {
             return Err(Unproved::Not);
         }
-        if let (Aim::Robust(machine), false) = (aim, may_fault) {
-            let decided = decide(program, *machine, &asked, &|_, _| {});
-            match decided.map_err(|_| Unproved::Not)?.0.verdict {
-                Verdict::Holds => continue,
-                Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
-                Verdict::Violated(_) => return Err(Unproved::Not),
+        let (decision, faults) = match aim {
+            Aim::Robust(machine) => {
+                decide(program, *machine, &asked, &|_, _| {}).map_err(|_| Unproved::Not)?
             }
+            Aim::TriangularRaceFree => triangular_race::decide(program, &asked, &|_, _| {}),
+        };
+        if let Some(faulty) = faults.first() {
+            return Err(Unproved::Faulty(faulty.fault));
         }
-        let answer = crate::check(program, &asked, &|_, _| {}).map_err(|_| Unproved::Not)?;
-        if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
-            return Err(Unproved::Faulty(fault));
+        match decision.verdict {
+            Verdict::Holds => {}
+            Verdict::Undecided(why) => return Err(Unproved::Unknown(why)),
+            Verdict::Violated(_) => return Err(Unproved::Not),
         }
-        match answer.verdict(asked.property) {
-            Some(Verdict::Holds) => {}
-            Some(Verdict::Undecided(why)) => return Err(Unproved::Unknown(*why)),
-            Some(Verdict::Violated(_)) | None => return Err(Unproved::Not),
-        }
+        looked_through |= !matches!(decision.by, By::Attacks { examined: 0, .. });
     }
-    Ok(())
+    if looked_through || !may_fault(program) || !values_may_fault(program) {
+        return Ok(());
+    }
+    let sc = Question { model: Model::Sc, double_check: DoubleCheck::Never, ..*question };
+    let answer = crate::interleavings(program, &sc, &|_, _| {});
+    if let Some(Problem::Fault(fault)) = answer.faults.first().map(|fault| fault.problem) {
+        return Err(Unproved::Faulty(fault));
+    }
+    match answer.verdict(Property::Assertions) {
+        Some(Verdict::Undecided(why)) => Err(Unproved::Unknown(*why)),
+        _ => Ok(()),
+    }
+}
+
+/// Could a step of the program be a run-time error, with the values that registers may have?
+fn values_may_fault(program: &Program) -> bool {
+    let possible = PossibleValues::of(program);
+    program.steps().any(|(tid, pc, step)| {
+        let fails = |expr: &Expr| possible.may_fail(program, tid.index(), pc, expr);
+        let is_outside = |place: &Place| {
+            place.index.as_ref().is_some_and(|index| {
+                let indices = possible.expr(program, tid.index(), pc, index);
+                let inside =
+                    |indices: &[Value]| indices.iter().all(|&k| place.element(k).is_some());
+                fails(index) || !indices.members().is_some_and(inside)
+            })
+        };
+        // An update may overflow, whatever its operand is.
+        matches!(step.instr, Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_))
+            || step.instr.operands().into_iter().any(fails)
+            || step.instr.places().iter().any(is_outside)
+    })
 }
 
 /// Could a step of the program be a run-time error, as far as its text tells?
@@ -361,8 +404,16 @@ fn in_loop(program: &Program, tid: Tid, pc: Pc) -> bool {
     false
 }
 
+/// What is to be reached, and the search that tells whether it is. What the program's text says about attacks is found out once
+/// for all sets of fences.
+struct Target {
+    aim: Aim,
+    compiled: Compiled,
+    search: AttackSearch,
+}
+
 struct Asked<'a> {
-    targets: Vec<(Aim, Compiled, bool)>,
+    targets: Vec<Target>,
     sites: &'a [Site],
     point: HashMap<(Tid, Pc), usize>,
     question: &'a Question,
@@ -386,26 +437,22 @@ impl Violations for Asked<'_> {
             return Remaining::Wrong(still);
         }
         let mut wrong = Vec::new();
-        for (aim, compiled, singular) in &self.targets {
+        for Target { aim, compiled, search } in &mut self.targets {
             let machine = aim.machine();
-            let program = &compiled.program;
+            let threads = &compiled.program.threads;
             let mut fences: Vec<Vec<bool>> =
-                program.threads.iter().map(|thread| vec![false; thread.code.len()]).collect();
+                threads.iter().map(|thread| vec![false; thread.code.len()]).collect();
             for &(tid, pc) in chosen.iter().flat_map(|&point| &self.sites[point].places) {
                 fences[tid.index()][pc.index()] = true;
             }
-            let mut search = AttackSearch::with_fences(program, machine, *singular, &fences, true);
-            if !self.question.reductions.partial_order {
-                search = search.without_reduction();
-            }
-            match aim {
-                Aim::Robust(_) if search.candidates.hopeful == 0 => continue,
-                Aim::Robust(_) => {}
-                Aim::TriangularRaceFree => search = search.looking_for(Goal::TriangularRace),
+            search.imagine(&fences);
+            let search = &*search;
+            if *aim != Aim::TriangularRaceFree && search.candidates.hopeful == 0 {
+                continue;
             }
             let options = self.question.options(Stop::AfterStates(ENOUGH));
             let task = Task::default();
-            let report = search::explore(&search, &options, &|p| (self.observe)(&task, p));
+            let report = search::explore(search, &options, &|p| (self.observe)(&task, p));
             self.cost.add(&report.progress);
             let before = wrong.len();
             let mut faulty = None;
@@ -417,16 +464,16 @@ impl Violations for Asked<'_> {
                     Finding::Cycle { attacker, .. } => {
                         let between = match aim {
                             Aim::Robust(_) => {
-                                computation(&search, compiled, machine, &found.path, found.finding)
+                                computation(search, compiled, machine, &found.path, found.finding)
                                     .map(|computation| computation.between)
                             }
                             Aim::TriangularRaceFree => {
-                                race(&search, compiled, &found.path, found.finding)
+                                race(search, compiled, &found.path, found.finding)
                                     .map(|race| race.between)
                             }
                         };
                         match between {
-                            Some(between) => wrong.push(self.points(attacker, &between)),
+                            Some(between) => wrong.push(points(&self.point, attacker, &between)),
                             None => {
                                 let why = NoPlacement::Undecided(*aim, Why::Rejected);
                                 return Remaining::Undecided(why);
@@ -458,27 +505,28 @@ impl Violations for Asked<'_> {
 /// round shows, the fewer rounds there are.
 const ENOUGH: u64 = 20_000;
 
-impl Asked<'_> {
-    fn points(&self, attacker: Tid, between: &[Pc]) -> Vec<usize> {
-        let mut points: Vec<usize> =
-            between.iter().filter_map(|&pc| self.point.get(&(attacker, pc)).copied()).collect();
-        points.sort_unstable();
-        points.dedup();
-        points
-    }
+/// The points of these steps of a thread.
+fn points(of: &HashMap<(Tid, Pc), usize>, attacker: Tid, between: &[Pc]) -> Vec<usize> {
+    let mut points: Vec<usize> =
+        between.iter().filter_map(|&pc| of.get(&(attacker, pc)).copied()).collect();
+    points.sort_unstable();
+    points.dedup();
+    points
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn program(thread: &str) -> Program {
+        let text = format!("global x, y, a[2]; thread t {{ local r, s; {thread} }}");
+        lang::parse("test", &text).expect("a program").program
+    }
+
     /// Catches a program that is taken for one without run-time errors.
     #[test]
     fn what_may_be_an_error() {
-        let may = |thread: &str| {
-            let text = format!("global x, y, a[2]; thread t {{ local r, s; {thread} }}");
-            may_fault(&lang::parse("test", &text).expect("a program").program)
-        };
+        let may = |thread: &str| may_fault(&program(thread));
         for thread in [
             "a[r].store(1);",
             "r = a[s].load();",

@@ -86,9 +86,10 @@ pub(crate) struct Orders {
     /// Programs in .fp, C, C++ or Rust; - reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
-    /// The memory model [default: rc11; rc20 for .tpl files]
+    /// The memory model; ra and machines with store buffers read few orders, and only what they read is listed [default: rc11; rc20
+    /// for .tpl files]
     #[arg(long, value_enum, value_name = "MODEL")]
-    pub model: Option<OrderModelName>,
+    pub model: Option<ModelName>,
     /// Let stale values be read as long as nothing depends on them
     #[arg(long)]
     pub observational: bool,
@@ -111,15 +112,6 @@ pub(crate) struct Orders {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub code: CodeArgs,
-}
-
-/// Models with memory orders, by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OrderModelName {
-    /// C, C++ and Rust
-    Rc11,
-    /// RC11 without seq_cst accesses; SC fences are read-modify-writes of one hidden location
-    Rc20,
 }
 
 /// What `fix` may change, by name.

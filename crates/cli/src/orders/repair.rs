@@ -69,7 +69,7 @@ pub(crate) fn fix(
         (true, true) => Allowed::Weaker,
     };
     let Changeable { sites, mut alone } =
-        reorder::changeable(&source, only, |file, line| match () {
+        reorder::changeable(&source, only, models, |file, line| match () {
             () if args.keep.iter().any(|kept| kept.is(file, line)) => Kept::Asked,
             () if args.code.is_system(file) => Kept::System,
             () => Kept::No,
@@ -288,8 +288,7 @@ fn first_line(
     done: &Reordered,
     changes: usize,
 ) -> String {
-    let machines = models.iter().all(|model| model.machine().is_some());
-    let aim = if machines { "robust" } else { correct(question) };
+    let aim = correct(question, models);
     let name = visible(&source.name);
     let against = models.iter().map(|model| model.name()).collect::<Vec<_>>().join(" and ");
     let (after, before) = done.cost;

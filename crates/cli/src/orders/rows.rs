@@ -1,7 +1,7 @@
 //! What the user sees of a site: where it is, what is written there, and what goes wrong with less.
 
 use check::fix::orders::{Found, Kind, Site, Strength};
-use check::{Property, Question, Require};
+use check::{Model, Property, Question, Require};
 use fencepost::reorder;
 use ir::Origin;
 use lang::orders::Written;
@@ -108,9 +108,10 @@ pub(super) fn word(kind: Kind, strength: Strength) -> String {
     format!("{one}/{fail}")
 }
 
-/// What a program is that meets the goal.
-pub(super) fn correct(question: &Question) -> &'static str {
+/// What a program is that meets the goal. Machines with store buffers know no races.
+pub(super) fn correct(question: &Question, models: &[Model]) -> &'static str {
     match (question.require, question.property) {
+        _ if models.iter().all(|model| model.machine().is_some()) => "robust",
         (Require::Safe, _) => "safe",
         (_, Property::ObservationalRobustness) => "observationally robust and free of races",
         _ => "robust and free of races",

@@ -29,8 +29,8 @@ pub fn enough(source: &Source, question: &Question, reread: Option<&Reread<'_>>)
     let question = Question { limits, beyond, double_check, jobs: 1, ..*question };
     // Where a fence in compiled code stands is known only once it is compiled again.
     let only = if source.columns.is_empty() { Only::All } else { Only::Orders };
-    let sites = changeable(source, only, |_, _| Kept::No).sites;
     let models = [question.model];
+    let sites = changeable(source, only, &models, |_, _| Kept::No).sites;
     let goal =
         Goal { models: &models, question: &question, costs: &Costs::GENERIC, effort: EFFORT };
     let assignment = assign(&source.program, &sites, Allowed::Stronger, &goal, &|_, _| {}).ok()?;

@@ -14,44 +14,36 @@
 //! An assignment without any of these points leaves the attack as it is, whatever else differs. That makes them a set of which
 //! every correct assignment has a point, and an attack refutes other assignments without another search.
 
+use super::refute::Subject;
 use super::search::{Found, NoAssignment};
 use super::{Kind, Site, Strength};
 use crate::answer::{Cost, Faulty, Why};
 use crate::explore::Task;
-use crate::question::{Property, Question};
+use crate::question::Property;
 use crate::robustness::store_atomic::model::{AttackSearch, Finding};
 use crate::robustness::store_atomic::{
     Computation, Machine, choose, compile, computation, witness,
 };
-use ir::{Pc, Program, Tid};
-use search::{Progress, Stop};
+use ir::{Pc, Tid};
+use search::Stop;
 
 /// After a violation, a search goes on until it has seen this many states: the more violations one search shows, the fewer
 /// searches there are.
 const ENOUGH: u64 = 20_000;
 
-/// What can be changed: the program without new fences, its sites, and their points.
-#[derive(Clone, Copy)]
-pub(super) struct Changeable<'a> {
-    pub program: &'a Program,
-    pub sites: &'a [Site],
-    pub points: &'a [(usize, Strength)],
-}
-
 /// Attacks that succeed on a machine in the program with these strengths, each with the points any of which may prevent it.
 pub(super) fn attacks(
-    of: Changeable<'_>,
+    of: &Subject<'_>,
     strengths: &[Strength],
     machine: Machine,
-    question: &Question,
-    observe: &(dyn Fn(&Task, &Progress) + Sync),
     cost: &mut Cost,
 ) -> Result<Vec<(Found, Vec<usize>)>, NoAssignment> {
+    let question = of.goal.question;
     let changed = super::apply(of.program, of.sites, strengths);
     let compiled = compile(&changed, machine);
     let method = choose(&compiled, machine, question.method).map_err(NoAssignment::Refused)?;
     let singular = method == crate::question::Method::Singularity;
-    let mut search = AttackSearch::with_fences(&compiled.program, machine, singular, &[], true);
+    let mut search = AttackSearch::telling_apart(&compiled.program, machine, singular);
     if !question.reductions.partial_order {
         search = search.without_reduction();
     }
@@ -60,7 +52,7 @@ pub(super) fn attacks(
     }
     let options = question.options(Stop::AfterStates(ENOUGH));
     let task = Task::default();
-    let report = search::explore(&search, &options, &|progress| observe(&task, progress));
+    let report = search::explore(&search, &options, &|progress| (of.observe)(&task, progress));
     cost.add(&report.progress);
     let mut all: Vec<(Found, Vec<usize>)> = Vec::new();
     let mut faulty = None;
@@ -98,7 +90,7 @@ pub(super) fn attacks(
 
 /// The points that are not there and may prevent an attack.
 fn preventing(
-    of: Changeable<'_>,
+    of: &Subject<'_>,
     strengths: &[Strength],
     machine: Machine,
     attack: &Computation,

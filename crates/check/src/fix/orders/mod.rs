@@ -53,6 +53,7 @@ mod search;
 pub use cost::Costs;
 pub use search::{Assignment, Effort, Found, Goal, Need, Needs, NoAssignment, assign, each};
 
+use crate::question::Model;
 use ir::{FenceMode, Instr, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
 use std::collections::HashMap;
 use std::fmt;
@@ -177,6 +178,21 @@ impl Kind {
         }
     }
 
+    /// The parts of its strength that a model reads. For RA every access acquires or releases, whatever is written, and of fences
+    /// it knows those that are SC; machines with store buffers know full fences, those behind `sc` stores among them, and
+    /// all but TSO lightweight ones. What RC20 reads as something weaker counts as read.
+    pub fn read_by(self, model: Model) -> Strength {
+        let full = Strength::SC;
+        match (model, self) {
+            (Model::Rc11 | Model::Rc20, _) => {
+                self.parts().iter().fold(Strength::NONE, |all, part| all.with(*part))
+            }
+            (Model::Ra | Model::Tso, Kind::Fence) | (Model::Tso, Kind::Write) => full,
+            (Model::Pso | Model::Pgas, Kind::Fence | Kind::Write) => full.with(Strength::RELEASE),
+            _ => Strength::NONE,
+        }
+    }
+
     /// The strength without a part, and without what requires it.
     pub fn weakened(self, strength: Strength, part: Strength) -> Strength {
         let requires = |other: &&Strength| self.required(**other).has(part);
@@ -211,10 +227,31 @@ pub struct Site {
     pub inside: Vec<(Tid, Pc)>,
     /// How strong it is in the source.
     pub written: Strength,
+    /// What it keeps of that in any case.
+    pub least: Strength,
     /// Is it a fence that is not there yet?
     pub new: bool,
     /// Would it stand behind the statement, and not in front?
     pub behind: bool,
+}
+
+impl Site {
+    /// The parts of what is written that one of the models reads.
+    pub fn read_by(&self, models: &[Model]) -> Strength {
+        let read =
+            models.iter().fold(Strength::NONE, |all, &model| all.with(self.kind.read_by(model)));
+        self.written.without(self.written.without(read))
+    }
+
+    /// Lets the site keep what none of the models reads: they cannot tell whether it is needed. A fence that they do not need is
+    /// none, if they read it at all.
+    pub fn keep_unread(&mut self, models: &[Model]) {
+        let read = self.read_by(models);
+        self.least = match self.kind {
+            Kind::Fence if read != Strength::NONE => Strength::NONE,
+            _ => self.written.without(read),
+        };
+    }
 }
 
 /// How strengths may differ from those that are written.
@@ -233,7 +270,7 @@ impl Allowed {
     pub fn floor(self, sites: &[Site]) -> Vec<Strength> {
         let least = |site: &Site| match self {
             Allowed::Stronger => site.written,
-            Allowed::Weaker | Allowed::Both => Strength::NONE,
+            Allowed::Weaker | Allowed::Both => site.least,
         };
         sites.iter().map(least).collect()
     }
@@ -284,7 +321,8 @@ where
         let (new, behind) = (key.1 >= Role::NewFence, key.1 == Role::FenceBehind);
         *known.entry(key).or_insert_with(|| {
             let (places, inside) = (Vec::new(), Vec::new());
-            sites.push(Site { kind, origin, places, inside, written: Strength::NONE, new, behind });
+            let (written, least) = (Strength::NONE, Strength::NONE);
+            sites.push(Site { kind, origin, places, inside, written, least, new, behind });
             sites.len() - 1
         })
     };

@@ -3,10 +3,11 @@
 //! An assignment is first tried on what is known to go wrong: executions that were found before, judged again with other
 //! strengths, and attacks on machines. Only if none of these refutes it is the program searched with it, on each model in
 //! turn; what that finds is known from then on. From an execution come sets of points of which every correct assignment
-//! has one (`Asked::preventing`); the module above says why.
+//! has one (`Asked::preventing`); the module above says why. Where there is no execution to judge, they come from searches
+//! (`Asked::unjudged`).
 
 use super::super::{Remaining, Violations};
-use super::machines::{Changeable, attacks};
+use super::machines::attacks;
 use super::search::{Found, Goal, NoAssignment};
 use super::{Kind, Site, Strength, apply};
 use crate::answer::{Answer, Cost, Evidence, Problem, Verdict, Why, Witness};
@@ -22,14 +23,22 @@ use std::cell::Cell;
 /// How many sets of points are taken from one graph, each with other points left over.
 const SETS: usize = 6;
 
+/// What is asked about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub program: &'a Program,
+    pub sites: &'a [Site],
+    /// For each site, the strength that it has in any case.
+    pub floor: &'a [Strength],
+    /// The parts that sites may have beside that.
+    pub points: &'a [(usize, Strength)],
+    pub goal: &'a Goal<'a>,
+    pub observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+}
+
 /// Knows what goes wrong with which strengths.
 pub(super) struct Asked<'a> {
-    program: &'a Program,
-    sites: &'a [Site],
-    floor: &'a [Strength],
-    points: &'a [(usize, Strength)],
-    goal: &'a Goal<'a>,
-    observe: &'a (dyn Fn(&Task, &Progress) + Sync),
+    of: Subject<'a>,
     /// What is known to go wrong.
     stored: Vec<Stored>,
     /// How many searches were made.
@@ -68,17 +77,9 @@ fn goes_wrong(program: &Program, graph: &ExecutionGraph, property: Property) -> 
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(
-        program: &'a Program,
-        sites: &'a [Site],
-        floor: &'a [Strength],
-        points: &'a [(usize, Strength)],
-        goal: &'a Goal<'a>,
-        observe: &'a (dyn Fn(&Task, &Progress) + Sync),
-    ) -> Self {
+    pub(super) fn new(of: Subject<'a>) -> Self {
         let (searches, judged, cost) = (0, Cell::new(0), Cost::default());
-        let stored = Vec::new();
-        Asked { program, sites, floor, points, goal, observe, stored, searches, judged, cost }
+        Asked { of, stored: Vec::new(), searches, judged, cost }
     }
 
     /// What was found last.
@@ -88,7 +89,7 @@ impl<'a> Asked<'a> {
 
     /// Why no more may be done, if that is so.
     fn spent(&self) -> Option<Limit> {
-        let effort = self.goal.effort;
+        let effort = self.of.goal.effort;
         match self.budget().spent() {
             Some(spent) => Some(spent.into()),
             None if self.searches >= effort.searches => Some(Limit::States),
@@ -105,8 +106,8 @@ impl<'a> Asked<'a> {
 
     /// The strengths with these points chosen.
     pub(super) fn strengths(&self, chosen: &[usize]) -> Vec<Strength> {
-        let mut strengths = self.floor.to_vec();
-        for &(site, part) in chosen.iter().map(|&point| &self.points[point]) {
+        let mut strengths = self.of.floor.to_vec();
+        for &(site, part) in chosen.iter().map(|&point| &self.of.points[point]) {
             strengths[site] = strengths[site].with(part);
         }
         strengths
@@ -120,7 +121,7 @@ impl<'a> Asked<'a> {
                 self.goes_wrong(&program, graph, stored.found.property)
             }
             Shape::Attack(preventing) => preventing.iter().all(|&point| {
-                let (site, part) = self.points[point];
+                let (site, part) = self.of.points[point];
                 !strengths[site].has(part)
             }),
         }
@@ -128,18 +129,15 @@ impl<'a> Asked<'a> {
 
     /// What goes wrong with these strengths, if anything does: something known, or something new, which is then known.
     pub(super) fn wrong(&mut self, strengths: &[Strength]) -> Result<Option<Found>, NoAssignment> {
-        let changed = apply(self.program, self.sites, strengths);
+        let changed = apply(self.of.program, self.of.sites, strengths);
         let known =
             self.stored.iter().find(|stored| self.still_goes_wrong(stored, strengths, &changed));
         if let Some(stored) = known {
             return Ok(Some(stored.found.clone()));
         }
-        for &model in self.goal.models {
+        for &model in self.of.goal.models {
             if let Some(machine) = model.machine() {
-                let of =
-                    Changeable { program: self.program, sites: self.sites, points: self.points };
-                let question = self.goal.question;
-                let new = attacks(of, strengths, machine, question, self.observe, &mut self.cost)?;
+                let new = attacks(&self.of, strengths, machine, &mut self.cost)?;
                 self.searches += 1;
                 if let Some((first, _)) = new.first() {
                     let first = first.clone();
@@ -172,7 +170,8 @@ impl<'a> Asked<'a> {
     /// is none. So correct strengths are not closed upwards there, and such an execution says only that the strengths
     /// with which it was found are not correct.
     fn is_wrong_throughout(&self, found: &Found, graph: &ExecutionGraph) -> bool {
-        let weakest = apply(self.program, self.sites, &vec![Strength::NONE; self.sites.len()]);
+        let weakest =
+            apply(self.of.program, self.of.sites, &vec![Strength::NONE; self.of.sites.len()]);
         let weakest = found.model.reads(&weakest);
         match found.property {
             Property::Robustness => {
@@ -187,14 +186,14 @@ impl<'a> Asked<'a> {
 
     /// What goes wrong in a program on a model.
     fn search(&mut self, changed: &Program, model: Model) -> Result<Vec<Found>, NoAssignment> {
-        let safe = self.goal.question.require == Require::Safe;
+        let safe = self.of.goal.question.require == Require::Safe;
         let question = Question {
             model,
             double_check: DoubleCheck::Never,
             beyond: if safe { Beyond::Full } else { Beyond::Nothing },
-            ..*self.goal.question
+            ..*self.of.goal.question
         };
-        let answer = crate::check(changed, &question, self.observe)
+        let answer = crate::check(changed, &question, self.of.observe)
             .map_err(|refused| NoAssignment::Refused(refused[0]))?;
         self.searches += 1;
         self.cost.include(&answer.cost);
@@ -214,16 +213,16 @@ impl<'a> Asked<'a> {
             Shape::Attack(points) => return vec![points.clone()],
         };
         let goes_wrong = |strengths: &[Strength]| {
-            let changed = apply(self.program, self.sites, strengths);
+            let changed = apply(self.of.program, self.of.sites, strengths);
             self.goes_wrong(&model.reads(&changed), graph, property)
         };
         let matters: Vec<bool> =
-            self.sites.iter().map(|site| self.takes_part(site, graph)).collect();
+            self.of.sites.iter().map(|site| self.takes_part(site, graph)).collect();
         let free = |&point: &usize| {
-            let (site, part) = self.points[point];
+            let (site, part) = self.of.points[point];
             !strengths[site].has(part)
         };
-        let open: Vec<usize> = (0..self.points.len()).filter(free).collect();
+        let open: Vec<usize> = (0..self.of.points.len()).filter(free).collect();
         let mut sets: Vec<Vec<usize>> = Vec::new();
         'sets: while sets.len() < SETS {
             // Every correct assignment has a point that this one lacks, whatever the execution says of which.
@@ -241,8 +240,8 @@ impl<'a> Asked<'a> {
                 if self.spent().is_some() {
                     continue 'sets;
                 }
-                let (site, part) = self.points[point];
-                let required = self.sites[site].kind.required(part);
+                let (site, part) = self.of.points[point];
+                let required = self.of.sites[site].kind.required(part);
                 let mut stronger = strongest.clone();
                 stronger[site] = stronger[site].with(part).with(required);
                 if !matters[site] || goes_wrong(&stronger) {
@@ -253,7 +252,7 @@ impl<'a> Asked<'a> {
             }
             // What was added later may have brought a point that was left with it.
             left.retain(|&point| {
-                let (site, part) = self.points[point];
+                let (site, part) = self.of.points[point];
                 !strongest[site].has(part)
             });
             left.sort_unstable();
@@ -266,6 +265,58 @@ impl<'a> Asked<'a> {
             sets.push(left);
         }
         sets
+    }
+
+    /// A set of points of which every correct assignment has one, because of something that goes wrong with `strengths` and has no
+    /// graph to judge, such as a dependency on a stale value that is no cycle by the definition. Points are added as long as
+    /// something still goes wrong, which takes a search for each; those that are left over are the set.
+    ///
+    /// Where SC fences were chosen and may be one too many, nothing is added: all that is known is that these strengths are not
+    /// enough. Something is missing, or one of their points is too much; but without that they are cheaper, and were tried before.
+    fn unjudged(
+        &mut self,
+        mut strengths: Vec<Strength>,
+        found: Found,
+    ) -> Result<Vec<usize>, NoAssignment> {
+        let Subject { sites, floor, points, goal, .. } = self.of;
+        let is_open = |strengths: &[Strength], point: usize| {
+            let (site, part) = points[point];
+            !strengths[site].has(part)
+        };
+        // Fences of these models can be too many.
+        let counts = goal.models.iter().any(|model| matches!(model, Model::Rc20 | Model::Ra));
+        let is_sc_fence = |site: usize, strength: Strength| {
+            sites[site].kind == Kind::Fence && strength.has(Strength::SC)
+        };
+        let chose_fences = (0..sites.len())
+            .any(|site| is_sc_fence(site, strengths[site]) && !is_sc_fence(site, floor[site]));
+        // What none of the models reads makes no difference.
+        let is_read = |point: &usize| {
+            let (site, part) = points[*point];
+            goal.models.iter().any(|&model| sites[site].kind.read_by(model).has(part))
+        };
+        let mut open: Vec<usize> =
+            (0..points.len()).filter(|&point| is_open(&strengths, point)).filter(is_read).collect();
+        for &point in open.iter().filter(|_| !(counts && chose_fences)) {
+            let (site, part) = points[point];
+            if counts && is_sc_fence(site, part) {
+                continue;
+            }
+            if let Some(limit) = self.spent() {
+                return Err(NoAssignment::Undecided(found.model, Why::Limit(limit)));
+            }
+            let mut stronger = strengths.clone();
+            let required = sites[site].kind.required(part);
+            stronger[site] = stronger[site].with(part).with(required);
+            if self.wrong(&stronger)?.is_some() {
+                strengths = stronger;
+            }
+        }
+        open.retain(|&point| is_open(&strengths, point));
+        match open.is_empty() {
+            true => Err(NoAssignment::Hopeless(Box::new(found))),
+            false => Ok(open),
+        }
     }
 
     /// Does a step of the site, or the step behind it, happen in the graph? A fence may be passed anywhere.
@@ -283,24 +334,24 @@ impl Violations for Asked<'_> {
     type Undecided = NoAssignment;
 
     fn budget(&self) -> Budget {
-        self.goal.question.limits.budget
+        self.of.goal.question.limits.budget
     }
 
     fn patience(&self) -> u64 {
-        self.goal.effort.patience
+        self.of.goal.effort.patience
     }
 
     fn remaining(&mut self, chosen: &[usize]) -> Remaining<NoAssignment> {
         let strengths = self.strengths(chosen);
         if let Some(limit) = self.spent() {
             let why = Why::Limit(limit);
-            return Remaining::Undecided(NoAssignment::Undecided(self.goal.models[0], why));
+            return Remaining::Undecided(NoAssignment::Undecided(self.of.goal.models[0], why));
         }
         match self.wrong(&strengths) {
             Err(why) => Remaining::Undecided(why),
             Ok(None) => Remaining::Fine,
             Ok(Some(found)) => {
-                let changed = apply(self.program, self.sites, &strengths);
+                let changed = apply(self.of.program, self.of.sites, &strengths);
                 let still: Vec<&Stored> = self
                     .stored
                     .iter()
@@ -316,16 +367,10 @@ impl Violations for Asked<'_> {
                     sets.extend(more);
                 }
                 if still.is_empty() {
-                    // There is no graph to judge: all that is known is that this is not enough. Something is missing, or
-                    // one of its points is too much; but without that it is cheaper, and was tried before.
-                    let (all, floor) = (0..self.points.len(), &strengths);
-                    let above =
-                        |&point: &usize| !floor[self.points[point].0].has(self.points[point].1);
-                    let rest: Vec<usize> = all.filter(above).collect();
-                    if rest.is_empty() {
-                        return Remaining::Undecided(NoAssignment::Hopeless(Box::new(found)));
+                    match self.unjudged(strengths, found) {
+                        Ok(set) => sets.push(set),
+                        Err(why) => return Remaining::Undecided(why),
                     }
-                    sets.push(rest);
                 }
                 Remaining::Wrong(sets)
             }

@@ -2,7 +2,7 @@
 
 use super::super::hitting::Points;
 use super::super::{Failure, Repair, repair};
-use super::refute::Asked;
+use super::refute::{Asked, Subject};
 use super::{Allowed, Costs, Site, Strength};
 use crate::answer::{Cost, Faulty, Why, Witness};
 use crate::explore::Task;
@@ -157,7 +157,9 @@ pub fn assign(
     program.validate().map_err(|invalid| NoAssignment::Refused(Refusal::Invalid(invalid)))?;
     let floor = allowed.floor(sites);
     let choices = Choices::of(program, sites, allowed, goal.costs);
-    let mut asked = Asked::new(program, sites, &floor, &choices.points, goal, observe);
+    let points = &choices.points;
+    let subject = Subject { program, sites, floor: &floor, points, goal, observe };
+    let mut asked = Asked::new(subject);
     if allowed == Allowed::Weaker {
         let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
         if let Some(found) = asked.wrong(&written)? {
@@ -201,9 +203,10 @@ pub fn each(
     let begun = Instant::now();
     program.validate().map_err(|invalid| NoAssignment::Refused(Refusal::Invalid(invalid)))?;
     let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
-    let nothing = vec![Strength::NONE; sites.len()];
-    let points = points(sites, Allowed::Both);
-    let mut asked = Asked::new(program, sites, &nothing, &points, goal, observe);
+    let floor = &Allowed::Both.floor(sites);
+    let points = &points(sites, Allowed::Both);
+    let subject = Subject { program, sites, floor, points, goal, observe };
+    let mut asked = Asked::new(subject);
     if let Some(found) = asked.wrong(&written)? {
         return Err(NoAssignment::Incorrect(Box::new(found)));
     }
@@ -215,7 +218,8 @@ pub fn each(
             let mut weaker = None;
             need.without.clear();
             // The strongest parts first: what requires a part goes before it.
-            for &part in site.kind.parts().iter().rev().filter(|part| need.suffices.has(**part)) {
+            let above = need.suffices.without(site.least);
+            for &part in site.kind.parts().iter().rev().filter(|part| above.has(**part)) {
                 let less = site.kind.weakened(need.suffices, part);
                 let is_one_part = less.with(part) == need.suffices;
                 if !is_one_part {

@@ -2,7 +2,7 @@
 //!
 //! Phase 1 is the same for all attacks, phase 2 for all that delay the same values, phase 3 for all
 //! that left the same marks; states do not say which attack they belong to (unless they must, see
-//! [`AttackSearch::with_fences`]), so whatever attacks have in common is explored once.
+//! [`AttackSearch::telling_apart`]), so whatever attacks have in common is explored once.
 //!
 //! Partial-order reduction: if no other thread can ever again conflict with what a thread is about to
 //! do, only that thread moves (a persistent set). This includes the steps that start or end an attack:
@@ -85,23 +85,26 @@ pub struct AttackSearch {
 impl AttackSearch {
     /// A search for attacks on a compiled program. If `singular`, only one store is delayed.
     pub fn new(program: &Program, machine: Machine, singular: bool) -> Self {
-        AttackSearch::with_fences(program, machine, singular, &[], false)
+        AttackSearch::with(program, machine, singular, false)
     }
 
-    /// The same, imagining a full fence in front of some steps, and telling attacks apart if wanted.
-    pub fn with_fences(
-        program: &Program,
-        machine: Machine,
-        singular: bool,
-        fences: &[Vec<bool>],
-        tell_apart: bool,
-    ) -> Self {
-        let candidates = Candidates::new(program, machine, fences);
+    /// The same, with states that remember the store that is delayed and the last access.
+    pub fn telling_apart(program: &Program, machine: Machine, singular: bool) -> Self {
+        AttackSearch::with(program, machine, singular, true)
+    }
+
+    fn with(program: &Program, machine: Machine, singular: bool, tell_apart: bool) -> Self {
+        let candidates = Candidates::new(program, machine);
         let layout = Layout::new(program, &candidates, singular, tell_apart);
         let shared = candidates.shared.clone();
         let memory = Attacks::new(program, machine, Goal::Cycle, singular, shared);
         let program = Arc::new(program.clone());
         AttackSearch { program, memory, reduce: true, tell_apart, candidates, layout }
+    }
+
+    /// Imagines full fences in front of these steps, and no longer in front of others.
+    pub fn imagine(&mut self, fences: &[Vec<bool>]) {
+        self.candidates.imagine(&self.program, fences);
     }
 
     /// The same without partial-order reduction.

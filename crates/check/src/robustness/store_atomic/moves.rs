@@ -52,6 +52,7 @@ impl<R: Receiver> Mover<'_, R> {
             }
             (Way::Close, Some(loc)) => {
                 own.last[self.pc.index()]
+                    && own.closes[self.pc.index()].contains(state.attack.target)
                     && search.program.tids().any(|tid| {
                         let at = state.pcs[tid.index()] as usize;
                         let future = &candidates.threads[tid.index()].future[at];

@@ -46,7 +46,7 @@ pub(crate) fn check(
 ) -> Result<Answer, Refusal> {
     let begun = Instant::now();
     let (mut robust, faults) = match question.property {
-        Property::TriangularRaces => (triangular_race::decide(program, question, observe), vec![]),
+        Property::TriangularRaces => triangular_race::decide(program, question, observe),
         _ => super::decide(program, machine, question, observe)?,
     };
     let sc = Question { model: Model::Sc, extent: Extent::First, ..*question };

@@ -25,7 +25,7 @@
 
 use super::model::{AttackSearch, Finding, Goal, Label};
 use super::{Machine, between, compile, labels};
-use crate::answer::{By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+use crate::answer::{By, Cost, Decision, Evidence, Faulty, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
 use crate::question::{Property, Question};
 use ::ir::{Loc, Pc, Program, Tid};
@@ -51,15 +51,15 @@ pub struct Race {
     pub run: Vec<(Tid, Pc)>,
 }
 
-/// Is `program` free of triangular races? One that is not may be robust all the same.
+/// Is `program` free of triangular races? One that is not may be robust all the same. Also the run-time errors that the search met.
 pub fn decide(
     program: &Program,
     question: &Question,
     observe: &(dyn Fn(&Task, &Progress) + Sync),
-) -> Decision {
+) -> (Decision, Vec<Faulty>) {
     let begun = Instant::now();
     let compiled = compile(program, Machine::Tso);
-    let mut search = AttackSearch::with_fences(&compiled.program, Machine::Tso, false, &[], true)
+    let mut search = AttackSearch::telling_apart(&compiled.program, Machine::Tso, false)
         .looking_for(Goal::TriangularRace);
     if !question.reductions.partial_order {
         search = search.without_reduction();
@@ -70,18 +70,20 @@ pub fn decide(
     let report = question.explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
     cost.add(&report.progress);
-    let mut faulty = false;
+    let mut faults = Vec::new();
     let mut found_race: Option<Option<Race>> = None;
     for found in &report.findings {
         match found.finding {
-            Finding::Fault { .. } => faulty = true,
+            Finding::Fault { tid, pc, fault } => {
+                faults.push(Faulty { tid, pc: compiled.source(tid, pc), fault });
+            }
             Finding::Cycle { .. } if found_race.is_none() => {
                 found_race = Some(race(&search, &compiled, &found.path, found.finding));
             }
             Finding::Cycle { .. } => {}
         }
     }
-    let verdict = match (found_race, report.limit, faulty) {
+    let verdict = match (found_race, report.limit, !faults.is_empty()) {
         (Some(Some(race)), _, _) => Verdict::Violated(Box::new(Witness {
             tid: race.tid,
             pc: race.load,
@@ -94,7 +96,8 @@ pub fn decide(
         (None, None, false) => Verdict::Holds,
     };
     cost.elapsed = begun.elapsed();
-    Decision { property: Property::TriangularRaces, verdict, by: By::TriangularRaces, cost }
+    let by = By::TriangularRaces;
+    (Decision { property: Property::TriangularRaces, verdict, by, cost }, faults)
 }
 
 /// The race that a path through the search stands for.

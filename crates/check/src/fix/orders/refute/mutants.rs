@@ -135,7 +135,14 @@ fn run<const N: usize>(mutants: [Mutant; N]) -> [Total; N] {
             let choices = Choices::of(&program, &sites, allowed, &costs);
             for (mutant, total) in mutants.into_iter().zip(&mut totals) {
                 let observe = |_: &Task, _: &Progress| {};
-                let asked = Asked::new(&program, &sites, &floor, &choices.points, &goal, &observe);
+                let asked = Asked::new(Subject {
+                    program: &program,
+                    sites: &sites,
+                    floor: &floor,
+                    points: &choices.points,
+                    goal: &goal,
+                    observe: &observe,
+                });
                 let mut mutated = Mutated { asked, mutant, random: Generator { state: seed } };
                 let judged = match repair(&mut mutated, choices.weighed()) {
                     Ok(found) => {
