@@ -309,7 +309,7 @@ impl PossibleValues {
                     if let Expr::Reg(reg) = value {
                         regs[reg.index()] = with;
                     }
-                    changed |= self.flow(t, to, &regs);
+                    self.flow(t, to, &regs, open);
                 };
                 for (case, to) in cases.iter().filter(|(case, _)| values.contains(*case)) {
                     flow(*to, Values::one(*case));
@@ -317,14 +317,14 @@ impl PossibleValues {
                 let others = match values.members() {
                     None => Values::Any,
                     Some(members) => {
-                        let open = |v: &Value| ir::program::case(cases, *v).is_none();
-                        Values::of_members(members.iter().copied().filter(open))
+                        let has_none = |v: &Value| ir::program::case(cases, *v).is_none();
+                        Values::of_members(members.iter().copied().filter(has_none))
                     }
                 };
                 if !others.is_empty() {
                     flow(step.next, others);
                 }
-                return changed;
+                return;
             }
             Instr::Assert(cond) | Instr::Assume(cond) => match split(cond, &regs, domain).0 {
                 Some(narrowed) => regs = narrowed,
