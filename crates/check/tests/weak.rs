@@ -245,6 +245,35 @@ fn threads_that_spin_hide_nobody_who_moves() {
     assert!(waits(text, Model::Rc11).starts_with("violated"));
 }
 
+/// A thread beside one that waits may go round by itself, or have failed: that it is stuck, too, is not what an
+/// execution shows. Catches findings that the judge has to reject.
+#[test]
+fn who_goes_round_or_has_failed_is_not_stuck() {
+    let waits_for = |other: &str| {
+        format!(
+            "max_value 3; atomic x, y, a[1]; thread t {{ local r; {other} }} thread u {{ wait(y, 3, rlx); }}"
+        )
+    };
+    for (other, expected) in [
+        ("while (1) { skip; }", "violated"),
+        ("while (1) { r = 1 - r; }", "violated"),
+        ("while (1) { fence(acq_rel); }", "violated"),
+        ("x.store(1, rlx); do { fence(seq_cst); } while (r == 0);", "violated"),
+        ("r = 2; a[r].store(1, rlx);", "undecided"),
+        ("r = 1 / r; x.store(1, rlx);", "undecided"),
+        ("assert(0);", "holds"),
+        ("r = x.load(rlx); assert(r == 1);", "holds"),
+        ("assume(0);", "violated"),
+    ] {
+        for model in [Model::Sc, Model::Rc11, Model::Ra] {
+            let question = Question { liveness: true, ..full(model) };
+            let answer = answer(&waits_for(other), &question);
+            let verdict = answer.verdict(Property::Liveness).map(Verdict::name);
+            assert_eq!(verdict, Some(expected), "{}: {other}", model.name());
+        }
+    }
+}
+
 /// A thread that goes round through fences and nothing else comes to no access; the search goes on without it.
 #[test]
 fn loops_of_fences_end_the_run_of_a_thread() {

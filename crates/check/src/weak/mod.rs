@@ -27,7 +27,8 @@ use crate::Task;
 use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::Observe;
 use crate::question::{Beyond, Property, Question};
-use ir::{Instr, Program};
+use ir::expr::Unary;
+use ir::{Expr, Instr, Program};
 use replay::Judged;
 use search::{Limit, Limits, Options, Stop};
 use std::sync::Arc;
@@ -231,9 +232,12 @@ pub(crate) fn decide(
     let start = Instant::now();
     let mut program = answer.program.clone();
     for step in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
-        // Either way the thread goes no further, and that an assertion fails is another question.
+        // Either way the thread goes no further, and that an assertion fails is another question. What is stopped by
+        // `assume(0)` waits there for ever, and what fails does not.
         if let Instr::Assert(claim) = &step.instr {
-            step.instr = Instr::Assume(claim.clone());
+            let never =
+                Expr::unary(Unary::Not, Expr::Const(1)).filter(|_| *claim == Expr::Const(0));
+            step.instr = Instr::Assume(never.unwrap_or_else(|| claim.clone()));
         }
     }
     let program = Arc::new(program);

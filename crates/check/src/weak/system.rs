@@ -24,7 +24,7 @@ use crate::replay::written;
 use analysis::access::{Future, futures};
 use analysis::cycles::on_cycle;
 use analysis::liveness::live_registers;
-use ir::run_local::{Rest, Stop, run_local};
+use ir::run_local::{Rest, Stop, Took, local_step, run_local};
 use ir::thread::{Action, destination, next_action};
 use ir::{Condition, Fault, FenceMode, Instr, Loc, Notes, Observed, Pc, Program, Quantifier};
 use ir::{Reg, RegSet, Tid, Value};
@@ -210,8 +210,8 @@ impl System {
         each(Ok(world), steps);
     }
 
-    /// Lets a thread run to where it rests. One that goes round through fences and nothing else rests before one of
-    /// them, when it comes back to where it was.
+    /// Lets a thread run to where it rests. One that goes round through fences and nothing else rests behind one of
+    /// them, for good, when it comes back to where it was.
     fn run(
         &self,
         world: &mut World,
@@ -457,8 +457,23 @@ impl System {
         }
     }
 
+    /// Why a thread that wants nothing goes no further; `None` if it goes round by itself.
+    fn stop(&self, world: &World, tid: Tid) -> Option<Stop> {
+        let (thread, domain) = (&self.program.threads[tid.index()], self.program.domain);
+        let (mut pc, mut regs) = (world.pcs[tid.index()], self.regs(world, tid).to_vec());
+        let notes = &mut Notes::default();
+        match local_step(thread, domain, &mut pc, &mut regs, notes) {
+            Took::Rests(Rest::Stop(stop)) => Some(stop),
+            Took::Rests(Rest::Access) => {
+                let action = next_action(&thread.code[pc.index()].instr, &regs, domain, notes);
+                action.err().map(Stop::Fault)
+            }
+            _ => None,
+        }
+    }
+
     /// The threads that wait for ever in a state, if no thread goes on; none of them if one was stopped by a failed
-    /// assertion, which is what is wrong then.
+    /// assertion or a run-time error, which is what is wrong then.
     fn stuck(&self, world: &World) -> Option<Vec<(Tid, Pc)>> {
         let (mut waiting, mut failed) = (Vec::new(), false);
         for tid in self.program.tids() {
@@ -467,8 +482,9 @@ impl System {
                 return None;
             }
             let pc = world.pcs[tid.index()];
-            failed |= matches!(self.program.step(tid, pc).instr, Instr::Assert(_));
-            if matches!(pending, Pending::Access(_)) && !self.program.is_unstarted(tid, pc) {
+            if let Pending::Nothing = pending {
+                failed |= matches!(self.stop(world, tid)?, Stop::Assertion | Stop::Fault(_));
+            } else if !self.program.is_unstarted(tid, pc) {
                 waiting.push((tid, pc));
             }
         }

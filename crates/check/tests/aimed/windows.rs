@@ -22,23 +22,70 @@ pub(crate) fn program(random: &mut Generator) -> String {
         2 => base + 10, // far ahead
         _ => base,
     };
-    let mut text = format!("max_value 31;\natomic c = {base}, x = {x}, y;\n");
-    let advances = 3 + random.below(3);
-    let body: String = (0..advances).map(|_| advance(random)).collect();
-    text += &format!("thread u {{\n  local a;\n{body}  y.store(1, rel);\n}}\n");
-    let looks = 2 + random.below(4);
-    let body: String = (0..looks).map(|_| look(random, base)).collect();
-    text += &format!("thread t {{\n  local r, s;\n{body}}}\n");
+    // With more than a few values, a search has to learn first which of them `y` takes.
+    let is_wide = random.one_in(4);
+    let largest = if is_wide { 250 } else { 31 };
+    let mut text = format!("max_value {largest};\natomic c = {base}, x = {x}, y, m = 1;\n");
+    let (mut advances, mut looks) = (String::new(), String::new());
+    match random.below(3) {
+        // Numbers are left behind one after the other, and somebody holds one of them.
+        0 => {
+            (0..3).for_each(|_| advances += &leave_behind(random));
+            looks += &hold(random);
+        }
+        // Somebody has more to take from a number than there is.
+        1 => {
+            advances += &advance(random, is_wide);
+            looks += &take_away(random, base, is_wide);
+        }
+        _ => {}
+    }
+    (0..1 + random.below(4)).for_each(|_| advances += &advance(random, is_wide));
+    (0..1 + random.below(4)).for_each(|_| looks += &look(random, base, is_wide));
+    text += &format!("thread u {{\n  local a;\n{advances}  y.store(1, rel);\n}}\n");
+    text += &format!("thread t {{\n  local r, s, k;\n{looks}}}\n");
     text
 }
 
+fn leave_behind(random: &mut Generator) -> String {
+    let (rm, wm) = (read(random), write(random));
+    format!(
+        "  a = c.load({rm}); exchange(x, a, {rm}, {wm}); assume(a < {GUARD}); c.store(a + 2, {wm});\n"
+    )
+}
+
+fn hold(random: &mut Generator) -> String {
+    let (rm, wm) = (read(random), write(random));
+    format!("  r = x.load({rm}); wait(y, 1, {rm}); s = CAS(x, r, r, {rm}, {wm});\n")
+}
+
+fn take_away(random: &mut Generator, base: usize, is_wide: bool) -> String {
+    let (rm, wm) = (read(random), write(random));
+    let less = 1 + random.below(base + 1);
+    match random.below(3) {
+        0 => format!(
+            "  r = c.load({rm}); x.store(r - {less}, {wm}); r = x.load({rm}); s = c.load({rm}); \
+             s = CAS(x, s, r - {base}, {rm}, {wm});\n"
+        ),
+        1 if is_wide => {
+            format!("  r = c.load({rm}); s = r - 40; if (s < r) {{ y.store(6, {wm}); }}\n")
+        }
+        _ => format!(
+            "  r = c.load({rm}); x.store(r - {less}, {wm}); r = x.load({rm}); assume(r < {}); \
+             y.store(3, {wm});\n",
+            (base + 2).saturating_sub(less)
+        ),
+    }
+}
+
 /// Something that moves the clock or the numbers behind it.
-fn advance(random: &mut Generator) -> String {
+fn advance(random: &mut Generator, is_wide: bool) -> String {
     let (rm, wm) = (read(random), write(random));
     let by = 1 + usize::from(random.one_in(3));
     let now = format!("a = c.load({rm});");
     let step = format!("{now} assume(a < {GUARD}); c.store(a + {by}, {wm});");
     let line = match random.below(9) {
+        0 if is_wide => format!("{now} assume(a < 100); c.store(a + 50, {wm});"),
         0..=2 => step,
         3 => format!("{step} {now} exchange(x, a, {rm}, {wm});"),
         4 => format!("{now} x.store(a, {wm});"),
@@ -51,21 +98,21 @@ fn advance(random: &mut Generator) -> String {
 }
 
 /// Something that looks at numbers, perhaps at what is no longer there.
-fn look(random: &mut Generator, base: usize) -> String {
+fn look(random: &mut Generator, base: usize, is_wide: bool) -> String {
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
     let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
     let by = 1 + random.below(3);
     let line = match random.below(16) {
+        0 | 1 if is_wide => {
+            format!("k = m.load({rm}); m.store(k * 6, {wm}); k = m.load({rm}); wait(y, k, {rm});")
+        }
         0..=3 => format!("{reg} = x.load({rm});"),
         4 => format!("{reg} = c.load({rm});"),
         5 | 6 => format!("wait(y, 1, {rm});"),
-        7 => format!("r = x.load({rm}); wait(y, 1, {rm}); s = CAS(x, r, s, {rm}, {wm});"),
+        7 => format!("s = CAS(x, r, s, {rm}, {wm});"),
         8 => format!("s = CAS(x, r, {reg} - {by}, {rm}, {wm});"),
-        9 => format!(
-            "{reg} = x.load({rm}); assume({reg} < {}); y.store(2, {wm});",
-            (base + by).saturating_sub(2)
-        ),
+        9 => format!("assume({reg} < {}); y.store(2, {wm});", (base + by).saturating_sub(2)),
         10 => format!("assume({reg} <= {}); assert(r {compare} s);", base.saturating_sub(by)),
         11 => format!("if (r {compare} s) {{ y.store(3, {wm}); }}"),
         12 => format!("assert(r {compare} s);"),
