@@ -168,13 +168,36 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "int __VERIFIER_nondet_int(void);\nint main(void) { return __VERIFIER_nondet_int(); }",
             "--stub",
         ),
+        (
+            "exit.cc",
+            "struct s { ~s() {} };\nint main() { s local; pthread_exit(nullptr); }",
+            "`pthread_exit` where destructors",
+        ),
     ];
     for (name, text, why) in cases {
+        let threads = if name.ends_with("cc") { "#include <pthread.h>\n" } else { threads };
         let said = check_text(name, &format!("{threads}{text}"), &[]);
         assert_eq!(said.code, Some(2), "{name}: {}", said.all);
         assert!(said.all.contains(why), "{name}: no `{why}` in\n{}", said.all);
         assert!(said.all.contains(name), "{name}: {}", said.all);
     }
+}
+
+/// Catches variables that no file defines and that are taken to be 0 in silence, and warnings about the library's own.
+#[test]
+fn variables_of_other_files_are_named() {
+    if no_clang() {
+        return;
+    }
+    let text = "#include <iostream>\nextern int plain;\nnamespace other {\nextern int first;\n\
+                struct part { static int second; };\n}\n\
+                int main() {\n  std::cout << \"text\" << std::endl;\n\
+                \x20 try { throw 1; } catch (int) {}\n\
+                \x20 return plain + other::first + other::part::second;\n}\n";
+    let said = check_text("extern.cc", text, &[]);
+    let named = said.all.lines().filter(|line| line.contains("not defined in these files"));
+    let named: Vec<&str> = named.filter_map(|line| line.split('`').nth(1)).collect();
+    assert_eq!(named, ["plain", "other::first", "other::part::second"], "{}", said.all);
 }
 
 /// Catches mistakes with memory that go unnoticed.

@@ -1,12 +1,34 @@
 //! Operands and constants: the values that instructions start from.
 
 use crate::action::Stop;
+use crate::library::rust::names::path;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::private;
 use crate::space::{Fill, Image, LARGEST, Name, Object, ObjectId, Space};
 use crate::value::{self, Val, mask};
 use llvm::{ConstId, ConstantKind, FunctionId, GlobalId, Operand, Ty, Type};
+
+/// Is a variable that no file defines one of the library's own? Those are only handed back to it, or compared.
+fn is_librarys(name: &str) -> bool {
+    if let Some(path) = path(name) {
+        let spaces = ["std::", "core::", "alloc::", "__gnu_cxx::", "__cxxabiv1::"];
+        return spaces.iter().any(|space| path.starts_with(space));
+    }
+    let Some(rest) = name.strip_prefix("_Z") else {
+        // Names that go on with a small letter after the underscore may be those of C programs.
+        let is_small = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+        return ["stdin", "stdout", "stderr", "environ"].contains(&name)
+            || name.strip_prefix('_').is_some_and(|rest| !is_small(rest));
+    };
+    // Type information is not looked into. Tables of virtual functions and guards are whose class or variable they are of.
+    let of = ["TV", "TT", "GV", "TH", "TW"].iter().find_map(|kind| rest.strip_prefix(kind));
+    let of = of.unwrap_or(rest);
+    let of = of.strip_prefix('N').unwrap_or(of);
+    rest.starts_with("TI")
+        || rest.starts_with("TS")
+        || ["S", "10__cxxabiv1", "9__gnu_cxx"].iter().any(|space| of.starts_with(space))
+}
 
 impl Machine {
     /// The value of an operand.
@@ -199,15 +221,10 @@ impl Machine {
                 Ok(object)
             }
             None => {
-                // The library's own variables are only handed back to it. Their names, and mangled ones, do not go on
-                // with a small letter after the underscore; those of C programs may.
-                let is_small = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
-                let is_librarys = ["stdin", "stdout", "stderr", "environ"].contains(&&*known.name)
-                    || known.name.strip_prefix('_').is_some_and(|rest| !is_small(rest));
-                if !is_librarys {
+                if !is_librarys(&known.name) {
                     self.note(format!(
                         "`{}` is not defined in these files: it is taken to be 0 at first",
-                        known.name
+                        path(&known.name).unwrap_or_else(|| known.name.to_string())
                     ));
                 }
                 Ok(object)

@@ -323,6 +323,15 @@ impl Machine {
                 local.frames.pop();
                 self.returned(local, module, Val::Bits(0))
             }
+            Then::DestroyState => {
+                local.frames.pop();
+                self.destroy_state(local)
+            }
+            Then::FreeException => {
+                self.exception_destroyed(local)?;
+                local.frames.pop();
+                self.returned(local, module, Val::Undef)
+            }
             Then::Complete(cell) => {
                 self.complete(local, cell)?;
                 local.frames.pop();

@@ -103,10 +103,14 @@ pub(crate) enum Then {
     GoOn,
     /// The thread ends with the result.
     EndThread,
+    /// The thread destroys what it was given, and ends.
+    DestroyState,
     /// It was called by `exit`: the next of the functions that run then, or the end of the thread.
     Exit,
     /// A `once` is marked as done, and its caller goes on with 0.
     Once(crate::action::Cell),
+    /// The destructor of an exception, which is freed then.
+    FreeException,
     /// A `Once` of Rust is marked as complete.
     Complete(crate::action::Cell),
     /// The next of the functions that run before `main`, by its number; then `main` itself.
@@ -415,6 +419,8 @@ fn put_then(then: Then, out: &mut Vec<u8>) {
             put(cell.offset.into(), out);
         }
         Then::Exit => put(5, out),
+        Then::FreeException => put(6, out),
+        Then::DestroyState => put(7, out),
     }
 }
 

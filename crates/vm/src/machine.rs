@@ -339,7 +339,7 @@ impl Machine {
                 local.private.write(gift.to, offset, size, word);
             }
         }
-        self.enter(local, function, arguments, Then::EndThread)?;
+        self.enter(local, function, arguments, self.after_task(function))?;
         local.completed();
         Ok(())
     }

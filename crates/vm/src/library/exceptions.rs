@@ -9,7 +9,8 @@
 //! that lie elsewhere in an object than its beginning, conversions of thrown pointers, exceptions that leave a function
 //! which the library calls, and exceptions as values (`std::exception_ptr`), whose functions are unknown.
 
-use crate::action::Stop;
+use crate::access::displaced;
+use crate::action::{Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::space::{Fill, Name, Object, ObjectId};
@@ -35,6 +36,10 @@ pub(crate) struct Thrown {
 
 /// What a landing pad is told of an exception that any handler takes.
 const ANY: u32 = i32::MAX as u32;
+
+/// What stands before an exception in its block, as the Itanium ABI has it. Landing pads are told where this begins, and
+/// handlers of references to pointers count from there.
+const HEADER: u64 = 32;
 
 /// The standard library's classes of exceptions, with their bases, as their names are mangled.
 const BASES: [(&str, &str); 22] = [
@@ -83,6 +88,32 @@ fn thrown_by(name: &str) -> Option<String> {
     let (_, kind) = function.split_once("__throw_")?;
     let kind = kind.strip_suffix("_fmt").unwrap_or(kind);
     Some(format!("_ZTISt{}{kind}", kind.len()))
+}
+
+/// A direct base of a class.
+struct Base {
+    ty: String,
+    public: bool,
+    /// Where it stands in the class; nowhere in particular if it is virtual.
+    offset: Option<i64>,
+}
+
+/// A part of an object that is of some class.
+#[derive(Clone)]
+struct Part {
+    public: bool,
+    /// Where it is: from the object, or from the last virtual base, inwards.
+    at: Vec<(String, Option<i64>)>,
+}
+
+/// Is it the type information of pointers?
+fn is_pointer(name: &str) -> bool {
+    name.starts_with("_ZTIP")
+}
+
+/// What a landing pad is told of where an exception is.
+fn header(object: Word) -> Val {
+    displaced(&object.into(), HEADER.wrapping_neg())
 }
 
 impl Machine {
@@ -139,21 +170,30 @@ impl Machine {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         Some(match name {
             "__cxa_allocate_exception" => match argument(0) {
-                Val::Bits(size) => self.allocate(local, size as u64, false),
+                Val::Bits(size) => self.exception(local, size as u64),
                 _ => Stop::refuse("an exception whose size is not known"),
             },
-            "__cxa_free_exception" => Ok(Val::Undef),
-            "__cxa_get_exception_ptr" => Ok(argument(0)),
-            "__cxa_begin_catch" => {
-                let is_it = |thrown: &Thrown| thrown.object == argument(0).word();
-                let Some(at) = local.thrown.iter().rposition(is_it) else {
+            "__cxa_free_exception" => {
+                self.free_exception(local, argument(0).word()).map(|()| Val::Undef)
+            }
+            "__cxa_get_exception_ptr" | "__cxa_begin_catch" => {
+                let object = displaced(&argument(0), HEADER).word();
+                let Some(at) = local.thrown.iter().rposition(|thrown| thrown.object == object)
+                else {
                     return Some(Stop::refuse("a handler for an exception that is not known"));
                 };
-                let mut thrown = local.thrown.remove(at);
-                thrown.handlers += 1;
-                thrown.again = false;
-                local.thrown.push(thrown);
-                Ok(argument(0))
+                let ty = local.thrown[at].ty;
+                if name == "__cxa_begin_catch" {
+                    let mut thrown = local.thrown.remove(at);
+                    thrown.handlers += 1;
+                    thrown.again = false;
+                    local.thrown.push(thrown);
+                }
+                // Who catches a pointer is told the pointer itself.
+                match is_pointer(&self.thrown_types[ty as usize]) {
+                    true => self.load_word(local, &object.into(), 8, Order::Plain).map(Val::from),
+                    false => Ok(object.into()),
+                }
             }
             "__cxa_end_catch" => self.handled(local).map(|()| Val::Undef),
             name => {
@@ -192,9 +232,10 @@ impl Machine {
     /// Clean-up code is done: the exception goes on.
     pub(crate) fn throw_on(&mut self, local: &mut Local, value: &Val) -> Result<(), Stop> {
         let object = match value {
-            Val::Many(parts) => parts.first().map_or(Word::Undef, Val::word),
-            _ => Word::Undef,
+            Val::Many(parts) => parts.first().map(|header| displaced(header, HEADER).word()),
+            _ => None,
         };
+        let object = object.unwrap_or(Word::Undef);
         match local.thrown.iter().rposition(|thrown| thrown.object == object) {
             Some(at) => self.unwind(local, at, "an exception is thrown"),
             None => Stop::refuse("an exception that is not known is thrown on"),
@@ -212,7 +253,7 @@ impl Machine {
                 break;
             }
             match local.frames[depth].then {
-                Then::GoOn | Then::EndThread => {}
+                Then::GoOn | Then::EndThread | Then::DestroyState => {}
                 _ => return Stop::refuse(format!("{what}, and leaves what the library calls")),
             }
         }
@@ -222,7 +263,7 @@ impl Machine {
         loop {
             let innermost = local.frames.len() - 1;
             if let Some((pad, selector)) = self.pad(local, innermost, &ty)? {
-                local.landing = Some((object, selector));
+                local.landing = Some((header(object).word(), selector));
                 return self.jump(local, pad);
             }
             for object in local.top().objects.clone() {
@@ -267,6 +308,15 @@ impl Machine {
         Ok(None)
     }
 
+    /// Does something happen when all calls of a thread are left, as by an exception?
+    pub(super) fn unwinds(&self, local: &Local) -> bool {
+        local.frames.iter().any(|frame| {
+            let block = &self.module.function(frame.function).blocks[frame.block as usize];
+            let at = &block.instrs[frame.instr as usize];
+            matches!(at.kind, InstrKind::Invoke { .. }) || frame.then == Then::DestroyState
+        })
+    }
+
     /// The name of the type information at an address.
     fn type_at(&self, address: Word) -> Option<String> {
         let Word::Bits(address) = address else { return None };
@@ -279,38 +329,66 @@ impl Machine {
         }
     }
 
-    /// Is a type another one, or a class that derives from it?
+    /// Does a handler for a type catch another one: are they the same, or is it a base that is public, and of which there is
+    /// one only?
     fn is_a(&self, ty: &str, other: &str) -> Result<bool, Stop> {
         if ty == other {
             return Ok(true);
         }
-        let is_pointer = |name: &str| name.starts_with("_ZTIP");
         if is_pointer(ty) && is_pointer(other) {
             return Stop::refuse("a thrown pointer meets a handler for other pointers");
         }
+        let mut parts = Vec::new();
+        self.parts_of(ty, other, &Part { public: true, at: Vec::new() }, &mut parts)?;
+        match &parts[..] {
+            [Part { public: true, at }] => match at.iter().all(|(_, offset)| *offset == Some(0)) {
+                true => Ok(true),
+                false => Stop::refuse(
+                    "an exception is caught as a base that does not stand at its beginning",
+                ),
+            },
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds the parts of a class that are of another one to `parts`. Parts that are one because a base is virtual are added once.
+    fn parts_of(
+        &self,
+        ty: &str,
+        other: &str,
+        within: &Part,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Stop> {
+        for Base { ty, public, offset } in self.bases(ty)? {
+            let mut part = within.clone();
+            part.public &= public;
+            if offset.is_none() {
+                part.at.clear();
+            }
+            part.at.push((ty.clone(), offset));
+            if ty != other {
+                self.parts_of(&ty, other, &part, parts)?;
+                continue;
+            }
+            match parts.iter_mut().find(|known| known.at == part.at) {
+                Some(known) => known.public |= part.public,
+                None => parts.push(part),
+            }
+        }
+        Ok(())
+    }
+
+    /// The bases of a class by its type information.
+    fn bases(&self, ty: &str) -> Result<Vec<Base>, Stop> {
+        let only = |ty: String| vec![Base { ty, public: true, offset: Some(0) }];
         if let Some(known) = ty.strip_prefix("_ZTISt")
             && let Some((_, base)) = BASES.iter().find(|(class, _)| *class == known)
         {
-            return match *base {
-                "" => Ok(false),
-                base => self.is_a(&format!("_ZTISt{base}"), other),
-            };
+            return Ok(match *base {
+                "" => Vec::new(),
+                base => only(format!("_ZTISt{base}")),
+            });
         }
-        for (base, is_at_start) in self.bases(ty)? {
-            if self.is_a(&base, other)? {
-                return match is_at_start {
-                    true => Ok(true),
-                    false => Stop::refuse(
-                        "an exception is caught as a base that does not stand at its beginning",
-                    ),
-                };
-            }
-        }
-        Ok(false)
-    }
-
-    /// The public bases of a class by its type information, and whether they stand at the beginning of the object.
-    fn bases(&self, ty: &str) -> Result<Vec<(String, bool)>, Stop> {
         let info = match self.module.symbol(ty) {
             Some(Symbol::Global(global)) => self.module.global(global).init,
             _ => None,
@@ -336,7 +414,7 @@ impl Machine {
         let unknown = || Stop::refuse(format!("the type information `{ty}`"));
         if table.contains("__si_class_type_info") {
             let Some(base) = fields.get(2).and_then(|id| name(*id)) else { return unknown() };
-            return Ok(vec![(base, true)]);
+            return Ok(only(base));
         }
         if table.contains("__vmi_class_type_info") {
             let mut bases = Vec::new();
@@ -346,9 +424,8 @@ impl Machine {
                     return unknown();
                 };
                 let (is_virtual, is_public) = (flags & 1 != 0, flags & 2 != 0);
-                if is_public {
-                    bases.push((base, !is_virtual && (flags as u64) >> 8 == 0));
-                }
+                let offset = (!is_virtual).then_some((flags as i64) >> 8);
+                bases.push(Base { ty: base, public: is_public, offset });
             }
             return Ok(bases);
         }
@@ -356,7 +433,7 @@ impl Machine {
     }
 
     /// The variable that a constant address is in.
-    fn variable_of(&self, id: ConstId) -> Option<GlobalId> {
+    pub(super) fn variable_of(&self, id: ConstId) -> Option<GlobalId> {
         match &self.module.constant(id).kind {
             ConstantKind::Global(global) => Some(*global),
             ConstantKind::GetElementPtr { base, .. } => self.variable_of(*base),
@@ -374,19 +451,42 @@ impl Machine {
         if local.thrown[at].handlers > 0 || local.thrown[at].again {
             return Ok(());
         }
-        let Thrown { object, destructor, .. } = local.thrown.remove(at);
-        let Word::Bits(destructor) = destructor else { return Ok(()) };
-        match self.function_at(destructor) {
+        let thrown = local.thrown.remove(at);
+        let destructor = match thrown.destructor {
+            Word::Bits(address) => self.function_at(address),
+            _ => None,
+        };
+        match destructor {
             Some(function) if !self.module.function(function).is_declaration() => {
-                self.enter(local, function, vec![object.into()], Then::GoOn)
+                let object = thrown.object.into();
+                local.thrown.push(thrown);
+                self.enter(local, function, vec![object], Then::FreeException)
             }
-            _ => Ok(()),
+            _ => self.free_exception(local, thrown.object),
         }
+    }
+
+    /// The destructor of an exception has come back: what it threw itself is gone, so its exception is the last one.
+    pub(crate) fn exception_destroyed(&mut self, local: &mut Local) -> Result<(), Stop> {
+        match local.thrown.pop() {
+            Some(thrown) => self.free_exception(local, thrown.object),
+            None => Stop::refuse("the destructor of an exception that is not known"),
+        }
+    }
+
+    /// Memory for an exception.
+    fn exception(&mut self, local: &mut Local, size: u64) -> Result<Val, Stop> {
+        let block = self.allocate(local, size.saturating_add(HEADER), false)?;
+        Ok(displaced(&block, HEADER))
+    }
+
+    fn free_exception(&mut self, local: &mut Local, object: Word) -> Result<(), Stop> {
+        self.free(local, &header(object))
     }
 
     /// An exception that the library makes.
     fn standard_exception(&mut self, local: &mut Local) -> Result<Val, Stop> {
-        let object = self.allocate(local, 16, false)?;
+        let object = self.exception(local, 16)?;
         self.construct(local, &object)?;
         Ok(object)
     }

@@ -39,7 +39,15 @@ impl Machine {
             "pthread_mutexattr_settype" if argument(1) == Val::Bits(1) => {
                 Stop::refuse("a recursive mutex")
             }
-            "pthread_mutexattr_settype" => Ok(Val::Bits(0)),
+            "pthread_mutexattr_settype" => {
+                if argument(1) == Val::Bits(2) {
+                    self.note(
+                        "an error-checking mutex is taken for an ordinary one: who locks it twice waits for ever, and \
+                         unlocking what another thread holds is an error",
+                    );
+                }
+                Ok(Val::Bits(0))
+            }
             "mtx_init" if matches!(argument(1), Val::Bits(kind) if kind & 1 != 0) => {
                 Stop::refuse("a recursive mutex")
             }
@@ -160,7 +168,7 @@ impl Machine {
         if self.sync(local, Action::Lock { cell, below, add })? == DESTROYED {
             return Err(Stop::fail("a lock is taken that was destroyed"));
         }
-        self.hold(local, cell, add);
+        self.hold_more(local, cell, add);
         Ok(())
     }
 
@@ -236,7 +244,7 @@ impl Machine {
         let action = Action::CompareExchange { cell, expected, desired, success, failure, weak };
         match self.sync(local, action)? == Word::Bits(expected) {
             true => {
-                self.hold(local, cell, add);
+                self.hold_more(local, cell, add);
                 Ok(Val::Bits(0))
             }
             false => Ok(Val::Bits(EBUSY)),
@@ -281,20 +289,28 @@ impl Machine {
         }
     }
 
-    fn hold(&mut self, local: &mut Local, cell: Cell, how: u32) {
+    fn hold(&mut self, local: &mut Local, cell: Cell, how: u128) {
         let Cell { object, offset, size } = Cell::held(cell);
-        local.private.write(object, offset, size, Word::Bits(how.into()));
+        local.private.write(object, offset, size, Word::Bits(how));
+    }
+
+    /// The thread has added something to a lock: a reader may do so several times.
+    fn hold_more(&mut self, local: &mut Local, cell: Cell, add: u32) {
+        let how = self.held(local, cell) + u128::from(add);
+        self.hold(local, cell, how);
     }
 
     fn unlock_shared(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         let cell = self.lock_cell(local, lock)?;
-        let operand = self.held(local, cell);
-        if operand == 0 {
+        let held = self.held(local, cell);
+        if held == 0 {
             return Err(Stop::fail("a lock is unlocked that the thread does not hold"));
         }
+        let writer = u128::from(WRITER);
+        let operand = if held >= writer { writer } else { 1 };
         let (op, order) = (RmwOp::Sub, Order::Release);
         self.sync(local, Action::Update { cell, op, operand, width: 32, order })?;
-        self.hold(local, cell, 0);
+        self.hold(local, cell, held - operand);
         Ok(())
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod rust;
 mod semaphores;
 mod specific;
 mod text;
+mod thread_state;
 mod threads;
 mod trees;
 mod variadic;

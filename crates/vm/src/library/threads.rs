@@ -51,6 +51,9 @@ impl Machine {
                 zero(self.join_thread(local, &argument(0), &argument(1), 8))
             }
             "thrd_join" => zero(self.join_thread(local, &argument(0), &argument(1), 4)),
+            "pthread_exit" | "thrd_exit" if self.unwinds(local) => Stop::refuse(
+                "`pthread_exit` where destructors or handlers of C++ are to run on the way out of the thread",
+            ),
             "pthread_exit" | "thrd_exit" => {
                 self.end_thread(local, &argument(0), true).map(|()| Val::Undef)
             }
