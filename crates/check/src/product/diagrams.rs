@@ -543,8 +543,8 @@ fn check_memory<M: Monitor + Clone>(
             matches!(found.finding, Finding::Fault { .. })
         };
         let leaves = !reduced.wrapped().is_empty() || report.findings.iter().any(fault);
-        let believed =
-            !report.findings.iter().any(unclear) && !(leaves && reduced.lowers_counters());
+        let is_astray = leaves && reduced.lowers_counters();
+        let believed = !is_astray && !report.findings.iter().any(unclear);
         active.note("unclear", !believed);
         if believed && report.exhausted {
             let mut found = report.findings.iter();
