@@ -44,7 +44,13 @@ fn the_corpus_gets_the_answers_of_one_process() {
         assert_eq!(together.code, alone.code, "{}", together.stderr);
         let (alone, together) = (answers(&alone), answers(&together));
         assert!(alone.len() > 30, "{alone:?}");
-        assert_eq!(together, alone);
+        assert_eq!(together.len(), alone.len());
+        for ((file, property, verdict, length), alone) in together.iter().zip(&alone) {
+            assert_eq!((file, property, verdict), (&alone.0, &alone.1, &alone.2));
+            // Of findings at the same depth one process takes the first, which may take more steps.
+            let as_short = length.is_some() == alone.3.is_some() && *length <= alone.3;
+            assert!(as_short, "{file} {property}: {length:?} steps, alone {:?}", alone.3);
+        }
     }
 }
 
