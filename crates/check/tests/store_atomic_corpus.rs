@@ -4,7 +4,7 @@ extern crate fencepost_check as check;
 
 use check::robustness::store_atomic::model::AttackSearch;
 use check::robustness::store_atomic::{Machine, compile, decide};
-use check::{Method, Property, Question, Refusal, Verdict, Why};
+use check::{Method, Problem, Property, Question, Refusal, Verdict, Why};
 use search::Limits;
 use std::path::{Path, PathBuf};
 
@@ -98,11 +98,12 @@ fn runaway_values_are_undecided() {
                 thread c initial q transition q p read r 1 transition p s write 1 2 end";
     let source = lang::trencher::parse("t.txt", text).expect("a good program");
     let question = Question::of(Machine::Tso);
-    let (robust, faults) =
-        decide(&source.program, Machine::Tso, &question, &|_, _| {}).expect("can be checked");
-    assert_eq!(robust.verdict.why(), Some(Why::Faulty));
-    let [faulty] = faults.as_slice() else { panic!("{faults:?}") };
-    assert!(faulty.fault.to_string().contains("out of range"), "{}", faulty.fault);
+    let answer = check::check(&source.program, &question, &|_, _| {}).expect("can be checked");
+    let robust = answer.verdict(Property::Robustness).expect("it was asked for");
+    assert_eq!(robust.why(), Some(Why::Faulty));
+    let [faulty] = answer.faults.as_slice() else { panic!("{:?}", answer.faults) };
+    let Problem::Fault(fault) = faulty.problem else { panic!("{:?}", faulty.problem) };
+    assert!(fault.to_string().contains("out of range"), "{fault}");
     assert_eq!(
         source.snippet(source.span(source.program.step(faulty.tid, faulty.pc).origin)),
         "transition p q write + r 1 0"
