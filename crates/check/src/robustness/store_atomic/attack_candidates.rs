@@ -8,7 +8,7 @@
 //! reach no worthwhile access, and so does everyone when no helper can come to the target any more.
 //!
 //! **Theorem (chains of conflicts).** Let an attack of thread `t` with a store to `x` end with an access `a`
-//! and succeed. Then there are a thread `u` other than `t` and an access of `u` to `x` in [`touched_after`] `a`: the least set of
+//! and succeed. Then there are a thread `u` other than `t` and an access of `u` to `x` in `touched_after` `a`: the least set of
 //! accesses of threads other than `t` that has, with every access `b` of a thread `u` that conflicts with `a` or
 //! with a member, what `u` may access from `b` on, `b` included, or anywhere if `u` has a block between `lock`
 //! and `unlock`.
