@@ -10,17 +10,17 @@ use crate::answer::{Answer, Verdict};
 use crate::explore::Task;
 use crate::question::{Model, Question};
 use analysis::counters::{self, Counters, Window};
-use analysis::last_load::LastLoads;
+use analysis::last_load::{self, LastLoads};
 use analysis::loop_counter;
 use analysis::values::PossibleValues;
-use ir::{Expr, Pc, Place, Program, Tid};
+use ir::{Edge, Expr, Loc, Pc, Place, Program, Tid};
 use memory::rc20::row_layout::Track;
 use search::Progress;
 use std::borrow::Cow;
 use std::time::Instant;
 
 /// How far behind a clock numbers are no longer told apart, if that is clear.
-const BEHIND: [ir::Value; 3] = [1, 2, 8];
+const BEHIND: [ir::Value; 2] = [1, 2];
 /// How far ahead of a clock numbers may be, where every single one counts.
 const AHEAD: ir::Value = 2;
 
@@ -86,7 +86,8 @@ pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'
     };
     let start = Instant::now();
     let mut plans = Vec::new();
-    if found.classes.iter().any(|class| class.clock.is_some()) {
+    let clock = |class: &Counters| class.clock.filter(|clock| may_merge(program, class, *clock));
+    if found.classes.iter().any(|class| clock(class).is_some()) {
         let more_runs =
             found.loop_counters.iter().map(|loop_counter| loop_counter.most).sum::<u64>()
                 > FEW_TIMES;
@@ -97,7 +98,7 @@ pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'
         for behind in BEHIND {
             let counters = found.classes.iter().filter_map(|class| {
                 let ahead = tells_apart(program, question, class).then_some(AHEAD);
-                let window = class.clock.map(|clock| Window { clock, behind, ahead });
+                let window = clock(class).map(|clock| Window { clock, behind, ahead });
                 let kept = window.is_some() || class.constants.is_empty() && ahead.is_none();
                 kept.then(|| Counters { window, ..class.clone() })
             });
@@ -113,6 +114,19 @@ pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'
     counters.retain(|class| class.constants.is_empty() && !tells_apart(program, question, class));
     plans.push(Plan { program: Cow::Borrowed(program), counters, more_runs: false, start });
     plans
+}
+
+/// May a search take numbers of the class that are far behind `clock` for one and the same? Premises 3 and 4 of
+/// `product::counters`: a number that leaves the domain is no run-time error, and a thread compares a location with
+/// what it loaded from there only if the location is the clock.
+fn may_merge(program: &Program, class: &Counters, clock: Loc) -> bool {
+    let is_clock = |compared: &Compared<'_>| last_load::only(compared.place) == Some(clock);
+    program.domain.edge == Edge::Wrap
+        && comparisons(program).iter().all(|compared| {
+            !compared.loaded
+                || is_clock(compared)
+                || !compared.place.locations().any(|loc| class.locations.contains(&loc))
+        })
 }
 
 /// Do monitors tell single numbers of the class apart?

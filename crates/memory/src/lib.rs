@@ -195,14 +195,6 @@ pub trait Lowered: Memory {
     /// The value each location holds now.
     fn values<'s>(&self, state: &'s Self::State) -> &'s [Value];
 
-    /// Values that an access which overwrites `loc` has compared with the value overwritten; any below
-    /// the domain is none.
-    #[inline(always)]
-    fn remembered<'s>(&self, state: &'s Self::State, loc: Loc) -> &'s [Value] {
-        let _ = (state, loc);
-        &[]
-    }
-
     /// Can counters be made smaller without changing anything else?
     fn can_lower(&self, counters: &Counters) -> bool;
 

@@ -16,15 +16,18 @@
 //!    how classes are found.
 //! 2. No sum wraps around: not at the upper end, by [`analysis::bounds`]; at the lower end the
 //!    search notices ([`Product::wrapped`]) and is not believed.
-//! 3. With a window, nothing depends on how small a number below the window really is. [`Product::depends_on_below_window`]
-//!    looks at every step: copying one is harmless, comparing it with a larger number or a
-//!    constant has one result, a guard that lets it pass lets smaller ones pass, and anything else (a guard
-//!    that stops it, adding to it, comparing it with another below the window,
-//!    setting back the clock, overwriting one while monitors remember another for the
-//!    location) makes the search [unclear](super::Finding::Unclear), and it is not believed.
-//! 4. Numbers that monitors tell apart stay within the window's range, and all values within the bits
+//! 3. With a window, a number that leaves the domain is no run-time error ([`crate::plan`]).
+//! 4. With a window, a thread compares a location with what it loaded from there only if the location is the clock
+//!    ([`crate::plan`]). For such comparisons monitors remember the number that was loaded, and compare it with each number
+//!    that is overwritten at the location ([`memory::rc20::row_layout`]).
+//! 5. With a window, nothing depends on how small a number below the window really is.
+//!    [`Product::depends_on_below_window`] looks at every step. Copying such a number is harmless, and comparing it with one
+//!    above the window, or with a constant, has one result. Anything else makes the search
+//!    [unclear](super::Finding::Unclear), and it is not believed: a guard on such a number, adding to it, comparing it with
+//!    another below the window, setting back the clock.
+//! 6. Numbers that monitors tell apart stay within the window's range, and all values within the bits
 //!    that states have for them; otherwise the search is unclear (`TooLarge`).
-//! 5. The memory lowers everything that it remembers of the numbers ([`memory::Lowered::lower`]): values, tags,
+//! 7. The memory lowers everything that it remembers of the numbers ([`memory::Lowered::lower`]): values, tags,
 //!    and the bits of stale values, for which [`memory::Lowered::can_lower`] asks that each number has a bit of
 //!    its own or none has.
 //!
@@ -33,13 +36,22 @@
 //! 1. Without a window, r = s - k on the class. By 1 and 2 a step of s is a step of r, with numbers
 //!    smaller by k: copies copy, sums add the same, comparisons have the same result, and an upper guard
 //!    that lets b pass lets b - k pass.
-//! 2. With a window, by 3 every comparison has the same result for all numbers that one below the window stands
-//!    for, and no other step looks at one. (The floor may be more than a number that it stands for, once the program
-//!    has taken something from it; so guards are looked at, too.) The floor rises with the clock, which never goes back, so a
+//! 2. With a window, by 5 every comparison of the program has the same result for all numbers that one below the window
+//!    stands for, and no other step looks at one. The floor rises with the clock, which never goes back, so a
 //!    number below the window stays there.
-//! 3. By 5, what the memory objects to is the same.
-//! 4. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
+//! 3. What the memory compares has the same result, too. Numbers with bits of their own are compared with what a step
+//!    expects, and by 5 that is above the window. What a thread loaded is compared, by 4, with numbers that the
+//!    clock had until they were overwritten. At that time the number is the clock's value and so above the window: it is
+//!    equal to what the thread holds in s if and only if it is in r.
+//! 4. By 7, what the memory objects to is the same. By 3, nothing else depends on whether numbers leave the domain.
+//! 5. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
 //!    counts only if its run can be replayed without lowering ([`crate::replay`]).
+//!
+//! # What it is for
+//!
+//! Shifting keeps ticket locks and queues finite. Windows are kept for two programs: Chase-Lev queues bounded by many pushes
+//! (a thief's number falls behind the top), and RCU whose threads go offline (epochs fall behind the clock). Programs
+//! that do more with old numbers are searched without a window.
 
 use super::{Product, World};
 use analysis::counters::{Counters, Lowering, Window, is_upper_guard};
@@ -186,15 +198,6 @@ impl<M: Monitor> Evaluation<'_, M> {
         self.counters().locations.contains(&loc).then(|| self.known(value))
     }
 
-    /// Do monitors remember a number below the window of the location that the action overwrites, to compare it
-    /// with what is overwritten?
-    fn remembers_below_window(&self, action: &Action) -> bool {
-        let (memory, least) = (&self.product.memory, self.product.program.domain.min);
-        let remembered = action.loc().map(|loc| memory.remembered(&self.world.memory, loc));
-        let mut remembered = remembered.into_iter().flatten().filter(|value| **value >= least);
-        remembered.any(|value| self.known(*value).below_window)
-    }
-
     /// Would the action set the clock back?
     fn sets_back(&self, action: &Action) -> bool {
         let clock = self.watch.window.clock;
@@ -222,26 +225,20 @@ impl<M: Monitor> Evaluation<'_, M> {
         if self.sets_back(action) {
             return true;
         }
-        let here = action.loc().and_then(|loc| self.at(loc));
-        if let Some(here) = here {
-            let overwrites = matches!(action, Action::Write { .. } | Action::Update { .. });
-            if here.below_window && overwrites && self.remembers_below_window(action) {
-                return true;
-            }
+        if let Some(here) = action.loc().and_then(|loc| self.at(loc)) {
             let mut may_succeed = false;
             for expected in instr.compared() {
                 let Some(expected) = self.eval(expected) else { return true };
-                // Monitors compare it with numbers that are no longer there, some below the window among them.
-                if expected.below_window && (here.below_window || self.watch.window.ahead.is_some())
-                {
+                // Monitors may compare it with numbers that are no longer there, some below the window among them.
+                let tells_apart = self.watch.window.ahead.is_some();
+                if expected.below_window && (here.below_window || tells_apart) {
                     return true;
                 }
-                may_succeed |=
-                    expected.value == here.value && !expected.below_window && !here.below_window;
+                may_succeed |= expected.value == here.value && !expected.below_window;
             }
             match instr {
                 Instr::Cas { desired, .. } | Instr::BlockingCas { desired, .. } => {
-                    // One that fails writes nothing, but what it would have written may leave the domain.
+                    // What one that fails would have written may wrap around, which is worth a warning.
                     return (may_succeed || subtracts(desired)) && self.eval(desired).is_none();
                 }
                 Instr::Rmw { update, .. } if update.op != UpdateOp::Set => {
@@ -259,7 +256,7 @@ impl<M: Monitor> Evaluation<'_, M> {
             Instr::Rmw { update, .. } if update.op == UpdateOp::Set => {
                 self.eval(&update.operand).is_none()
             }
-            Instr::Assume(cond) if is_upper_guard(cond) => self.stops_below_window(cond),
+            Instr::Assume(cond) if is_upper_guard(cond) => self.looks_below_window(cond),
             Instr::Jump { cond: value, .. }
             | Instr::Assert(value)
             | Instr::Assume(value)
@@ -268,14 +265,12 @@ impl<M: Monitor> Evaluation<'_, M> {
         }
     }
 
-    /// Does the guard stop a number below the window? A smaller one, for which it stands, may pass.
-    fn stops_below_window(&self, guard: &Expr) -> bool {
-        let (domain, notes) = (self.product.program.domain, &mut Notes::default());
+    /// Is the guard one of a number below the window?
+    fn looks_below_window(&self, guard: &Expr) -> bool {
         let members = self.counters().registers[self.tid.index()][self.pc.index()];
         let regs = self.product.regs(self.world, self.tid);
         let is_below = |reg: Reg| self.known(regs[reg.index()]).below_window;
         guard.registers().intersect(members).iter().any(is_below)
-            && guard.eval(regs, domain, notes) == Ok(0)
     }
 
     /// The value of `expr`; `None` if it depends on how small a number below the window really is, or turns a

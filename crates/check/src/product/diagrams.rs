@@ -33,10 +33,10 @@ use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::{Automorphism, Symmetries};
 use ir::random::{Strengthen, with_sc_orders};
 use ir::{Instr, Loc, Pc, Program, Tid, Value};
-use memory::rc20::row_layout::Track;
+use memory::rc20::row_layout::{self, Track};
 use memory::rc20::{Rc20, Robustness};
 use memory::sc::Sc;
-use memory::{Lowered, Memory, Monitor, Renamed};
+use memory::{Monitor, Renamed};
 use search::{Limits, Model as _};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -628,9 +628,8 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
             return Err("symmetry: only locations that are not watched are violated".into());
         }
         // A tainted load leaves its tag empty, so cores may differ in what no longer matters.
-        let initial = observational.initial();
-        let tags = all.iter().any(|loc| !observational.remembered(&initial, *loc).is_empty());
-        check_memory(&explorer, observational, &all, &mut active, !tags)?;
+        let has_tags = !row_layout::tags(program, Track::Critical, &all).is_empty();
+        check_memory(&explorer, observational, &all, &mut active, !has_tags)?;
     }
     Ok(active)
 }

@@ -5,7 +5,8 @@
 //! behind `c` apart is right about most of this, as long as nobody asks how far behind they are. What could go wrong is
 //! near: numbers smaller than all were at first, or far ahead, guards that stop what stands for a number and not the number,
 //! sums that leave the domain in a compare-and-swap that fails anyway, values overwritten one after the other while
-//! somebody still holds one of them, and constants that are no counters.
+//! somebody still holds one of them, and constants that are no counters. A thief compares the clock itself with what it
+//! loaded, as in a queue from which several threads steal; in others, `x` is compared with what was loaded from there.
 
 use super::{read, write};
 use ir::random::Generator;
@@ -27,11 +28,12 @@ pub(crate) fn program(random: &mut Generator) -> String {
     let largest = if is_wide { 250 } else { 31 };
     let mut text = format!("max_value {largest};\natomic c = {base}, x = {x}, y, m = 1;\n");
     let (mut advances, mut looks) = (String::new(), String::new());
+    let compared = if random.one_in(2) { "c" } else { "x" };
     match random.below(3) {
         // Numbers are left behind one after the other, and somebody holds one of them.
         0 => {
             (0..3).for_each(|_| advances += &leave_behind(random));
-            looks += &hold(random);
+            looks += &hold(random, compared);
         }
         // Somebody has more to take from a number than there is.
         1 => {
@@ -41,7 +43,7 @@ pub(crate) fn program(random: &mut Generator) -> String {
         _ => {}
     }
     (0..1 + random.below(4)).for_each(|_| advances += &advance(random, is_wide));
-    (0..1 + random.below(4)).for_each(|_| looks += &look(random, base, is_wide));
+    (0..1 + random.below(4)).for_each(|_| looks += &look(random, base, is_wide, compared));
     text += &format!("thread u {{\n  local a;\n{advances}  y.store(1, rel);\n}}\n");
     text += &format!("thread t {{\n  local r, s, k;\n{looks}}}\n");
     text
@@ -54,9 +56,24 @@ fn leave_behind(random: &mut Generator) -> String {
     )
 }
 
-fn hold(random: &mut Generator) -> String {
+/// Compares a location, much later, with what was loaded from there.
+fn hold(random: &mut Generator, compared: &str) -> String {
     let (rm, wm) = (read(random), write(random));
-    format!("  r = x.load({rm}); wait(y, 1, {rm}); s = CAS(x, r, r, {rm}, {wm});\n")
+    let load = format!("r = {compared}.load({rm}); assume(r < {GUARD});");
+    let copied = if random.one_in(3) { format!(" x.store(r, {wm});") } else { String::new() };
+    let compare = match (compared, random.below(4)) {
+        ("c", 0) => format!("BCAS(c, r, r + 1, {rm}, {wm});"),
+        ("c", 1) => format!("s = CAS(c, r, s, {rm}, {wm});"),
+        ("c", _) => format!("s = CAS(c, r, r + 2, {rm}, {wm}); assert(s >= r);"),
+        (_, 0) => format!("wait({compared}, r, {rm});"),
+        _ => format!("s = CAS({compared}, r, r, {rm}, {wm});"),
+    };
+    let after = match random.below(3) {
+        0 => format!(" s = c.load({rm}); if (r < s) {{ y.store(4, {wm}); }}"),
+        1 => format!(" s = x.load({rm}); if (r != s) {{ y.store(5, {wm}); }}"),
+        _ => String::new(),
+    };
+    format!("  {load}{copied} wait(y, 1, {rm}); {compare}{after}\n")
 }
 
 fn take_away(random: &mut Generator, base: usize, is_wide: bool) -> String {
@@ -98,7 +115,7 @@ fn advance(random: &mut Generator, is_wide: bool) -> String {
 }
 
 /// Something that looks at numbers, perhaps at what is no longer there.
-fn look(random: &mut Generator, base: usize, is_wide: bool) -> String {
+fn look(random: &mut Generator, base: usize, is_wide: bool, compared: &str) -> String {
     let (rm, wm) = (read(random), write(random));
     let reg = random.pick(&["r", "s"]);
     let compare = random.pick(&["<", "<=", ">", ">=", "==", "!="]);
@@ -110,14 +127,14 @@ fn look(random: &mut Generator, base: usize, is_wide: bool) -> String {
         0..=3 => format!("{reg} = x.load({rm});"),
         4 => format!("{reg} = c.load({rm});"),
         5 | 6 => format!("wait(y, 1, {rm});"),
-        7 => format!("s = CAS(x, r, s, {rm}, {wm});"),
-        8 => format!("s = CAS(x, r, {reg} - {by}, {rm}, {wm});"),
+        7 => format!("s = CAS({compared}, r, s, {rm}, {wm});"),
+        8 => format!("s = CAS({compared}, r, {reg} - {by}, {rm}, {wm});"),
         9 => format!("assume({reg} < {}); y.store(2, {wm});", (base + by).saturating_sub(2)),
         10 => format!("assume({reg} <= {}); assert(r {compare} s);", base.saturating_sub(by)),
         11 => format!("if (r {compare} s) {{ y.store(3, {wm}); }}"),
         12 => format!("assert(r {compare} s);"),
         13 => format!("{reg} = {reg} - {by};"),
-        14 => format!("wait(x, {reg}, {rm});"),
+        14 => format!("wait({compared}, {reg}, {rm});"),
         _ => format!("exchange(x, {reg}, {rm}, {wm});"),
     };
     format!("  {line}\n")

@@ -157,12 +157,6 @@ impl Lowered for Rc20 {
         &state.values
     }
 
-    fn remembered<'s>(&self, state: &'s State, loc: Loc) -> &'s [Value] {
-        let first = self.tags.partition_point(|tag| tag.loc < loc);
-        let end = self.tags.partition_point(|tag| tag.loc <= loc);
-        &state.tags[first..end]
-    }
-
     /// Counters move from bit to bit, so either each has one of its own or none has.
     fn can_lower(&self, counters: &Counters) -> bool {
         let columns = [&self.reading.columns, &self.overwriting.columns];
