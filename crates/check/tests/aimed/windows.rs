@@ -6,7 +6,8 @@
 //! near: numbers smaller than all were at first, or far ahead, guards that stop what stands for a number and not the number,
 //! sums that leave the domain in a compare-and-swap that fails anyway, values overwritten one after the other while
 //! somebody still holds one of them, and constants that are no counters. A thief compares the clock itself with what it
-//! loaded, as in a queue from which several threads steal; in others, `x` is compared with what was loaded from there.
+//! loaded, as in a queue from which several threads steal; in others, `x` is compared with what was loaded from there. And in
+//! some only a count of rounds bounds the clock.
 
 use super::{read, write};
 use ir::random::Generator;
@@ -44,7 +45,14 @@ pub(crate) fn program(random: &mut Generator) -> String {
     }
     (0..1 + random.below(4)).for_each(|_| advances += &advance(random, is_wide));
     (0..1 + random.below(4)).for_each(|_| looks += &look(random, base, is_wide, compared));
-    text += &format!("thread u {{\n  local a;\n{advances}  y.store(1, rel);\n}}\n");
+    if random.one_in(3) {
+        // Nothing but the count of rounds keeps the clock finite.
+        let (rm, wm, rounds) = (read(random), write(random), 3 + random.below(2));
+        advances = format!(
+            "  while (n < {rounds}) {{\n  n = n + 1; a = FADD(c, 1, {rm}, {wm});\n{advances}  }}\n"
+        );
+    }
+    text += &format!("thread u {{\n  local a, n;\n{advances}  y.store(1, rel);\n}}\n");
     text += &format!("thread t {{\n  local r, s, k;\n{looks}}}\n");
     text
 }
