@@ -41,6 +41,7 @@ pub mod proof;
 pub mod recording;
 pub mod refinement;
 pub mod refusal;
+pub mod repairs;
 pub mod ruling;
 pub mod run;
 pub mod sarif;

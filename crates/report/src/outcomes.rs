@@ -1,6 +1,6 @@
 //! Final states: what registers and memory hold when everything has stopped.
 
-use crate::document::{Block, Document, Line, Table};
+use crate::document::{Block, Document, Line, Table, TableRow};
 use crate::escape::visible;
 use crate::input_report::Notice;
 use crate::litmus::{self, Counts};
@@ -220,7 +220,13 @@ impl OutcomeTable {
             let rows = self.outcomes.iter().zip(&values);
             document.push(Block::Table(Table {
                 heads: only(&heads),
-                rows: rows.map(|(row, values)| (only(values), row.notes())).collect(),
+                rows: rows
+                    .map(|(row, values)| TableRow {
+                        values: only(values),
+                        notes: row.notes(),
+                        below: Vec::new(),
+                    })
+                    .collect(),
             }));
         }
         if !same.is_empty() {

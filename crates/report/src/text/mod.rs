@@ -39,7 +39,7 @@ pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
 }
 
 /// What there is to say about one file.
-fn document(report: &InputReport, detail: Detail) -> Document<'_> {
+pub(crate) fn document(report: &InputReport, detail: Detail) -> Document<'_> {
     let cost = &report.cost;
     let mut document = Document::default();
     document.line(Line::inked(Ink::Strong, visible(&report.file)).then(format!(
