@@ -3,9 +3,8 @@
 //! Where a text has memory orders, orders and fences are chosen together ([`crate::orders`]). Automata, litmus tests, and
 //! programs that shall be free of triangular races get full fences, here.
 //!
-//! Nothing is claimed that was not checked. The fences come from a search that knows no cheaper set; the
-//! patched text is read again and checked again, with what is left of the time; and what the program is
-//! afterwards is said in the words of that check: robust, or, with `--trf`, free of triangular races.
+//! The crate `repair` reads every changed text again and checks it again, with what is left of the time. So a report claims
+//! only what a check of the written text has found: robust, or, with `--trf`, free of triangular races.
 
 use crate::args::{self, RequireName};
 use crate::compiled;

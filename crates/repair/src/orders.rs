@@ -10,7 +10,7 @@ use check::fix::orders::{
 use check::robustness::store_atomic::Faulty;
 use check::{Answer, Model, Problem, Question, Require, Verdict, Why};
 use ir::{Origin, Program};
-use lang::orders::{Access, Edit, Orders, Written, changed};
+use lang::orders::{AccessKind, Edit, Orders, Written, changed};
 use lang::{Source, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -50,13 +50,13 @@ pub struct Changeable {
 }
 
 /// What a step of a kind does, as a text is asked for it.
-pub fn access(kind: Kind) -> Access {
+pub fn access(kind: Kind) -> AccessKind {
     match kind {
-        Kind::Read => Access::Load,
-        Kind::Write => Access::Store,
-        Kind::Update => Access::Update,
-        Kind::CompareExchange => Access::CompareExchange,
-        Kind::Fence => Access::Fence,
+        Kind::Read => AccessKind::Load,
+        Kind::Write => AccessKind::Store,
+        Kind::Update => AccessKind::Update,
+        Kind::CompareExchange => AccessKind::CompareExchange,
+        Kind::Fence => AccessKind::Fence,
     }
 }
 

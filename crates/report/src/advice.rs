@@ -1,6 +1,8 @@
-//! What to do about a finding, in the user's terms. [`check::remedy`] says what is known to rule one execution out; that is a
-//! step, and what else goes wrong is for the next check. Whoever knows changes that are enough puts them in place of
-//! such steps ([`crate::InputReport::advise`]).
+//! Advice about a finding, in the user's terms.
+//!
+//! There are two kinds. [`check::remedy`] names changes that rule out one execution: a *step*, after which the next check may
+//! find something else. The crate `repair` finds changes after which the program is correct; this advice ([`enough`])
+//! replaces the steps ([`crate::InputReport::advise`]).
 
 use crate::finding::Kind;
 use crate::place::Place;

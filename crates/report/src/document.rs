@@ -1,4 +1,4 @@
-//! What a report says, before anybody knows how wide the terminal is.
+//! The content of a report, without widths and colours.
 //!
 //! Every analysis fills a [`Document`]: a title, rows of verdicts, messages about source lines, runs in
 //! columns, cycles, notes. [`text::render`](crate::text::render) is the one function that turns a

@@ -1,4 +1,4 @@
-//! Final states: what registers and memory hold when everything has stopped.
+//! Tables of final states: the values of registers and memory after all threads have stopped.
 
 use crate::document::{Block, Document, Line, Table, TableRow};
 use crate::escape::visible;

@@ -1,7 +1,7 @@
 //! Full fences that make a program robust against store-atomic machines.
 //!
 //! A fence breaks an attack if the attacker passes it between the store it delays and its last access;
-//! for everyone else a fence is nothing. So the violations of a program *with* fences are those of the
+//! fences of other threads do not matter. So the violations of a program *with* fences are those of the
 //! program *without* whose attacker comes past none of them, and a program need not be rebuilt to ask
 //! what a set of fences leaves.
 //!
@@ -15,7 +15,7 @@ use crate::answer::{By, Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
 use crate::legality::{self, Refusal};
 use crate::question::{DoubleCheck, Method, Model, Property, Question};
-use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
+use crate::robustness::store_atomic::model::{AttackFinding, AttackSearch, Goal};
 use crate::robustness::store_atomic::triangular_race::{self, race};
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
 use ::ir::expr::{Binary, Op, Unary};
@@ -458,10 +458,10 @@ impl Violations for Asked<'_> {
             let mut faulty = None;
             for found in &report.findings {
                 match found.finding {
-                    Finding::Fault { tid, pc, fault } => {
+                    AttackFinding::Fault { tid, pc, fault } => {
                         faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
                     }
-                    Finding::Cycle { attacker, .. } => {
+                    AttackFinding::Cycle { attacker, .. } => {
                         let between = match aim {
                             Aim::Robust(_) => {
                                 computation(search, compiled, machine, &found.path, found.finding)

@@ -1,4 +1,4 @@
-//! Changed texts on the disk: all of them or none, and never over what somebody else has written meanwhile.
+//! Writes changed texts to the disk: all of them or none, and never over a file that has changed since it was read.
 
 use crate::report_files::{replace, same_file};
 use lang::Source;

@@ -1,6 +1,6 @@
-//! Reports for people.
+//! Reports as text for terminals.
 //!
-//! What an analysis has to say is a [`Document`], and [`render`] makes text of it. One file gets its
+//! Every analysis fills a [`Document`], and [`render`] makes text of it. One file gets its
 //! verdicts, and a [`story`] for what is wrong; many files get a line each and a [`Tally`].
 
 pub mod amount;
