@@ -24,6 +24,10 @@ struct Table {
     /// What is written before a case's name in a sentence.
     prefix: &'static str,
     /// Options that are about all cases.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a test compares all options with those there are")
+    )]
     everywhere: &'static [&'static [&'static str]],
     /// Options that are about some cases.
     options: &'static [Meaning],

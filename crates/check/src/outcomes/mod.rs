@@ -1,4 +1,4 @@
-//! Final states of a program, under SC and on machines with store buffers.
+//! Final states of a program, under SC, on machines with store buffers, and on models that are given by axioms ([`enumerate`]).
 //!
 //! Every state is visited: `buffers` and `interleavings` are systems that `search` explores, and their findings
 //! are the final states. A thread that has a run-time error stops there, also where another thread
@@ -9,8 +9,10 @@
 mod buffers;
 mod executions;
 mod interleavings;
+mod models;
 
 pub use executions::{Bounds, Executions, executions};
+pub use models::{Enumerated, Seen, Wanted, enumerate};
 
 use budget::Budget;
 use buffers::Buffers;

@@ -2,15 +2,15 @@
 //! left out.
 
 use super::{Search, seek};
-use crate::trace::index::{NEVER, Op, Pos, Share, TimedAccess, label_of};
+use crate::trace::index::{NEVER, Op, Pos, Share, Timed, label_of};
 use crate::trace::realize::Visit;
 
 /// A visit that steps back in time: where a search starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub visit: Visit,
-    pub(super) enter: TimedAccess,
-    pub(super) leave: TimedAccess,
+    pub(super) enter: Timed,
+    pub(super) leave: Timed,
 }
 
 impl Start {
@@ -83,7 +83,7 @@ impl Search<'_> {
 
     /// Whether another thread has an access from which the entry can be reached in time, in a unit that
     /// can be entered after `left`, or behind one. Most starts fail this.
-    pub(super) fn can_return(&mut self, own: u32, enter: &TimedAccess, left: Pos) -> bool {
+    pub(super) fn can_return(&mut self, own: u32, enter: &Timed, left: Pos) -> bool {
         let index = self.index;
         for &Share { thread, slot } in index.shares(enter.var) {
             if thread == own {
