@@ -1,4 +1,4 @@
-//! Where control may come round again.
+//! The steps of a thread that are on a cycle of its control flow.
 
 use ir::program::Thread;
 use petgraph::algo::kosaraju_scc;

@@ -1,4 +1,4 @@
-//! What a check found out.
+//! The answer to a question: one decision for each property.
 //!
 //! An [`Answer`] has a [`Decision`] for each property: a [`Verdict`], how it was found, and what that
 //! cost. A violated property has a [`Witness`]: the place, the [`Problem`], and the [`Evidence`], which a

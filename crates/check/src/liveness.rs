@@ -1,14 +1,17 @@
-//! Do threads wait for ever?
+//! `--liveness`: can the program come to a state in which threads wait for ever?
 //!
-//! A lock that nobody releases, a flag that nobody raises: threads go round in loops, and nothing ever happens. The
-//! definition is [`mod@graph::waiting`]: a reachable state in which, with all threads reading the newest writes from
-//! there on, nobody changes a value or comes to its end. Newest writes, because no real memory hides a write for ever
-//! (and RC11, whose axioms are about finite executions, says nothing of it); so that a thread may read stale values
-//! for a while is no reason to report it.
+//! An example is a thread that spins on a lock that no thread releases. The definition is [`mod@graph::waiting`]: a
+//! reachable state from which, if all threads read the newest writes only, no thread changes a value or comes to its end.
+//! Threads read the newest writes because no real memory hides a write for ever; RC11's axioms are about
+//! finite executions and do not say so. A thread that may read stale values for a while is therefore not reported.
 //!
-//! Reachable means: by an interleaving, if the program is robust, because then every execution that the model allows is
-//! one, and has the same newest writes and the same values in registers; on the weak memory, if not. Observational
-//! robustness is not enough: it leaves open in which order writes that nobody reads end up.
+//! Which states are reachable depends on robustness:
+//!
+//! * The program is robust: interleavings are explored. Every execution that the model allows is one of them, with the same
+//!   newest writes and the same values in registers.
+//! * The program is not robust: the weak memory is explored ([`crate::weak`]).
+//!
+//! Observational robustness is not enough for the first case: it leaves open the order of writes that no thread reads.
 
 use crate::answer::{Answer, By, Decision, Verdict, Why};
 use crate::plan::Observe;

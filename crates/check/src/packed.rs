@@ -1,7 +1,7 @@
 //! States of the machine with store buffers, as byte strings for `search`.
 //!
-//! Everything is written that decides what happens next. Which store a value comes from does not, so the numbers
-//! of stores are left out; states that come back from bytes have zeros there.
+//! The bytes hold all that the machine's next steps depend on. The numbers of stores are left out, since no step depends
+//! on them; states that are read back from bytes have zeros there.
 
 use ir::{Fault, Loc, Pc, Program, Tid, Value};
 use memory::store_buffer::{Entry, State, initial};

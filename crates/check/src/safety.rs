@@ -1,4 +1,4 @@
-//! Assertions under sequential consistency.
+//! Assertions and run-time errors under sequential consistency, decided by one search of the interleavings.
 
 use crate::answer::{Answer, Problem, Verdict, Witness};
 use crate::explore::{Explorer, Task};

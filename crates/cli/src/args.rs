@@ -1,23 +1,28 @@
-//! The command line: what can be asked, and the help that teaches it.
+//! The arguments of the command line, and the questions that they stand for.
 
 mod check_tests;
 mod cluster;
 mod editor;
+mod names;
 mod repair;
 
 pub(crate) use check_tests::CheckTests;
 pub(crate) use cluster::{Cluster, ClusterCommand, ClusterRun, MemberArgs};
 pub(crate) use editor::{Lsp, Play};
+pub(crate) use names::{
+    InputName, LevelName, MethodName, ModelName, ReadingName, RequireName, SearchName, Target,
+    TrackName, model,
+};
 pub(crate) use repair::{Fix, OnlyName, Orders};
 
 use crate::compiled::CodeArgs;
 use crate::known::KnownArgs;
 use crate::report_files::ReportFileArgs;
 use crate::{help, interrupt, quantity};
-use check::{Beyond, DoubleCheck, Extent, Method, Model, Property, Question, Reductions, Require};
-use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+use check::{Beyond, DoubleCheck, Extent, Method, Property, Question, Reductions, Require};
+use clap::{Args as Arguments, Parser, Subcommand};
 use memory::rc20::row_layout::Track;
-use search::{Limits, Order};
+use search::Limits;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -428,143 +433,6 @@ pub(crate) struct Export {
 
 fn entries(text: &str) -> Result<usize, String> {
     quantity::count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
-}
-
-/// Memory models by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ModelName {
-    /// C, C++ and Rust: C11 as RC11 repaired it, seq_cst accesses and fences included
-    Rc11,
-    /// RC11 without seq_cst accesses; SC fences are read-modify-writes of one hidden location
-    Rc20,
-    /// Release/acquire: every read acquires, every write releases
-    Ra,
-    /// Sequential consistency: interleavings only
-    Sc,
-    /// Total store order: x86
-    Tso,
-    /// Partial store order: stores to different addresses overtake each other
-    Pso,
-    /// Partial store order with lightweight fences
-    Pgas,
-}
-
-/// The model to take for a file: the one asked for, or that of its language. TPL is the language of the
-/// paper that RC20 is from; what is written in it keeps its meaning.
-pub(crate) fn model(asked: Option<ModelName>, file: &Path) -> Model {
-    match asked {
-        Some(name) => name.model(),
-        None if file.extension().is_some_and(|extension| extension == "tpl") => Model::Rc20,
-        None => Model::Rc11,
-    }
-}
-
-impl ModelName {
-    pub(crate) fn model(self) -> Model {
-        match self {
-            ModelName::Rc11 => Model::Rc11,
-            ModelName::Rc20 => Model::Rc20,
-            ModelName::Ra => Model::Ra,
-            ModelName::Sc => Model::Sc,
-            ModelName::Tso => Model::Tso,
-            ModelName::Pso => Model::Pso,
-            ModelName::Pgas => Model::Pgas,
-        }
-    }
-}
-
-/// What has to hold, by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RequireName {
-    /// Every execution is an interleaving
-    Robust,
-    /// Nothing goes wrong in any execution
-    Safe,
-}
-
-/// Theorems by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MethodName {
-    /// Singularity where it is complete, else locality
-    Auto,
-    /// One thread delays stores
-    Locality,
-    /// One store is delayed
-    Singularity,
-}
-
-/// Languages of programs by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InputName {
-    /// The Fencepost language, of which TPL is a part
-    Fp,
-    /// Trencher's automata
-    Trencher,
-    /// A litmus test in C or x86
-    Litmus,
-}
-
-/// Kinds of recordings by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ReadingName {
-    /// It shows when writes reach memory
-    Execution,
-    /// It does not
-    Trace,
-}
-
-/// Promises of databases and transactional memories by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LevelName {
-    /// Nothing uncommitted is seen
-    ReadCommitted,
-    /// Everybody reads a snapshot, and overwrites only what they have seen
-    SnapshotIsolation,
-    /// As if one after the other
-    Serializable,
-    /// As if one after the other, in an order that fits real time
-    StrictSerializable,
-    /// The same, also for what aborted transactions saw
-    Opaque,
-}
-
-/// Languages to export to.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    /// Spin's
-    Promela,
-    /// C11 with POSIX threads
-    C,
-    /// Rust with `std::thread`
-    Rust,
-}
-
-/// Values to tell apart, by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TrackName {
-    /// Those that a CAS or wait compares with
-    Critical,
-    /// All of them
-    All,
-}
-
-/// Orders of exploration by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SearchName {
-    /// Breadth first
-    Bfs,
-    /// Depth first
-    Dfs,
-}
-
-impl SearchName {
-    /// The order that it stands for.
-    pub(crate) fn order(self) -> Order {
-        match self {
-            SearchName::Bfs => Order::Breadth,
-            SearchName::Dfs => Order::Depth,
-        }
-    }
 }
 
 impl Check {

@@ -10,7 +10,9 @@ use crate::exit::Exit;
 use crate::report_files::ReportFiles;
 use crate::sanitizer::Run;
 use crate::{interrupt, quantity, terminal};
+use ::report::document::Document;
 use ::report::recording;
+use ::report::text::render;
 use ::serial::execution::Question;
 use ::serial::judge::{self, Reading, Report, Scope};
 use ::serial::report;
@@ -111,24 +113,33 @@ fn tell(args: &Run, runs: u64, written: &Written, judged: &Report) -> Result<(),
     let text = match args.output.json {
         true => report::to_json(judged) + "\n",
         false => {
-            let plural = |count: usize, what: &str| {
-                format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-            };
-            let mut text = format!(
-                "recorded {} with {} to shared memory",
-                plural(written.transactions, "transaction"),
-                plural(written.accesses, "access").replace("accesss", "accesses")
-            );
-            if written.waited > 0 {
-                text.push_str(&format!("; {} of loops that waited left out", written.waited));
-            }
-            if runs > 1 {
-                text.push_str(&format!("; run {runs} of {}", args.runs));
-            }
-            text + "\n" + &report::text(judged)
+            let mut document = recorded(args, runs, written);
+            document.extend(recording::document(judged));
+            render(&document, &terminal::output())
         }
     };
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| format!("cannot write the verdict: {error}"))
+}
+
+/// What was recorded.
+fn recorded(args: &Run, runs: u64, written: &Written) -> Document<'static> {
+    let number = |count: usize, one: &str, many: &str| {
+        format!("{count} {}", if count == 1 { one } else { many })
+    };
+    let mut said = format!(
+        "recorded {} with {} to shared memory",
+        number(written.transactions, "transaction", "transactions"),
+        number(written.accesses, "access", "accesses")
+    );
+    if written.waited > 0 {
+        said.push_str(&format!("; {} of loops that waited left out", written.waited));
+    }
+    if runs > 1 {
+        said.push_str(&format!("; run {runs} of {}", args.runs));
+    }
+    let mut document = Document::default();
+    document.line(said);
+    document
 }

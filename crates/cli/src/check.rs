@@ -13,9 +13,9 @@ use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal::{self, Printer};
 use ::cluster::Cluster;
 use check::{Beyond, Extent, Property, Question};
-use fencepost::reorder::{Changed, Reread};
 use ir::Edge;
 use lang::{Diagnostic, Source};
+use repair::{Changed, Reread};
 use report::escape::visible;
 use report::text::{self, Detail, Look, Tally};
 use report::{InputReport, Ruling, json};
@@ -326,7 +326,8 @@ impl Job<'_> {
                 let read = self.face == Face::Story || self.faces.wanted();
                 if read
                     && report.advises_steps()
-                    && let Some(advice) = fencepost::reorder::enough(source, &question, again)
+                    && let Some(enough) = repair::enough(source, &question, again)
+                    && let Some(advice) = report::advice::enough(source, &question, &enough)
                 {
                     report.advise(&advice);
                 }

@@ -1,4 +1,4 @@
-//! Real code: from a module of LLVM IR to a program, its text being the user's own files.
+//! Real code: makes a program from a module of LLVM IR. The program's text is the user's own files.
 
 use lang::source::{File, Language};
 use lang::{Diagnostic, Source, Span, codes};

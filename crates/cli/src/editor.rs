@@ -1,4 +1,4 @@
-//! `fencepost play` and `fencepost lsp`: the servers of crate `editor`, which ask this very program.
+//! `fencepost play` and `fencepost lsp`: the servers of crate `editor`, which start this program for each question.
 
 use crate::args::{Lsp, Play};
 use crate::exit::Exit;

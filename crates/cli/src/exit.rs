@@ -1,4 +1,4 @@
-//! Exit codes.
+//! Exit codes: what a command found, as one number for shells and build servers.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `fencepost explain CODE`, `fencepost completions SHELL` and `fencepost man`: what a user looks up.
+//! `fencepost explain CODE`, `fencepost completions SHELL` and `fencepost man`: texts that a user looks up.
 
 use crate::args::{Completions, Explain, Manual};
 use crate::exit::Exit;

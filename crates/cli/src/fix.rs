@@ -3,24 +3,23 @@
 //! Where a text has memory orders, orders and fences are chosen together ([`crate::orders`]). Automata, litmus tests, and
 //! programs that shall be free of triangular races get full fences, here.
 //!
-//! Nothing is claimed that was not checked. The fences come from a search that knows no cheaper set; the
-//! patched text is read again and checked again, with what is left of the time; and what the program is
-//! afterwards is said in the words of that check: robust, or, with `--trf`, free of triangular races.
+//! The crate `repair` reads every changed text again and checks it again, with what is left of the time. So a report claims
+//! only what a check of the written text has found: robust, or, with `--trf`, free of triangular races.
 
 use crate::args::{self, RequireName};
 use crate::compiled;
 use crate::exit::Exit;
 use crate::inputs;
-use crate::orders::{self, Input, write_text};
+use crate::orders::{self, Input, complain, detail, ending, write_text};
 use crate::report_files::{ReportFileArgs, ReportFiles};
 use crate::terminal;
-use check::fix::fences::{Aim, NoPlacement, Placement, Unproved, Weights};
+use check::fix::fences::{Aim, NoPlacement, Unproved, Weights};
 use check::robustness::store_atomic::Machine;
 use check::{Model, Question};
-use fencepost::NotFixed;
-use lang::Source;
+use repair::NotFenced;
 use report::escape::visible;
-use serde_json::json;
+use report::repairs::FencesReport;
+use report::text::render;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,11 +94,6 @@ fn usable(args: &args::Fix, models: &[Model]) -> Result<(), &'static str> {
     }
 }
 
-fn complain(why: &str) -> Exit {
-    terminal::complain(&format!("error: {why}"));
-    Exit::BadInput
-}
-
 /// Repairs a program that is read and not compiled.
 fn text(
     args: &args::Fix,
@@ -111,7 +105,7 @@ fn text(
         Ok(source) => source,
         Err(unusable) => return Ok(terminal::refuse(&unusable)),
     };
-    if orders::is_braced(&source) && !args.trf {
+    if source.has_orders() && !args.trf {
         return orders::fix(args, models, Input::Text(input, Box::new(source)), reports);
     }
     let machines: Vec<Machine> = models.iter().filter_map(|model| model.machine()).collect();
@@ -132,148 +126,36 @@ fn text(
     let weights = Weights { in_loop: args.loop_weight, ..Weights::default() };
     let (limits, jobs, order) = (args.limits.limits(), args.limits.jobs(), args.search.order());
     let question = Question { limits, jobs, order, ..Question::default() };
-    let fixed = match fencepost::fix(&source, &aims, weights, &question) {
-        Ok(fixed) => fixed,
+    let report = FencesReport { source: &source, aims: &aims, weights };
+    let fenced = match repair::fence(&source, &aims, weights, &question) {
+        Ok(fenced) => fenced,
         Err(why) => {
-            let exit = match &why {
-                NotFixed::NoPlacement(NoPlacement::Refused(_) | NoPlacement::Faulty(..))
-                | NotFixed::Unproved(Unproved::Faulty(_)) => Exit::BadInput,
-                NotFixed::NoPlacement(NoPlacement::Undecided(..) | NoPlacement::Hopeless)
-                | NotFixed::Unproved(Unproved::Not | Unproved::Unknown(_)) => Exit::Undecided,
-            };
-            return fail(args, &source, &aims, &why.to_string(), exit);
+            terminal::complain(&format!("error: {}: {why}", visible(&source.name)));
+            if args.json {
+                writeln!(io::stdout(), "{}", report.failure(&why.to_string()))?;
+            }
+            return Ok(match &why {
+                NotFenced::NoPlacement(NoPlacement::Refused(_) | NoPlacement::Faulty(..))
+                | NotFenced::Unproved(Unproved::Faulty(_)) => Exit::BadInput,
+                NotFenced::NoPlacement(NoPlacement::Undecided(..) | NoPlacement::Hopeless)
+                | NotFenced::Unproved(Unproved::Not | Unproved::Unknown(_)) => Exit::Undecided,
+            });
         }
     };
-    let (patched, placement) = (fixed.text, fixed.placement);
     let in_place = args.in_place.then(|| input.to_path_buf());
     if let Some(path) = args.write.as_ref().or(in_place.as_ref())
-        && let Err(why) = write_text(path, input, &source.text, &patched)
+        && let Err(why) = write_text(path, input, &source.text, &fenced.text)
     {
         return Ok(complain(&why));
     }
-    print(args, &source, &aims, &placement, &patched)?;
-    Ok(Exit::Holds)
-}
-
-/// Says why there is no patch.
-fn fail(
-    args: &args::Fix,
-    source: &Source,
-    aims: &[Aim],
-    why: &str,
-    exit: Exit,
-) -> io::Result<Exit> {
-    terminal::complain(&format!("error: {}: {why}", visible(&source.name)));
-    if args.json {
-        let object = json!({
-            "file": source.name,
-            "models": models(aims),
-            "aim": aim(aims),
-            "error": why,
-        });
-        writeln!(io::stdout(), "{object}")?;
-    }
-    Ok(exit)
-}
-
-fn models(aims: &[Aim]) -> Vec<&'static str> {
-    aims.iter().map(|aim| aim.machine().name()).collect()
-}
-
-/// What the fences are for, as a word.
-fn aim(aims: &[Aim]) -> &'static str {
-    match aims {
-        [Aim::TriangularRaceFree] => "triangular-race-freedom",
-        _ => "robustness",
-    }
-}
-
-/// What the program is with the fences.
-fn reached(aims: &[Aim]) -> String {
-    match aims {
-        [Aim::TriangularRaceFree] => {
-            "free of triangular races, hence robust against tso".to_string()
-        }
-        _ => format!("robust against {}", models(aims).join(" and ")),
-    }
-}
-
-/// What is known of other sets of fences. Each fence is known to be needed: without it alone, the
-/// program was checked not to be what it should be.
-fn least(args: &args::Fix, aims: &[Aim], placement: &Placement) -> String {
-    let fewer = match args.loop_weight {
-        0 => "fewer",
-        _ => "cheaper ones",
-    };
-    let goal = match aims {
-        [Aim::TriangularRaceFree] => "would make it free of them",
-        _ => "will do",
-    };
-    let mut said = match placement.minimum {
-        true => format!(", and no {fewer} {goal}"),
-        false => format!("; each is needed, but whether {fewer} {goal} was too much to find out"),
-    };
-    if aims == [Aim::TriangularRaceFree] {
-        said.push_str("; robustness alone may take fewer");
-    }
-    said
-}
-
-fn print(
-    args: &args::Fix,
-    source: &Source,
-    aims: &[Aim],
-    placement: &Placement,
-    patched: &str,
-) -> io::Result<()> {
-    let mut places: Vec<(usize, usize, String, &str)> = placement
-        .sites
-        .iter()
-        .map(|site| {
-            let span = source.span(site.origin);
-            let (line, column) = source.line_column(span.start);
-            (line, column, site.thread.clone(), source.snippet(span))
-        })
-        .collect();
-    places.sort_unstable();
     let mut out = io::stdout().lock();
-    if args.json {
-        let fences: Vec<_> = places
-            .iter()
-            .map(|(line, column, thread, text)| {
-                json!({ "line": line, "column": column, "thread": thread, "before": text })
-            })
-            .collect();
-        let object = json!({
-            "file": source.name,
-            "models": models(aims),
-            "aim": aim(aims),
-            "fences": fences,
-            "minimum": placement.minimum,
-            "irreducible": true,
-            "states": placement.cost.states,
-            "seconds": placement.cost.elapsed.as_secs_f64(),
-            "program": patched,
-        });
-        return writeln!(out, "{object}");
-    }
-    let (name, reached) = (visible(&source.name), reached(aims));
-    match places.len() {
-        0 => writeln!(out, "{name}: {reached} already")?,
-        count => {
-            let fences = if count == 1 { "1 fence makes" } else { &format!("{count} fences make") };
-            let least = least(args, aims, placement);
-            writeln!(out, "{name}: {fences} it {reached}{least}")?;
+    match args.json {
+        true => writeln!(out, "{}", report.object(&fenced))?,
+        false => {
+            let document = report.document(&fenced, detail(args), ending(args));
+            write!(out, "{}", render(&document, &terminal::output()))?;
         }
     }
-    for (line, _, thread, text) in places.iter().filter(|_| !args.quiet) {
-        writeln!(out, "  line {line}, thread `{thread}`: before `{text}`")?;
-    }
-    if args.diff {
-        let diff = similar::TextDiff::from_lines(&*source.text, patched);
-        write!(out, "{}", diff.unified_diff().header(&source.name, "fixed"))?;
-    } else if args.write.is_none() && !args.in_place && !places.is_empty() && !args.quiet {
-        write!(out, "\n{patched}")?;
-    }
-    out.flush()
+    out.flush()?;
+    Ok(Exit::Holds)
 }

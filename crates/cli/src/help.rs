@@ -1,4 +1,4 @@
-//! The longer help texts. They teach by example.
+//! The longer help texts, with examples.
 
 /// What the program is, in a line.
 pub(crate) const ABOUT: &str = "Is this concurrent program correct on weak memory?";

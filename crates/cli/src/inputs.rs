@@ -1,4 +1,4 @@
-//! Which files the arguments mean, and what is in them.
+//! Finds the files that the arguments name, and reads the program in each.
 
 use crate::args::InputName;
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! Findings of `check` that the user knows already, and verdicts that a project expects.
 //!
 //! A finding is known if its id is in the baseline (`--baseline`), or if a suppression covers it (`--suppressions`, or
-//! `[[suppress]]` in fencepost.toml). Known findings are not told and do not count for the exit code; reports in files have
+//! `[[suppress]]` in fencepost.toml). Known findings are not shown and do not count for the exit code; reports in files have
 //! them as suppressed notes. So that a known finding does not hide a new one behind it, every place that can go wrong
 //! is looked for as soon as there is anything to leave out.
 //!

@@ -25,7 +25,6 @@
 //! `graph` say what memory models mean. Their documentation starts where this one ends.
 
 pub mod code;
-pub mod reorder;
 
 use std::fmt;
 
@@ -37,6 +36,7 @@ pub use ::check::{
 };
 pub use lang::{Diagnostic, Source};
 pub use memory::store_buffer::Machine;
+pub use repair::{Fenced, NotFenced};
 pub use search::{Budget, Limits};
 
 /// Why there is no answer: messages with their places in the source.
@@ -87,73 +87,15 @@ pub fn report(source: &Source, question: &Question, answer: &Answer) -> String {
     text::file(&report, text::Detail::Stories, &text::Look::PLAIN)
 }
 
-/// A program with fences in it, re-read from its text and checked.
-#[derive(Clone, Debug)]
-pub struct Fixed {
-    /// The text.
-    pub text: String,
-    /// Where the fences are, and whether fewer would do.
-    pub placement: Placement,
-}
-
-/// Why no fences were placed.
-#[derive(Clone, Debug)]
-pub enum NotFixed {
-    /// None were found.
-    NoPlacement(::check::fix::fences::NoPlacement),
-    /// Those that were found could not be confirmed in the text.
-    Unproved(::check::fix::fences::Unproved),
-}
-
-impl fmt::Display for NotFixed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotFixed::NoPlacement(why) => why.fmt(f),
-            NotFixed::Unproved(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for NotFixed {}
-
 /// Places the cheapest fences with which the program is what `aims` say. Of `question`, limits and jobs
-/// matter.
-///
-/// Where a statement cannot simply have a fence put before it, the program is printed anew. Either way
-/// the text is read again and checked again.
+/// matter. The text that comes out was read again and checked again.
 pub fn fix(
     source: &Source,
     aims: &[Aim],
     weights: Weights,
     question: &Question,
-) -> Result<Fixed, NotFixed> {
-    use ::check::fix::fences::{Unproved, insert, place_at, sites, verify};
-    let mut all = sites(&source.program);
-    // The head of a loop is passed on every round, and a fence in front of the text of the loop is not.
-    if source.litmus.is_none() && !lang::trencher::looks_like(&source.text) {
-        let is_access =
-            |&(tid, pc): &(ir::Tid, ir::Pc)| source.program.step(tid, pc).instr.place().is_some();
-        all.retain(|site| site.places.iter().all(is_access));
-    }
-    let placement = place_at(&source.program, all, aims, weights, question, &|_, _| {})
-        .map_err(NotFixed::NoPlacement)?;
-    if placement.sites.is_empty() {
-        let text = source.text.to_string();
-        let done = verify(&source.program, aims, question).map(|()| Fixed { text, placement });
-        return done.map_err(NotFixed::Unproved);
-    }
-    let verified = |text: String| {
-        let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;
-        verify(&fixed.program, aims, question).map(|()| text)
-    };
-    let origins: Vec<ir::Origin> = placement.sites.iter().map(|site| site.origin).collect();
-    let text = match verified(lang::insert_fences(source, &origins)) {
-        Err(Unproved::Not) => {
-            verified(ir::print::program(&insert(&source.program, &placement.sites)))
-        }
-        done => done,
-    };
-    text.map(|text| Fixed { text, placement }).map_err(NotFixed::Unproved)
+) -> Result<Fenced, NotFenced> {
+    repair::fence(source, aims, weights, question)
 }
 
 /// The final states of a program on a machine with store buffers, and which of them interleavings have.

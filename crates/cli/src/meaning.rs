@@ -1,4 +1,4 @@
-//! Which options mean something where.
+//! The table of options and of the cases in which each has an effect.
 //!
 //! Most options of a command are about some of its *cases* only: `--observational` about models in
 //! which reads can be stale, `--limit-buffer` about machines with store buffers. An option that is
@@ -23,6 +23,13 @@ struct Table {
     asked: fn(&ArgMatches) -> Vec<String>,
     /// What is written before a case's name in a sentence.
     prefix: &'static str,
+    /// Options that are about all cases.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a test compares all options with those there are")
+    )]
+    everywhere: &'static [&'static [&'static str]],
+    /// Options that are about some cases.
     options: &'static [Meaning],
 }
 
@@ -59,6 +66,22 @@ const TSO: &[&str] = &["tso"];
 /// Models that programs are repaired for.
 const REPAIRED: &[&str] = &["tso", "pso", "pgas", "rc11", "rc20", "ra"];
 
+/// Options for programs in C, C++ and Rust.
+const CODE: &[&str] = &["entry", "stub", "volatile_atomic", "compile_commands", "flags"];
+/// What a check may use up.
+const LIMITS: &[&str] = &["limit_states", "limit_memory", "limit_time", "jobs"];
+/// Options of processes that check together.
+const CLUSTER: &[&str] = &[
+    "hosts",
+    "process",
+    "workers",
+    "join_time",
+    "checkpoint",
+    "checkpoint_every",
+    "resume",
+    "end_with_stdin",
+];
+
 const RECORDING: &str = "a recording";
 const FROM: &str = "--from";
 const RANDOM: &str = "--random";
@@ -69,57 +92,47 @@ const TABLES: &[Table] = &[
         cases: MODELS,
         asked: models,
         prefix: "--model ",
+        everywhere: &[
+            CODE,
+            LIMITS,
+            CLUSTER,
+            &[
+                "inputs",
+                "config",
+                "model",
+                "input",
+                "strict_values",
+                "unroll",
+                "search",
+                "reduce",
+                "double_check",
+                "no_double_check",
+                "json",
+                "details",
+                "quiet",
+                "no_progress",
+                "suppressions",
+                "baseline",
+                "write_baseline",
+                "html",
+                "svg",
+                "dot",
+                "sarif",
+                "junit",
+            ],
+        ],
         options: &[
-            option("inputs", MODELS),
-            option("config", MODELS),
-            option("model", MODELS),
             option("method", MACHINES),
             option("trf", TSO),
-            option("input", MODELS),
             option("observational", STALE),
             option("no_races", STALE),
             option("liveness", GRAPHS),
             option("require", STALE),
             option("stale", STALE),
             option("all", GRAPHS),
-            option("strict_values", MODELS),
-            option("unroll", MODELS),
-            option("entry", MODELS),
-            option("stub", MODELS),
-            option("volatile_atomic", MODELS),
-            option("compile_commands", MODELS),
-            option("flags", MODELS),
-            option("limit_states", MODELS),
-            option("limit_memory", MODELS),
-            option("limit_time", MODELS),
-            option("jobs", MODELS),
-            option("search", MODELS),
-            option("reduce", MODELS),
             // Only monitors make states larger and smaller.
             value("reduce", "subsume", STALE),
             option("track", STALE),
-            option("double_check", MODELS),
-            option("no_double_check", MODELS),
-            option("hosts", MODELS),
-            option("process", MODELS),
-            option("workers", MODELS),
-            option("join_time", MODELS),
-            option("checkpoint", MODELS),
-            option("checkpoint_every", MODELS),
-            option("resume", MODELS),
-            option("end_with_stdin", MODELS),
-            option("json", MODELS),
-            option("details", MODELS),
-            option("quiet", MODELS),
-            option("no_progress", MODELS),
-            option("suppressions", MODELS),
-            option("baseline", MODELS),
-            option("write_baseline", MODELS),
-            option("html", MODELS),
-            option("svg", MODELS),
-            option("dot", MODELS),
-            option("sarif", MODELS),
-            option("junit", MODELS),
         ],
     },
     Table {
@@ -127,24 +140,15 @@ const TABLES: &[Table] = &[
         cases: MODELS,
         asked: models,
         prefix: "--model ",
+        everywhere: &[
+            CODE,
+            &["input", "language", "model", "limit_states", "limit_time", "jobs", "json", "quiet"],
+        ],
         options: &[
-            option("input", MODELS),
-            option("language", MODELS),
-            option("model", MODELS),
             // Interleavings and machines are explored state by state, loops and all.
             option("unroll", STALE),
             option("limit_buffer", MACHINES),
-            option("limit_states", MODELS),
             option("limit_graphs", STALE),
-            option("limit_time", MODELS),
-            option("jobs", MODELS),
-            option("json", MODELS),
-            option("quiet", MODELS),
-            option("entry", MODELS),
-            option("stub", MODELS),
-            option("volatile_atomic", MODELS),
-            option("compile_commands", MODELS),
-            option("flags", MODELS),
         ],
     },
     Table {
@@ -164,36 +168,33 @@ const TABLES: &[Table] = &[
             }
         },
         prefix: "--model ",
+        everywhere: &[
+            CODE,
+            LIMITS,
+            &[
+                "inputs",
+                "language",
+                "model",
+                "weaken",
+                "no_stronger",
+                "only",
+                "keep",
+                "cost",
+                "write",
+                "in_place",
+                "sarif",
+                "html",
+                "diff",
+                "json",
+                "quiet",
+                "search",
+            ],
+        ],
         options: &[
-            option("inputs", REPAIRED),
-            option("language", REPAIRED),
-            option("model", REPAIRED),
-            option("weaken", REPAIRED),
-            option("no_stronger", REPAIRED),
-            option("only", REPAIRED),
-            option("keep", REPAIRED),
-            option("cost", REPAIRED),
             option("observational", STALE),
             option("require", STALE),
             option("trf", TSO),
             option("loop_weight", MACHINES),
-            option("write", REPAIRED),
-            option("in_place", REPAIRED),
-            option("sarif", REPAIRED),
-            option("html", REPAIRED),
-            option("diff", REPAIRED),
-            option("json", REPAIRED),
-            option("quiet", REPAIRED),
-            option("search", REPAIRED),
-            option("limit_states", REPAIRED),
-            option("limit_memory", REPAIRED),
-            option("limit_time", REPAIRED),
-            option("jobs", REPAIRED),
-            option("entry", REPAIRED),
-            option("stub", REPAIRED),
-            option("volatile_atomic", REPAIRED),
-            option("compile_commands", REPAIRED),
-            option("flags", REPAIRED),
         ],
     },
     Table {
@@ -202,25 +203,8 @@ const TABLES: &[Table] = &[
         // That nothing matters for SC is said by the command.
         asked: |matches| models(matches).into_iter().filter(|model| model != "sc").collect(),
         prefix: "--model ",
-        options: &[
-            option("inputs", REPAIRED),
-            option("model", REPAIRED),
-            option("observational", STALE),
-            option("require", STALE),
-            option("explain", REPAIRED),
-            option("html", REPAIRED),
-            option("json", REPAIRED),
-            option("quiet", REPAIRED),
-            option("limit_states", REPAIRED),
-            option("limit_memory", REPAIRED),
-            option("limit_time", REPAIRED),
-            option("jobs", REPAIRED),
-            option("entry", REPAIRED),
-            option("stub", REPAIRED),
-            option("volatile_atomic", REPAIRED),
-            option("compile_commands", REPAIRED),
-            option("flags", REPAIRED),
-        ],
+        everywhere: &[CODE, LIMITS, &["inputs", "model", "explain", "html", "json", "quiet"]],
+        options: &[option("observational", STALE), option("require", STALE)],
     },
     Table {
         command: "serial",
@@ -235,6 +219,7 @@ const TABLES: &[Table] = &[
             vec![case.to_string()]
         },
         prefix: "",
+        everywhere: &[],
         options: &[
             option("input", &[RECORDING]),
             option("from", &[FROM]),
@@ -308,10 +293,9 @@ pub(crate) fn command() -> clap::Command {
     for table in TABLES {
         whole = whole.mut_subcommand(table.command, |mut command| {
             for meaning in table.options {
-                let some = meaning.cases.len() < table.cases.len();
                 let known = command.get_arguments().any(|arg| arg.get_id() == meaning.option);
                 let optional = known && !REQUIRED.contains(&meaning.option);
-                if some && optional && meaning.value.is_none() {
+                if optional && meaning.value.is_none() {
                     let others: Vec<&str> = table
                         .cases
                         .iter()
@@ -410,6 +394,14 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    /// All options of a command, with the cases they are about.
+    fn all(table: &Table) -> Vec<Meaning> {
+        let everywhere = table.everywhere.iter().copied().flatten();
+        let everywhere = everywhere.map(|name| option(name, table.cases));
+        let some = table.options.iter().map(|meaning| Meaning { ..*meaning });
+        everywhere.chain(some).collect()
+    }
+
     /// Every option of a command is listed with the cases it is about, and nothing else is. A new
     /// option fails here until somebody has thought about where it means something.
     #[test]
@@ -419,14 +411,15 @@ mod tests {
             let command = whole.find_subcommand(table.command).expect("a command");
             let options: BTreeSet<String> =
                 command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
-            let listed: Vec<&Meaning> =
-                table.options.iter().filter(|meaning| meaning.value.is_none()).collect();
-            let names: BTreeSet<String> =
-                listed.iter().map(|meaning| meaning.option.to_string()).collect();
+            let all = all(table);
+            let listed = all.iter().filter(|meaning| meaning.value.is_none());
+            let listed: Vec<String> = listed.map(|meaning| meaning.option.to_string()).collect();
+            let names: BTreeSet<String> = listed.iter().cloned().collect();
             assert_eq!(names.len(), listed.len(), "{}: listed twice", table.command);
             assert_eq!(names, options, "{}", table.command);
             for meaning in table.options {
                 assert!(!meaning.cases.is_empty());
+                assert!(meaning.cases.len() < table.cases.len(), "{}", meaning.option);
                 assert!(meaning.cases.iter().all(|case| table.cases.contains(case)));
             }
         }
@@ -462,7 +455,7 @@ mod tests {
         let (mut accepted, mut refused) = (0, 0);
         for table in TABLES.iter().filter(|table| table.prefix == "--model ") {
             for case in table.cases {
-                for meaning in table.options.iter().filter(|m| m.option != "model") {
+                for meaning in all(table).iter().filter(|m| m.option != "model") {
                     let mut words = vec!["fencepost".to_string(), table.command.to_string()];
                     words.extend(["--model".to_string(), (*case).to_string()]);
                     let own = written(table.command, meaning);

@@ -7,20 +7,12 @@ use crate::guard;
 use crate::inputs::{self, Unusable};
 use crate::interrupt;
 use crate::terminal;
-use check::outcomes::{self, Bounds, Cut, FinalStates, Limits, executions, interleavings};
-use check::robustness::store_atomic::Machine;
+use check::outcomes::{Enumerated, Limits, Wanted, enumerate};
 use check::{Model, Question};
-use graph::axioms::is_sc_consistent;
-use graph::{self, ExecutionGraph, FinalState, enumerate};
-use ir::{Loc, Program};
-use lang::{Diagnostic, Source};
-use report::outcomes::{Enumerated, Seen};
+use lang::Source;
 use report::text::render;
 use report::{By, OutcomeTable};
-use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
-use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Runs the command.
 pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
@@ -40,10 +32,21 @@ pub(crate) fn run(args: &args::Outcomes) -> io::Result<Exit> {
             return refuse(args, asked, &unusable);
         }
     };
-    match model.machine() {
-        Some(machine) => on_machine(args, &source, machine),
-        None => by_graphs(args, &source, model),
+    if model.machine().is_none() {
+        let why = report::unsupported(&source, model, By::Graphs);
+        if !why.is_empty() {
+            let unusable = Unusable::new(&args.input, source.text.to_string(), why);
+            return refuse(args, model, &unusable);
+        }
     }
+    let wanted = Wanted {
+        limits: limits(args),
+        graphs: graph::Limits { unroll: args.unroll, graphs: args.limit_graphs },
+        counted: source.litmus.is_some(),
+    };
+    // On a machine, `sc` accesses are what they are compiled to.
+    let seen = enumerate(&source.program, model, &wanted);
+    print(args, &source, model.name(), seen)
 }
 
 /// The program in C, C++, Rust or LLVM IR, followed wherever a memory of this model can lead it.
@@ -77,71 +80,14 @@ fn limits(args: &args::Outcomes) -> Limits {
     Limits { states: args.limit_states, buffer, jobs, budget }
 }
 
-/// The final states on a machine with store buffers.
-fn on_machine(args: &args::Outcomes, source: &Source, machine: Machine) -> io::Result<Exit> {
-    let start = Instant::now();
-    let found = outcomes::outcomes(&source.program, machine, &limits(args));
-    let mut seen = Enumerated {
-        states: found.outcomes.into_iter().map(|o| unmarked(o.state, o.under_sc)).collect(),
-        unroll: None,
-        limit: found.cut.map(Cut::name),
-        graphs: 0,
-        racy: None,
-        elapsed: start.elapsed(),
-    };
-    count(args, source, machine.into(), start, &mut seen);
-    // On the machine, `sc` accesses are what they are compiled to.
-    print(args, source, machine.name(), seen, &source.warnings)
-}
-
-fn unmarked(state: FinalState, under_sc: bool) -> Seen {
-    Seen { state, under_sc, executions: 1 }
-}
-
-/// Counts the executions of a litmus test, as its table shows them.
-fn count(
-    args: &args::Outcomes,
-    source: &Source,
-    model: Model,
-    start: Instant,
-    seen: &mut Enumerated,
-) {
-    if source.litmus.is_none() {
-        return;
-    }
-    let bounds = Bounds {
-        graphs: graph::Limits { unroll: args.unroll, graphs: args.limit_graphs },
-        budget: limits(args).budget,
-    };
-    let Some(counted) = executions(&source.program, model, &bounds) else { return };
-    for one in &mut seen.states {
-        // What only longer executions end in has one at least.
-        one.executions = counted.ends.get(&one.state).copied().unwrap_or(1);
-    }
-    let known: HashSet<FinalState> = seen.states.iter().map(|one| one.state.clone()).collect();
-    let more = counted.ends.into_iter().filter(|(state, _)| !known.contains(state));
-    seen.states
-        .extend(more.map(|(state, executions)| Seen { executions, ..unmarked(state, false) }));
-    seen.racy = Some(counted.racy);
-    seen.graphs = counted.seen.graphs;
-    if counted.seen.bounded && model.has_stale_reads() {
-        seen.unroll = Some(args.unroll);
-    }
-    seen.limit = match (counted.spent, counted.seen.graphs >= args.limit_graphs) {
-        (Some(spent), _) => Some(spent.name()),
-        (_, true) => Some("graphs"),
-        _ => seen.limit,
-    };
-    seen.elapsed = start.elapsed();
-}
-
+/// Prints the final states.
 fn print(
     args: &args::Outcomes,
     source: &Source,
     model: &'static str,
     seen: Enumerated,
-    warnings: &[Diagnostic],
 ) -> io::Result<Exit> {
+    let warnings = &source.warnings;
     let color = terminal::errors().color;
     for warning in warnings.iter().filter(|_| !args.quiet) {
         terminal::complain(&warning.render(&source.name, &source.text, color));
@@ -168,86 +114,4 @@ fn print(
     }
     out.flush()?;
     Ok(if table.limit.is_some() { Exit::Undecided } else { Exit::Holds })
-}
-
-/// The final states of the execution graphs that a model allows.
-fn by_graphs(args: &args::Outcomes, source: &Source, model: Model) -> io::Result<Exit> {
-    let why = report::unsupported(source, model, By::Graphs);
-    if !why.is_empty() {
-        let unusable = Unusable::new(&args.input, source.text.to_string(), why);
-        return refuse(args, model, &unusable);
-    }
-    if source.litmus.is_some() {
-        let start = Instant::now();
-        let mut seen = all_interleavings(&source.program, args).0;
-        count(args, source, model, start, &mut seen);
-        return print(args, source, model.name(), seen, &source.warnings);
-    }
-    let seen = final_states(&model.reads(&source.program), model, args);
-    print(args, source, model.name(), seen, &source.warnings)
-}
-
-/// The final states of all interleavings, and the same as a set.
-fn all_interleavings(program: &Program, args: &args::Outcomes) -> (Enumerated, FinalStates) {
-    let start = Instant::now();
-    let sc = interleavings(program, &limits(args));
-    let seen = Enumerated {
-        states: sc.states.iter().map(|state| unmarked(state.clone(), true)).collect(),
-        unroll: None,
-        limit: sc.cut.map(Cut::name),
-        graphs: 0,
-        racy: None,
-        elapsed: start.elapsed(),
-    };
-    (seen, sc)
-}
-
-/// Is there a write of a value that threads have no code for? Code that was discovered by running it is known for the
-/// values that interleavings write ([`Program::foreseen`]).
-fn writes_unforeseen(program: &Program, graph: &ExecutionGraph) -> bool {
-    program.foreseen.iter().enumerate().any(|(index, values)| {
-        let Some(values) = values else { return false };
-        let written = graph.writes_to(Loc::from(index)).iter();
-        let mut written = written.filter_map(|id| graph.event(*id).label.value_written());
-        written.any(|value| !values.contains(&value))
-    })
-}
-
-/// The final states of `program`, as `model` reads it, as far as the limits let them be found.
-fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enumerated {
-    let start = Instant::now();
-    let limits = limits(args);
-    let (mut enumerated, sc) = all_interleavings(program, args);
-    if model == Model::Sc {
-        return enumerated;
-    }
-    let mut weak: HashMap<FinalState, usize> = HashMap::new();
-    let (mut spent, mut unforeseen) = (None, false);
-    let bounds = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
-    let seen = enumerate(program, &bounds, &mut |graph, state| {
-        unforeseen |= writes_unforeseen(program, graph);
-        if state.is_final() && !sc.states.contains(state) {
-            // If not all interleavings are known, the graph may still be one of them.
-            let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
-            if let Some(&known) = weak.get(state) {
-                enumerated.states[known].under_sc |= under_sc;
-            } else {
-                weak.insert(state.clone(), enumerated.states.len());
-                let state = state.clone();
-                enumerated.states.push(unmarked(state, under_sc));
-            }
-        }
-        spent = limits.budget.spent();
-        if spent.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    enumerated.limit = match (spent, seen.graphs >= bounds.graphs) {
-        (Some(spent), _) => Some(spent.name()),
-        (_, true) => Some("graphs"),
-        _ if unforeseen => Some("values"),
-        _ => enumerated.limit,
-    };
-    enumerated.unroll = seen.bounded.then_some(bounds.unroll);
-    enumerated.graphs = seen.graphs;
-    enumerated.elapsed = start.elapsed();
-    enumerated
 }

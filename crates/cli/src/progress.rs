@@ -1,4 +1,4 @@
-//! What a check is doing, live on standard error, if someone is there to watch.
+//! The progress of a check, shown on standard error if that is a terminal.
 //!
 //! One file gets a line that says how far its search has come. Many files get a bar above it that
 //! counts them.

@@ -4,6 +4,8 @@ use crate::args::{LevelName, Serial};
 use crate::exit::Exit;
 use crate::inputs;
 use crate::terminal;
+use ::report::recording;
+use ::report::text::render;
 use ::serial::history::level::{self, Level};
 use ::serial::history::{History, jepsen, recorded};
 use ::serial::read::Reader;
@@ -66,7 +68,10 @@ pub(crate) fn run(args: &Serial, input: &Path, text: io::Result<String>) -> io::
     let mut out = io::stdout().lock();
     match args.json {
         true => writeln!(out, "{}", level::to_json(&history, &verdict))?,
-        false => out.write_all(level::text(&history, &verdict).as_bytes())?,
+        false => {
+            let document = recording::history(&history, &verdict);
+            out.write_all(render(&document, &terminal::output()).as_bytes())?;
+        }
     }
     out.flush()?;
     Ok(if verdict.valid() { Exit::Holds } else { Exit::Violated })

@@ -1,4 +1,4 @@
-//! What the terminal can do.
+//! The terminal: its width and colours, and writing to it.
 
 use crate::exit::Exit;
 use crate::inputs::Unusable;

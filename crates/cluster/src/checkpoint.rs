@@ -6,7 +6,8 @@
 //! has. So nobody waits for a disk: what a power failure takes away costs a few levels. Findings are kept as places, and found again by expanding the states there. A search that has ended leaves its
 //! report, so that a check of many searches goes on with the one it was at.
 
-use crate::engine::{Engine, Held, LogEntry, Place};
+use crate::engine::Engine;
+use crate::held::{Held, LogEntry, Place};
 use crate::message::{append, states};
 use search::Model;
 use search::encoding::{Reader, put};

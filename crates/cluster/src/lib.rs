@@ -51,6 +51,7 @@ mod dataflow;
 mod engine;
 mod gather;
 mod health;
+mod held;
 mod hosts;
 mod message;
 mod report;
@@ -87,8 +88,6 @@ const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(2);
 /// How many states are expanded to tell models apart.
 const SAMPLE: usize = 48;
-/// More workers than this in one process are taken for a mistake.
-pub const MOST_WORKERS: usize = 256;
 
 /// What a worker does next.
 type Job = Box<dyn FnOnce(&mut Hand<'_>) + Send>;

@@ -3,7 +3,8 @@
 //! Findings do not travel. What does is the path to each, and as which finding of its last state it was reported;
 //! every process finds it again by expanding that state.
 
-use crate::engine::{Engine, Phase, Place, finding_in};
+use crate::engine::{Engine, Phase};
+use crate::held::{Place, finding_in};
 use crate::trace::Traced;
 use budget::Budget;
 use search::encoding::{Reader, put};

@@ -5,9 +5,9 @@
 //! parents again until one has the state among its successors, and tells everybody which. All paths are followed at
 //! the same time, one step in each [round](Gather), and after the last all workers know all paths.
 
-use crate::engine::{Held, Place, finding_in};
 use crate::gather::Gather;
 use crate::health::{Health, Lost};
+use crate::held::{Held, Place, finding_in};
 use budget::{Budget, Ticker};
 use search::encoding::{Reader, put};
 use search::{Model, Paths, Sink};

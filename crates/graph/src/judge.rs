@@ -1,6 +1,6 @@
 //! The judge of certificates: is this graph what it is claimed to be?
 //!
-//! Every "not robust" comes with an execution graph. Whoever made it may have made a mistake, so this
+//! Every "not robust" comes with an execution graph. The search that made it may be wrong, so this
 //! module takes nothing on trust: it replays every thread against its events, and tests the graph
 //! against the declarative definitions in [`super::axioms`].
 

@@ -1,8 +1,8 @@
 //! Execution graphs, the declarative definitions, and everything that can be decided by brute force.
 //!
 //! This is the judge of the rest of the tool. It shares no code with the packed monitors: it keeps
-//! whole execution graphs, computes every relation from its definition, and enumerates. It is slow,
-//! plain and (one hopes) obviously right.
+//! whole execution graphs, computes every relation from its definition, and enumerates. It is slow
+//! and plain, so that a reader can compare it with the definitions.
 //!
 //! * [`relation`], [`event`], [`axioms`]: graphs and what RC11, RC20 and SC allow.
 //! * [`tso`]: what TSO allows.

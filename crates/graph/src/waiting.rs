@@ -2,13 +2,13 @@
 //!
 //! A thread that spins until another writes something has infinitely many executions in which it goes round, and no
 //! axiom forbids that it does so for ever. What a programmer relies on is *fairness*: a thread that may run does run,
-//! and sooner or later sees the newest write of each location. So threads *wait for ever* in a state if, with everyone
-//! reading the newest writes only, nobody ever again
+//! and sooner or later sees the newest write of each location. So threads *wait for ever* in a state if some thread has not
+//! come to its end, and, with all threads reading the newest writes only, no thread ever again
 //!
 //! * writes another value than the location has,
-//! * or comes to its end,
+//! * or comes to its end.
 //!
-//! and somebody has not come to its end yet. As values do not change, each thread can be followed alone: through all
+//! As values do not change, each thread can be followed alone: through all
 //! choices it has, until no new state of it comes up. A lock that is taken by exchanging 1 for 1 thus waits as one that
 //! is only looked at. Loops that change a location and change it back are not taken for waiting.
 //!

@@ -1,4 +1,4 @@
-//! The codes of diagnostics: what a user looks up, and what never changes its meaning.
+//! The codes of diagnostics. Users look them up with `fencepost explain`, so a code never changes its meaning.
 
 macro_rules! codes {
     ($(#[doc = $doc:literal] $name:ident = $code:literal;)*) => {

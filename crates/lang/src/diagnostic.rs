@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Diagnostics: errors and warnings about a text, with their places.
 
 use crate::render;
 use crate::source::Span;

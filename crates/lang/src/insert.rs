@@ -1,4 +1,4 @@
-//! Fences put into a text.
+//! Puts fences into a text.
 
 use crate::source::Source;
 use crate::trencher;

@@ -48,20 +48,20 @@ pub enum Orders {
 
 impl Orders {
     /// What has these orders. A new fence is one in front of anything.
-    fn access(self) -> Access {
+    fn access(self) -> AccessKind {
         match self {
-            Orders::Load(_) => Access::Load,
-            Orders::Store(_) => Access::Store,
-            Orders::Update(..) => Access::Update,
-            Orders::CompareExchange(..) => Access::CompareExchange,
-            Orders::Fence(_) | Orders::NewFence(_) | Orders::FenceBehind(_) => Access::Fence,
+            Orders::Load(_) => AccessKind::Load,
+            Orders::Store(_) => AccessKind::Store,
+            Orders::Update(..) => AccessKind::Update,
+            Orders::CompareExchange(..) => AccessKind::CompareExchange,
+            Orders::Fence(_) | Orders::NewFence(_) | Orders::FenceBehind(_) => AccessKind::Fence,
         }
     }
 }
 
 /// What a step does. One place of a text may have several steps: a macro with an access in its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
+pub enum AccessKind {
     /// It reads.
     Load,
     /// It writes.
@@ -126,7 +126,7 @@ impl<'s> Written<'s> {
     }
 
     /// The operation that a step which is an `access` is written as, if its orders can be changed, or why not.
-    pub fn operation(&self, origin: Origin, access: Access) -> Result<Operation, Alone> {
+    pub fn operation(&self, origin: Origin, access: AccessKind) -> Result<Operation, Alone> {
         let source = self.source;
         let statement = source.span(origin);
         if statement.start == statement.end || source.litmus.is_some() {
@@ -167,7 +167,7 @@ impl<'s> Written<'s> {
 
     /// The operation at a place that is an `access`: the one that was found there, or one in its arguments. Functions of C
     /// without orders are macros, and compilers say of all that is in them that it is where the macro is.
-    fn of_access(&self, found: Operation, access: Access) -> Result<Operation, Alone> {
+    fn of_access(&self, found: Operation, access: AccessKind) -> Result<Operation, Alone> {
         let (text, language) = (&*self.code, self.source.language);
         if language == Language::Algorithms {
             return Ok(found);

@@ -148,6 +148,20 @@ impl Source {
         Some((file, self.line_column(file.span.start).0))
     }
 
+    /// The file, line and column of a byte of the text. Lines and columns are those of that file, from 1.
+    pub fn place(&self, offset: usize) -> (&str, usize, usize) {
+        let (line, column) = self.line_column(offset);
+        match self.file_at(offset) {
+            Some((file, first)) => (&file.name, line + 1 - first, column),
+            None => (&self.name, line, column),
+        }
+    }
+
+    /// Does the text have statements with memory orders? Automata and litmus tests in columns have none.
+    pub fn has_orders(&self) -> bool {
+        self.litmus.is_none() && !crate::trencher::looks_like(&self.text)
+    }
+
     /// What goes wrong at an instruction, if it is no assertion of the source.
     pub fn failure(&self, origin: Origin) -> Option<&str> {
         self.failures.iter().find(|(at, _)| *at == origin).map(|(_, what)| &**what)

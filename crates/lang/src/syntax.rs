@@ -1,4 +1,4 @@
-//! The syntax tree: what the text says, before names are resolved.
+//! The syntax tree of a text, before names are resolved.
 //!
 //! Blocks nest as deep as the parser allows ([`crate::parser::MAX_NESTING`]). Expressions are kept
 //! in postfix order, flat, so that none is too deep or too long to walk.

@@ -288,11 +288,6 @@ impl Function {
         self.blocks.is_empty()
     }
 
-    /// Defined by LLVM itself (`llvm.memcpy…`).
-    pub fn is_intrinsic(&self) -> bool {
-        self.name.starts_with("llvm.")
-    }
-
     /// The block with this index.
     pub fn block(&self, block: BlockId) -> &Block {
         &self.blocks[block.index()]

@@ -1,4 +1,4 @@
-//! Memories: what lets a thread do what it wants, and what remembers that it did.
+//! The six memories that programs run on, and the trait [`Memory`] that they implement.
 //!
 //! A [`Memory`] is the other half of a concurrent system (Def. 2.7 of the RC20 paper). The monitors that
 //! decide robustness are memories too: sequential consistency that remembers a little more, and may

@@ -1,15 +1,20 @@
-//! What to do about a finding, in the user's terms. [`check::remedy`] says what is known to rule one execution out; that is a
-//! step, and what else goes wrong is for the next check. Whoever knows changes that are enough puts them in place of
-//! such steps ([`crate::InputReport::advise`]).
+//! Advice about a finding, in the user's terms.
+//!
+//! There are two kinds. [`check::remedy`] names changes that rule out one execution: a *step*, after which the next check may
+//! find something else. The crate `repair` finds changes after which the program is correct; this advice ([`enough`])
+//! replaces the steps ([`crate::InputReport::advise`]).
 
 use crate::finding::Kind;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
-use check::Certificate;
+use crate::repairs::correct;
 use check::remedy::{self, Strengthen};
+use check::{Certificate, Question};
 use ir::Program;
 use lang::Source;
+use lang::orders::{Written, in_words};
 use lang::source::Language;
+use repair::{Enough, orders};
 use serde::Serialize;
 
 /// One thing that can be done.
@@ -45,6 +50,14 @@ impl Edit {
     /// An insertion.
     pub fn at(line: usize, column: usize, insert: String) -> Self {
         Edit { line, column, end_line: line, end_column: column, insert }
+    }
+
+    /// An edit of a source's text, by file, lines and columns.
+    pub(crate) fn of(source: &Source, edit: &lang::orders::Edit) -> (String, Edit) {
+        let (file, line, column) = source.place(edit.span.start);
+        let (_, end_line, end_column) = source.place(edit.span.end);
+        let insert = edit.text.clone();
+        (file.to_string(), Edit { line, column, end_line, end_column, insert })
     }
 }
 
@@ -104,6 +117,50 @@ pub fn advice(
         _ => {}
     }
     all
+}
+
+/// Changes that are enough to make the program of `source` correct, as advice.
+pub fn enough(source: &Source, question: &Question, enough: &Enough) -> Option<Advice> {
+    let text = Written::of(source);
+    let fence = |words: &str| {
+        let article = if words.starts_with(['a', 'O']) { "an" } else { "a" };
+        format!("{article} `{words}` fence")
+    };
+    let mut said: Vec<(usize, String)> = Vec::new();
+    for (site, strength) in &enough.changes {
+        let found = text.operation(site.origin, orders::access(site.kind));
+        let start = found.map_or(source.exact(site.origin), |found| found.span.start);
+        let (file, line, _) = source.place(start);
+        let line = match file == source.name {
+            true => format!("line {line}"),
+            false => format!("line {line} of {file}"),
+        };
+        let words = in_words(source.language, orders::orders(site, *strength)?)?;
+        let change = match (site.new, site.behind) {
+            (true, false) => format!("put {} before {line}", fence(&words)),
+            (true, true) => format!("put {} behind {line}", fence(&words)),
+            (false, _) => format!("make the {} of {line} `{words}`", site.kind),
+        };
+        said.push((start, change));
+    }
+    said.sort();
+    let said: Vec<String> = said.into_iter().map(|(_, what)| what).collect();
+    let then = correct(question, &[question.model]);
+    let unread = match enough.confirmed {
+        true => "",
+        false => {
+            " (so far as the program tells that was compiled: the changed text was not compiled again)"
+        }
+    };
+    // An edit belongs to the report only if it is one of the file that the report is about.
+    let own = |edit| Some(Edit::of(source, edit)).filter(|(file, _)| *file == source.name);
+    let edits: Option<Vec<(String, Edit)>> = enough.edits.iter().map(own).collect();
+    Some(Advice {
+        text: format!("{}: that is enough, the program is then {then}{unread}", and(&said)),
+        edits: edits.unwrap_or_default().into_iter().map(|(_, edit)| edit).collect(),
+        enough: true,
+        step: false,
+    })
 }
 
 /// Release and acquire where the cycle passes values on, if that rules the execution out.

@@ -1,5 +1,5 @@
-//! The codes of findings: what a user looks up, and what never changes its meaning. Codes of texts
-//! that are no programs are `lang::codes`.
+//! The codes of findings. Users look them up with `fencepost explain`, so a code never changes its meaning. `lang::codes` has
+//! those of texts that are no programs.
 
 macro_rules! codes {
     ($(#[doc = $doc:literal] $name:ident = $code:literal;)*) => {

@@ -1,4 +1,5 @@
-//! What an answer about a library covers, what it leaves open, and why there is none.
+//! Sentences about the scope of an answer about a library: the cases that it covers, the cases that it leaves open, and
+//! the reason if there is no answer.
 
 use crate::refinement::{Refinement, place_in};
 use check::Why;

@@ -1,4 +1,4 @@
-//! What a report says, before anybody knows how wide the terminal is.
+//! The content of a report, without widths and colours.
 //!
 //! Every analysis fills a [`Document`]: a title, rows of verdicts, messages about source lines, runs in
 //! columns, cycles, notes. [`text::render`](crate::text::render) is the one function that turns a
@@ -58,6 +58,8 @@ pub enum Block<'a> {
     Cycle(Vec<Link>),
     /// A message with the lines of source that it is about.
     Message(&'a InputReport, Diagnostic),
+    /// A text to the letter, such as a changed program.
+    Verbatim(String),
 }
 
 /// Text on one line, in pieces of one colour each.
@@ -99,13 +101,24 @@ impl<T: Into<String>> From<T> for Line {
     }
 }
 
-/// Values in columns, with notes behind them.
+/// Values in columns.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Table {
-    /// The columns' names.
+    /// The columns' names; none if the values speak for themselves.
     pub heads: Vec<String>,
-    /// For each row a value for each column, and notes.
-    pub rows: Vec<(Vec<String>, Vec<Line>)>,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+}
+
+/// A row of a table.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TableRow {
+    /// A value for each column.
+    pub values: Vec<String>,
+    /// Notes behind the values.
+    pub notes: Vec<Line>,
+    /// Lines below the row.
+    pub below: Vec<Line>,
 }
 
 /// One step of a run.

@@ -1,4 +1,4 @@
-//! What is wrong with a program, where, and how it comes about.
+//! A finding: a problem of a program, its place in the source, and the run that leads to it.
 
 use crate::advice::{self, Advice};
 use crate::codes;

@@ -1,4 +1,4 @@
-//! What is known of one input, whatever analysis looked at it.
+//! The report on one input, the same for every analysis.
 //!
 //! A check against RC11, a search for attacks on a machine with store buffers and a judgement of a
 //! recording have little in common, but their answers do: an input, questions, an answer to each, and

@@ -1,10 +1,10 @@
-//! One finding, many faces.
+//! Answers in the user's terms, and all forms in which they are shown.
 //!
 //! An analysis answers in terms of threads, program counters and events; a user wants to read about
 //! source lines. [`InputReport`] is that answer in the user's terms: a verdict per property and, where
 //! one is violated, a [`Finding`] with the run that leads there and the execution that proves it. It
-//! is plain data. What shows it are its faces: [`text`] for terminals, [`json`] for programs, [`html`]
-//! for browsers, [`sarif`] and [`junit`] for editors and servers.
+//! is plain data. Five modules show it: [`text`] for terminals, [`json`] for programs, [`html`]
+//! for browsers, [`sarif`] and [`junit`] for editors and servers. Every text is a [`document`] first.
 //!
 //! ```
 //! let source = lang::parse("sb.fp", "global x, y;
@@ -41,6 +41,7 @@ pub mod proof;
 pub mod recording;
 pub mod refinement;
 pub mod refusal;
+pub mod repairs;
 pub mod ruling;
 pub mod run;
 pub mod sarif;

@@ -19,7 +19,7 @@
 //! always satisfy the formula. `Undef` stands instead of `Ok` or `No` if an execution has a data race.
 //! The line with herd's hash of the test is left out.
 
-use crate::outcomes::Seen;
+use check::outcomes::Seen;
 use graph::FinalState;
 use graph::run::Status;
 use ir::expr::{Binary, Op, Unary};

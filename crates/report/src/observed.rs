@@ -1,4 +1,4 @@
-//! What was observed in a running program, as findings.
+//! Findings of the sanitizer, which observes running programs.
 //!
 //! The sanitizer knows two accesses, their stacks, and what is wrong with them. Each source file with a
 //! finding gets a sheet; the run has the other access first, if it is in the same file, and the access at
@@ -8,6 +8,7 @@
 
 use crate::advice::Advice;
 use crate::codes;
+use crate::document::{Block, Document};
 use crate::finding::{Finding, Kind};
 use crate::input_report::{InputReport, Reply};
 use crate::place::Place;
@@ -34,9 +35,9 @@ pub struct Observation {
     /// What it is called, from run to run.
     pub id: String,
     /// The access at fault.
-    pub access: Access,
+    pub access: ObservedAccess,
     /// What it misses or races with.
-    pub other: Option<Access>,
+    pub other: Option<ObservedAccess>,
     /// How many bytes are accessed.
     pub size: u64,
     /// What the missed write wrote.
@@ -83,7 +84,7 @@ pub struct Observed {
 
 /// An access of a running program.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct ObservedAccess {
     /// The thread's number.
     pub thread: u32,
     /// `load (acquire)`, say.
@@ -96,6 +97,72 @@ pub struct Access {
     pub line: usize,
     /// The column, counted from 1.
     pub column: usize,
+}
+
+/// What there is to say about an observation, as it is told while the program runs.
+pub fn document(observation: &Observation) -> Document<'static> {
+    let Observation { message, id, details, advice, token, .. } = observation;
+    let mut document = Document::default();
+    // The program prints, too.
+    document.push(Block::Gap);
+    document.line(format!("fencepost: {message} [{id}]"));
+    for Detail { title, lines } in details {
+        document.line(format!("  {title}"));
+        for line in lines {
+            document.line(format!("    {line}"));
+        }
+    }
+    for (k, advice) in advice.iter().enumerate() {
+        let lead = if k == 0 { "What to do: " } else { "            " };
+        document.line(format!("  {lead}{advice}"));
+    }
+    if let Some(token) = token {
+        document.line(format!("  Again: fencepost run --token {token}"));
+    }
+    document
+}
+
+/// How many observations there were, as the last line of a series of runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// Accesses that may be stale.
+    pub stale: usize,
+    /// Data races.
+    pub races: usize,
+    /// Observations that were suppressed or known.
+    pub suppressed: usize,
+    /// Observations inside the standard library.
+    pub internal: usize,
+    /// Runs.
+    pub runs: u64,
+}
+
+impl Count {
+    /// The line.
+    pub fn document(&self) -> Document<'static> {
+        let Count { stale, races, suppressed, internal, runs } = *self;
+        let plural =
+            |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+        let found = [(stale, "robustness violation"), (races, "data race")];
+        let found = found.into_iter().filter(|(count, _)| *count > 0);
+        let found: Vec<String> = found.map(|(count, one)| plural(count, one)).collect();
+        let mut said = match found.is_empty() {
+            true => "nothing found".to_string(),
+            false => found.join(", "),
+        };
+        if runs != 1 {
+            said.push_str(&format!(" in {runs} runs"));
+        }
+        if suppressed > 0 {
+            said.push_str(&format!(", {suppressed} not shown (suppressed or known)"));
+        }
+        if internal > 0 {
+            said.push_str(&format!(", {internal} inside the standard library not shown"));
+        }
+        let mut document = Document::default();
+        document.line(format!("fencepost: {said}"));
+        document
+    }
 }
 
 /// One sheet per file; one about `program` if there is nothing to tell. `read` gives the text of a file.
@@ -269,8 +336,8 @@ fn name(thread: u32) -> String {
 }
 
 /// The rest of the line from the access on, if there is such a line.
-fn place(access: &Access, text: &str) -> Place {
-    let Access { line, column, what, .. } = access;
+fn place(access: &ObservedAccess, text: &str) -> Place {
+    let ObservedAccess { line, column, what, .. } = access;
     let (line, column) = ((*line).max(1), (*column).max(1));
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let Some(found) = text.get(start..).and_then(|rest| rest.lines().next()) else {
@@ -287,9 +354,9 @@ fn place(access: &Access, text: &str) -> Place {
 mod tests {
     use super::*;
 
-    fn access(file: &str, line: usize, column: usize) -> Access {
+    fn access(file: &str, line: usize, column: usize) -> ObservedAccess {
         let (what, file) = ("load (acquire)".into(), file.into());
-        Access { thread: 2, what, action: "load", file, line, column }
+        ObservedAccess { thread: 2, what, action: "load", file, line, column }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Final states: what registers and memory hold when everything has stopped.
+//! Tables of final states: the values of registers and memory after all threads have stopped.
 
-use crate::document::{Block, Document, Line, Table};
+use crate::document::{Block, Document, Line, Table, TableRow};
 use crate::escape::visible;
 use crate::input_report::Notice;
 use crate::litmus::{self, Counts};
@@ -8,13 +8,13 @@ use crate::run::{Assigned, Held};
 use crate::shown::Shown;
 use crate::text::{Ink, amount};
 use check::Model;
-use graph::outcome::{FinalState, ThreadEnd};
+use check::outcomes::{Enumerated, Seen};
+use graph::outcome::ThreadEnd;
 use graph::run::Status;
 use ir::{Program, Reg, Tid, Value};
 use lang::source::Language;
 use lang::{Diagnostic, Source};
 use serde::Serialize;
-use std::time::Duration;
 
 /// The final states of one program.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -95,34 +95,6 @@ pub struct End {
     pub line: Option<usize>,
     /// Its locals.
     pub locals: Vec<Assigned>,
-}
-
-/// What an enumeration saw, to be shown.
-#[derive(Clone, Debug)]
-pub struct Enumerated {
-    /// The final states.
-    pub states: Vec<Seen>,
-    /// How often a thread may come to one statement, if that cut something off.
-    pub unroll: Option<u32>,
-    /// The limit that stopped it, if one did.
-    pub limit: Option<&'static str>,
-    /// How many graphs it saw.
-    pub graphs: usize,
-    /// If executions were counted: has one of them a data race?
-    pub racy: Option<bool>,
-    /// How long it took.
-    pub elapsed: Duration,
-}
-
-/// A final state that was seen.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// The state.
-    pub state: FinalState,
-    /// Does SC allow it?
-    pub under_sc: bool,
-    /// How many executions end in it; 1 where they are not counted.
-    pub executions: u64,
 }
 
 impl OutcomeTable {
@@ -220,7 +192,13 @@ impl OutcomeTable {
             let rows = self.outcomes.iter().zip(&values);
             document.push(Block::Table(Table {
                 heads: only(&heads),
-                rows: rows.map(|(row, values)| (only(values), row.notes())).collect(),
+                rows: rows
+                    .map(|(row, values)| TableRow {
+                        values: only(values),
+                        notes: row.notes(),
+                        below: Vec::new(),
+                    })
+                    .collect(),
             }));
         }
         if !same.is_empty() {

@@ -1,4 +1,4 @@
-//! Places in a source text.
+//! A place in a source text: its line, column, statement and span.
 
 use ir::{Pc, Program, Tid};
 use lang::source::File;

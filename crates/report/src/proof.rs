@@ -3,7 +3,7 @@
 //! Whatever the analysis, its proof is a graph: events, the relations between them, and a cycle that no
 //! interleaving allows. For RC20 and RA it is an execution graph; for machines with store buffers the
 //! happens-before trace of a computation ([`check::robustness::store_atomic`]); for recordings the transactions of a
-//! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). One type for all of them is what lets one face draw them all.
+//! run ([`crate::recording`]); for libraries a history ([`crate::timeline`]). All of them have this one type, so every form of report draws all of them.
 
 use crate::place::Place;
 use crate::shown::Shown;

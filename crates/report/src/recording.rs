@@ -1,4 +1,4 @@
-//! Judged recordings of runs: what there is to say about one, and those that were not atomic as findings.
+//! Reports on judged recordings: the verdict as a document, and a run that was not atomic as a finding.
 //!
 //! The proof is the conflict graph: its events are the transactions on the cycle, its edges the reasons
 //! why one must come before the next. The run is the execution that shows it or, where only a recording
@@ -16,6 +16,8 @@ use crate::ruling::Ruling;
 use crate::run::{Beginner, Start, Step};
 use ::serial::event::{self, Names, Thread};
 use ::serial::execution::Question;
+use ::serial::history::History;
+use ::serial::history::level::{self, Judged};
 use ::serial::judge::Report;
 use ::serial::witness::{self, Access, Unit, Violation};
 use check::serializability::property;
@@ -57,6 +59,13 @@ pub fn sheet(file: &str, text: &str, report: &Report) -> InputReport {
 pub fn document(report: &Report) -> Document<'static> {
     let mut document = Document::default();
     document.lines(&visible_lines(&::serial::report::text(report)));
+    document
+}
+
+/// What there is to say about a judged history of a database, in the words of `serial`.
+pub fn history(history: &History, judged: &Judged) -> Document<'static> {
+    let mut document = Document::default();
+    document.lines(&visible_lines(&level::text(history, judged)));
     document
 }
 

@@ -1,4 +1,4 @@
-//! Verdicts without their evidence, and what is said about a check as a whole.
+//! Verdicts without their evidence, and the conclusion of a check as a whole.
 
 use crate::codes;
 use crate::text::Ink;

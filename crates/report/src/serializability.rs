@@ -1,7 +1,7 @@
 //! Answers about programs with transactions, as text and as JSON.
 //!
 //! A violation is told as one of a recorded run is: the cycle of transactions, then the execution, in
-//! the format that `fencepost serial` reads, so that anyone can have it judged again. Lines are those
+//! the format that `fencepost serial` reads, so that a user can have it judged again. Lines are those
 //! of the program.
 
 use crate::document::Document;

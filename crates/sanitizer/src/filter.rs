@@ -12,7 +12,8 @@
 //! A baseline is a list of ids.
 
 use crate::Output;
-use crate::finding::{Access, Finding};
+use crate::access::RunAccess;
+use crate::finding::RunFinding;
 use crate::symbols::Frame;
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -99,7 +100,7 @@ pub fn ids(path: &Path) -> Result<HashSet<String>, String> {
 }
 
 impl Rule {
-    fn covers(&self, finding: &Finding) -> bool {
+    fn covers(&self, finding: &RunFinding) -> bool {
         let covers = match self.kind.as_str() {
             "id" => self.pattern == finding.id,
             kind if kind == "*" || kind == finding.kind => {
@@ -131,7 +132,7 @@ impl Filter {
     }
 
     /// Is the finding left out?
-    pub fn covers(&self, finding: &Finding) -> bool {
+    pub fn covers(&self, finding: &RunFinding) -> bool {
         // Each rule is asked, so that all that would do count as used.
         let covered = self.rules.iter().filter(|rule| rule.covers(finding)).count() > 0;
         covered
@@ -149,7 +150,7 @@ impl Filter {
 
 /// The fast paths of Rust's locks are inlined into the program and watched, the slow ones are not: what
 /// the clocks say about their states means nothing.
-fn inside_rust_locks(finding: &Finding) -> bool {
+fn inside_rust_locks(finding: &RunFinding) -> bool {
     finding.kind != "race"
         && finding.frames().any(|frame| {
             frame.function.as_deref().is_some_and(|name| name.contains("std::sys::sync::"))
@@ -158,8 +159,8 @@ fn inside_rust_locks(finding: &Finding) -> bool {
 
 /// `std::atomic<std::shared_ptr>` of libstdc++ gives its lock back by a relaxed store after it has read the
 /// pointer that the next owner writes. That is a race, and nothing that a program can do anything about.
-fn inside_cpp_locks(finding: &Finding) -> bool {
-    let inside = |access: &Access| {
+fn inside_cpp_locks(finding: &RunFinding) -> bool {
+    let inside = |access: &RunAccess| {
         let mut files = access.library_frames().iter().filter_map(|frame| frame.file.as_deref());
         files.any(|file| file.ends_with("/bits/shared_ptr_atomic.h"))
     };

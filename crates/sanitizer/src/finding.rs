@@ -1,17 +1,14 @@
-//! Findings with names, once each.
+//! A finding of the runtime with names in place of addresses, an id that stays the same, and advice.
 
-use crate::filter::Filter;
-use crate::raw::{self, Raw};
+use crate::access::{Creation, RunAccess};
+use crate::raw;
 use crate::symbols::{Frame, Mapping, Symbols, Variable};
-use report::InputReport;
 use report::observed::{self, Observation};
 use serde::Serialize;
-use std::collections::HashMap;
-use std::path::Path;
 
 /// A finding.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub struct RunFinding {
     /// The same from run to run and build to build, as long as the lines stay where they are.
     pub id: String,
     /// `stale-read`, `stale-write`, `stale-update` or `race`.
@@ -19,9 +16,9 @@ pub struct Finding {
     /// What is wrong, in one line.
     pub message: String,
     /// The access at fault.
-    pub access: Access,
+    pub access: RunAccess,
     /// What it misses or races with.
-    pub other: Option<Access>,
+    pub other: Option<RunAccess>,
     /// How many bytes.
     pub size: u64,
     /// What the missed write wrote.
@@ -42,30 +39,6 @@ pub struct Finding {
     pub token: Option<String>,
     /// In how many runs it was found.
     pub runs: u64,
-}
-
-/// One of the accesses.
-#[derive(Clone, Debug, Serialize)]
-pub struct Access {
-    /// Who: threads are numbered as they start; 0 is the main thread.
-    pub thread: u32,
-    /// What.
-    pub operation: String,
-    /// In which order.
-    pub order: Option<String>,
-    /// Where, innermost first.
-    pub stack: Vec<Frame>,
-    /// How its thread came to be, if that is known.
-    pub created: Option<Creation>,
-}
-
-/// How a thread came to be.
-#[derive(Clone, Debug, Serialize)]
-pub struct Creation {
-    /// By whom.
-    pub by: u32,
-    /// Where, innermost first.
-    pub stack: Vec<Frame>,
 }
 
 /// What bytes belong to.
@@ -101,144 +74,19 @@ pub struct Lock {
     pub stack: Vec<Frame>,
 }
 
-impl Access {
-    /// `atomic load (acquire)`.
-    pub fn describe(&self) -> String {
-        match &self.order {
-            Some(order) => format!("{} ({order})", self.operation),
-            None => self.operation.clone(),
-        }
-    }
-
-    /// `queue.c:12`.
-    pub fn place(&self) -> String {
-        self.own_frame().map_or_else(|| "?".into(), crate::text::place)
-    }
-
-    /// The innermost frame that is not the standard library's.
-    fn own_frame(&self) -> Option<&Frame> {
-        self.own_index().map(|index| &self.stack[index])
-    }
-
-    /// The frames of the standard library that the program's own called.
-    pub fn library_frames(&self) -> &[Frame] {
-        &self.stack[..self.own_index().unwrap_or(0)]
-    }
-
-    fn own_index(&self) -> Option<usize> {
-        let library = |frame: &Frame| {
-            // What gives memory back is shown on stacks as well, see the runtime's `heap`.
-            let gives = |name: &str| {
-                ["free", "realloc", "munmap"].contains(&name) || name.starts_with("operator delete")
-            };
-            if frame.file.is_none() && frame.function.as_deref().is_some_and(gives) {
-                return true;
-            }
-            let file = frame.file.as_deref().unwrap_or_default();
-            is_rust_library(file)
-                || is_cpp_library(file)
-                || file.starts_with("/usr/include/")
-                || file.contains("/bits/")
-        };
-        let own = self.stack.iter().position(|frame| !library(frame));
-        own.or_else(|| (!self.stack.is_empty()).then_some(0))
-    }
-
-    /// What tells it from other accesses, from run to run and from build to build: the functions from the
-    /// innermost to the first of the program's own, and the position in that one.
-    fn position(&self) -> String {
-        let Some(own) = self.own_index() else { return String::new() };
-        let functions = self.stack[..=own].iter();
-        let functions: Vec<&str> =
-            functions.map(|frame| frame.function.as_deref().unwrap_or_default()).collect();
-        let frame = &self.stack[own];
-        let place = match (&frame.file, frame.line) {
-            (Some(file), Some(line)) => {
-                let file = beside(file, &frame.module);
-                format!("{file}:{line}:{}", frame.column.unwrap_or_default())
-            }
-            _ => {
-                let name = frame.module.rsplit('/').next().unwrap_or_default();
-                format!("{name}+{:x}", frame.offset)
-            }
-        };
-        format!("{}@{place}", functions.join("<"))
-    }
-
-    /// Is this a weak compare-and-swap? Only GCC tells the runtime; but the functions of C++ and Rust have names,
-    /// and C says so in the text.
-    fn is_weak(&self) -> bool {
-        const NAME: &str = "compare_exchange_weak";
-        let functions = self.stack.iter().take(self.own_index().unwrap_or(0) + 1);
-        let mut names = functions.filter_map(|frame| frame.function.as_deref());
-        names.any(|name| name.contains(NAME))
-            || self.stack.first().is_some_and(|frame| {
-                let (Some(file), Some(line)) = (&frame.file, frame.line) else { return false };
-                let text = std::fs::read_to_string(file).unwrap_or_default();
-                let line = text.lines().nth(line.saturating_sub(1) as usize);
-                line.is_some_and(|line| line.contains(NAME))
-            })
-    }
-
-    /// Does the standard library make this access for its own purposes, as in a channel of Rust or a barrier of
-    /// C++?
-    pub fn is_internal(&self) -> bool {
-        // Atomics themselves are its functions, too.
-        let atomics = |frame: &&Frame| {
-            let ours = ["core::sync::atomic", "std::atomic", "std::__atomic"];
-            let name = frame.function.as_deref().unwrap_or_default();
-            ours.iter().any(|ours| name.contains(ours))
-        };
-        let caller = self.stack.iter().find(|frame| !atomics(frame));
-        caller
-            .and_then(|frame| frame.file.as_deref())
-            .is_some_and(|file| is_rust_library(file) || is_cpp_library(file))
-    }
-
-    fn acquires(&self) -> bool {
-        matches!(self.order.as_deref(), Some("consume" | "acquire" | "acq_rel" | "seq_cst"))
-    }
-
-    fn releases(&self) -> bool {
-        matches!(self.order.as_deref(), Some("release" | "acq_rel" | "seq_cst"))
-    }
-}
-
-/// Is it a header of libstdc++ or libc++?
-fn is_cpp_library(file: &str) -> bool {
-    file.contains("/include/c++/")
-}
-
-/// A source file's path as seen from the program that was built from it: without the folders that both are in, so
-/// that it is the same wherever the project is.
-fn beside(file: &str, module: &str) -> String {
-    let folders = |path: &str| {
-        let mut parts: Vec<String> = path.split('/').map(str::to_string).collect();
-        parts.pop();
-        parts
-    };
-    let (of_file, of_module) = (folders(file), folders(module));
-    let common = of_file.iter().zip(&of_module).take_while(|(a, b)| a == b).count();
-    file.split('/').skip(common).collect::<Vec<_>>().join("/")
-}
-
-fn is_rust_library(file: &str) -> bool {
-    file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
-}
-
-impl Finding {
+impl RunFinding {
     /// All frames of both stacks.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         self.access.stack.iter().chain(self.other.iter().flat_map(|other| &other.stack))
     }
 
-    fn new(
-        raw: &raw::Finding,
+    pub(crate) fn new(
+        raw: &raw::RawFinding,
         maps: &[Mapping],
         symbols: &mut Symbols,
         token: Option<&str>,
-    ) -> Finding {
-        let mut access = |access: &raw::Access| Access {
+    ) -> RunFinding {
+        let mut access = |access: &raw::RawAccess| RunAccess {
             thread: access.thread,
             operation: access.operation.clone(),
             order: access.order.clone(),
@@ -269,7 +117,7 @@ impl Finding {
             stack: symbols.stack(&lock.stack, maps),
         });
         let locks = locks.collect();
-        let mut finding = Finding {
+        let mut finding = RunFinding {
             id: String::new(),
             kind: raw.kind.clone(),
             message: String::new(),
@@ -292,14 +140,19 @@ impl Finding {
         finding
     }
 
+    /// What there is to say about it.
+    pub fn document(&self) -> report::document::Document<'static> {
+        observed::document(&self.observation())
+    }
+
     /// The same for reports.
-    fn observation(&self) -> Observation {
-        let access = |access: &Access| {
+    pub(crate) fn observation(&self) -> Observation {
+        let access = |access: &RunAccess| {
             let frame = access.own_frame();
             let file = frame.and_then(|frame| frame.file.as_deref()).map(crate::text::short);
             let number =
                 |number: Option<u32>| number.and_then(|number| usize::try_from(number).ok());
-            observed::Access {
+            observed::ObservedAccess {
                 thread: access.thread,
                 what: access.describe(),
                 action: if access.operation.contains("load") || access.operation.contains("read") {
@@ -335,9 +188,9 @@ impl Finding {
     }
 
     /// Where it is: what makes two findings the same.
-    fn key(&self) -> (String, String, String) {
+    pub(crate) fn key(&self) -> (String, String, String) {
         let mut a = self.access.position();
-        let mut b = self.other.as_ref().map(Access::position).unwrap_or_default();
+        let mut b = self.other.as_ref().map(RunAccess::position).unwrap_or_default();
         if self.kind == "race" && b < a {
             std::mem::swap(&mut a, &mut b);
         }
@@ -367,7 +220,7 @@ impl Finding {
                 format!("this {} may act on a stale value: {place}", self.access.operation)
             }
             _ => {
-                let other = self.other.as_ref().map_or_else(|| "?".into(), Access::place);
+                let other = self.other.as_ref().map_or_else(|| "?".into(), RunAccess::place);
                 format!("data race: {place} and {other}")
             }
         }
@@ -418,102 +271,10 @@ impl Finding {
     }
 }
 
-/// The longest source file that becomes part of a report.
-const SHOWN: u64 = 1 << 20;
-
-/// The text of a source file, if it is one; never the program itself.
-fn shown(program: &Path, file: &str) -> String {
-    let short = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= SHOWN);
-    match short && Path::new(file) != program {
-        true => std::fs::read_to_string(file).unwrap_or_default(),
-        false => String::new(),
-    }
-}
-
-/// All findings, once each.
-pub struct Collection {
-    /// In the order in which they were found.
-    pub findings: Vec<Finding>,
-    /// How many were left out.
-    pub suppressed: usize,
-    /// How many are the standard library's own business.
-    pub internal: usize,
-    /// In which run each was found last.
-    last_run: Vec<u64>,
-    symbols: Symbols,
-    filter: Filter,
-    seen: HashMap<(String, String, String), Option<usize>>,
-}
-
-impl Collection {
-    /// Nothing yet.
-    pub fn new(filter: Filter) -> Self {
-        Collection {
-            findings: Vec::new(),
-            suppressed: 0,
-            internal: 0,
-            last_run: Vec::new(),
-            symbols: Symbols::default(),
-            filter,
-            seen: HashMap::new(),
-        }
-    }
-
-    /// The suppressions that no finding needed.
-    pub fn unused_suppressions(&self) -> Vec<String> {
-        self.filter.unused().collect()
-    }
-
-    /// A report for each source file with findings of `program`.
-    pub fn reports(&self, program: &Path) -> Vec<InputReport> {
-        let observations: Vec<Observation> =
-            self.findings.iter().map(Finding::observation).collect();
-        let name = program.display().to_string();
-        observed::sheets(&name, &observations, &|file| shown(program, file))
-    }
-
-    /// Adds what was found in the run with this number; says which findings are new.
-    pub fn add(&mut self, raw: &Raw, token: Option<&str>, run: u64) -> Vec<usize> {
-        let mut new = Vec::new();
-        let wanted = raw.findings.iter().filter(|(finding, _)| self.filter.wants(&finding.kind));
-        for (finding, maps) in wanted.collect::<Vec<_>>() {
-            let may_fail = finding.may_fail;
-            let finding = Finding::new(finding, maps, &mut self.symbols, token);
-            if may_fail && finding.access.is_weak() {
-                // It may fail whatever it finds, and nothing else comes of it.
-                continue;
-            }
-            let key = finding.key();
-            match self.seen.get(&key) {
-                Some(Some(index)) if self.last_run[*index] != run => {
-                    self.last_run[*index] = run;
-                    self.findings[*index].runs += 1;
-                }
-                Some(_) => {}
-                // Its own loops wait for what they need, in ways that cannot be told from mistakes.
-                None if finding.kind != "race" && finding.access.is_internal() => {
-                    self.internal += 1;
-                    self.seen.insert(key, None);
-                }
-                None if self.filter.covers(&finding) => {
-                    self.suppressed += 1;
-                    self.seen.insert(key, None);
-                }
-                None => {
-                    new.push(self.findings.len());
-                    self.seen.insert(key, Some(self.findings.len()));
-                    self.findings.push(finding);
-                    self.last_run.push(run);
-                }
-            }
-        }
-        new
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::beside;
 
     fn frame(function: &str, file: &str, line: u32, column: u32) -> Frame {
         Frame {
@@ -528,14 +289,14 @@ mod tests {
     }
 
     fn id(kind: &str, stack: Vec<Frame>, other: Vec<Frame>) -> String {
-        let access = |stack| Access {
+        let access = |stack| RunAccess {
             thread: 1,
             operation: "load".into(),
             order: None,
             stack,
             created: None,
         };
-        let finding = Finding {
+        let finding = RunFinding {
             id: String::new(),
             kind: kind.into(),
             message: String::new(),

@@ -1,10 +1,10 @@
 //! `fencepost run`: the program, as often as the user likes.
 
+use crate::collection::Collection;
 use crate::filter::Filter;
-use crate::finding::Collection;
 use crate::raw::Raw;
 use crate::signals::{Asked, Watch};
-use crate::{FOUND, Output, Series, UNDECIDED, complain, text};
+use crate::{FOUND, Output, Series, UNDECIDED, complain, plain_text};
 use rt::options::Schedule;
 use std::ffi::OsString;
 use std::fs::File;
@@ -242,7 +242,7 @@ pub fn run(args: &Launch) -> Result<Series, String> {
         }
     }
     if !args.output.json && processes > 0 {
-        complain(&text::summary(&collection, ended));
+        complain(plain_text(&collection.count(ended).document()).trim_end());
     }
     let code = match last.unwrap_or(0) {
         _ if !collection.findings.is_empty() => FOUND,
@@ -261,7 +261,7 @@ pub fn show(collection: &Collection, index: usize, output: &Output, progress: &P
         let line = serde_json::to_string(finding).unwrap_or_default() + "\n";
         let _ = std::io::stdout().lock().write_all(line.as_bytes());
     } else if !output.quiet {
-        let _ = write!(std::io::stderr(), "{}", text::finding(finding));
+        let _ = write!(std::io::stderr(), "{}", plain_text(&finding.document()));
     }
 }
 

@@ -3,8 +3,8 @@
 //! * `unpack`: copies the runtime from inside this program to a place where linkers find it. The build
 //!   script makes the runtime out of the crate `fencepost-rt`.
 //! * [`compiler`]: `fencepost cc`, `c++`, `rustc`, `cargo`; `rust_std`: what the latter two link.
-//! * `raw`, `symbols`, `finding`, `text`: read what the runtime wrote, give names to addresses, and
-//!   keep each finding once.
+//! * `raw`, `symbols`, `access`, `finding`, `text`: read what the runtime wrote, give names to addresses, and put it in words;
+//!   `collection`: keeps each finding once.
 //! * [`launch`]: `fencepost run`; `signals`: what it passes on; [`replay`]: `fencepost replay`;
 //!   `transactions`, [`atomicity`]: a recording for `fencepost serial`; `data_names`: its variables.
 //!
@@ -13,7 +13,9 @@
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
+pub mod access;
 pub mod atomicity;
+pub mod collection;
 pub mod compiler;
 mod data_names;
 pub mod filter;
@@ -28,9 +30,11 @@ pub mod text;
 pub mod transactions;
 mod unpack;
 
+use collection::Collection;
 use filter::Only;
-use finding::Collection;
 use report::InputReport;
+use report::document::Document;
+use report::text::{Look, render};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -76,6 +80,11 @@ impl Series {
     pub fn reports(&self) -> Vec<InputReport> {
         self.collection.reports(&self.subject)
     }
+}
+
+/// A document as the program's terminal or log gets it: plain, since the program itself prints there, too.
+fn plain_text(document: &Document<'_>) -> String {
+    render(document, &Look::PLAIN)
 }
 
 /// Writes a line to standard error. If standard error is closed, there is nobody to tell.

@@ -1,9 +1,9 @@
 //! What the runtime writes: lines of JSON with addresses instead of names.
 
+use crate::collection::Collection;
 use crate::filter::Filter;
-use crate::finding::Collection;
 use crate::symbols::Mapping;
-use crate::{FOUND, Output, complain, text};
+use crate::{FOUND, Output, complain, plain_text};
 use serde::Deserialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// A finding.
 #[derive(Clone, Deserialize, Debug)]
-pub struct Finding {
+pub struct RawFinding {
     /// What is wrong.
     pub kind: String,
     /// With which bytes; 0 if that is not known.
@@ -20,9 +20,9 @@ pub struct Finding {
     /// How many.
     pub size: u64,
     /// The access at fault.
-    pub access: Access,
+    pub access: RawAccess,
     /// What it misses or races with.
-    pub other: Option<Access>,
+    pub other: Option<RawAccess>,
     /// What the missed write wrote.
     pub value: Option<u64>,
     /// What may be read instead.
@@ -74,7 +74,7 @@ pub struct Creation {
 
 /// One of the accesses.
 #[derive(Clone, Deserialize, Debug)]
-pub struct Access {
+pub struct RawAccess {
     /// Who.
     pub thread: u32,
     /// What.
@@ -111,7 +111,7 @@ enum Line {
     Lost {
         lost: String,
     },
-    Finding(Box<Finding>),
+    Finding(Box<RawFinding>),
 }
 
 /// What a program's runtime wrote.
@@ -124,7 +124,7 @@ pub struct Raw {
     /// What the analysis had to give up.
     pub lost: Vec<String>,
     /// Findings, each with what was mapped then.
-    pub findings: Vec<(Finding, Vec<Mapping>)>,
+    pub findings: Vec<(RawFinding, Vec<Mapping>)>,
 }
 
 impl Raw {
@@ -204,10 +204,10 @@ pub fn report(log: &Log) -> Result<u8, String> {
         }
         let new = collection.add(&Raw::parse(&format!("{maps}\n{line}\n")), None, 0);
         for index in new {
-            paper.write(&text::finding(&collection.findings[index]))?;
+            paper.write(&plain_text(&collection.findings[index].document()))?;
         }
     }
-    paper.write(&format!("{}\n", text::summary(&collection, 1)))?;
+    paper.write(&plain_text(&collection.count(1).document()))?;
     Ok(if collection.findings.is_empty() { 0 } else { FOUND })
 }
 

@@ -1,11 +1,11 @@
 //! `fencepost replay`: the analysis of a recording, with the code that the runtime uses.
 
 use crate::atomicity;
+use crate::collection::Collection;
 use crate::filter::Filter;
-use crate::finding::Collection;
 use crate::launch::{Progress, show};
 use crate::raw::{self, Raw};
-use crate::{FOUND, Output, Series, complain, text};
+use crate::{FOUND, Output, Series, complain, plain_text};
 use budget::Budget;
 use clocks::replay::Shown;
 use clocks::trace::{Event, MAGIC, Reader, Unreadable};
@@ -84,7 +84,7 @@ pub fn run(args: &Replay) -> Result<Series, String> {
         }
     }
     if !args.output.json {
-        complain(&text::summary(&collection, 1));
+        complain(plain_text(&collection.count(1).document()).trim_end());
     }
     let code = if collection.findings.is_empty() { 0 } else { FOUND };
     Ok(Series { subject: args.recording.clone(), collection, code, interrupted: false })
@@ -107,22 +107,22 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::Finding {
+fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::RawFinding {
     match shown {
         Shown::Stale { tid, site, operation, order, address, size, stale } => {
             let operation = Operation::from_number(*operation);
-            let other = stale.missed.map(|missed| raw::Access {
+            let other = stale.missed.map(|missed| raw::RawAccess {
                 thread: u32::from(missed.thread),
                 operation: missed_name(missed.is_update).into(),
                 order: Some(missed.order.name().into()),
                 stack: stack(missed.site),
                 created: None,
             });
-            raw::Finding {
+            raw::RawFinding {
                 kind: operation.kind(stale.overtakes).name().into(),
                 address: *address,
                 size: u64::from(*size),
-                access: raw::Access {
+                access: raw::RawAccess {
                     thread: u32::from(*tid),
                     operation: operation.name().into(),
                     order: Some(order.name().into()),
@@ -140,18 +140,18 @@ fn raw_finding(shown: &Shown, stack: &dyn Fn(u32) -> Vec<u64>) -> raw::Finding {
             }
         }
         Shown::Race { tid, site, first, other, other_site, second, address, size, doubt } => {
-            raw::Finding {
+            raw::RawFinding {
                 kind: "race".into(),
                 address: *address,
                 size: u64::from(*size),
-                access: raw::Access {
+                access: raw::RawAccess {
                     thread: u32::from(*tid),
                     operation: Operation::of(*first).name().into(),
                     order: first.order.map(|order| order.name().into()),
                     stack: stack(*site),
                     created: None,
                 },
-                other: Some(raw::Access {
+                other: Some(raw::RawAccess {
                     thread: u32::from(*other),
                     operation: Operation::of(*second).name().into(),
                     order: None,

@@ -1,6 +1,9 @@
-//! Findings for people.
+//! What there is to say about a finding, in words: its accesses, stacks, memory, locks and threads.
+//!
+//! [`report::observed`] puts the words in order, for terminals and for reports.
 
-use crate::finding::{Access, Collection, Finding, Memory};
+use crate::access::RunAccess;
+use crate::finding::{Memory, RunFinding};
 use crate::symbols::Frame;
 use report::observed::Detail;
 use std::fmt::Write as _;
@@ -50,7 +53,7 @@ fn who(thread: u32) -> String {
 }
 
 /// What is known of a finding besides what it is: both accesses with their stacks, memory, locks, threads.
-pub fn details(finding: &Finding) -> Vec<Detail> {
+pub fn details(finding: &RunFinding) -> Vec<Detail> {
     let detail = |title: String, lines: Vec<String>| Detail { title, lines };
     let access = &finding.access;
     let title =
@@ -96,7 +99,7 @@ pub fn details(finding: &Finding) -> Vec<Detail> {
 }
 
 /// What the thread at fault knew, and what comes of it.
-fn knowledge(finding: &Finding) -> String {
+fn knowledge(finding: &RunFinding) -> String {
     let mut text =
         "In every interleaving that write comes before this access, but by happens-before the \
                     thread need not know of it."
@@ -126,27 +129,7 @@ fn within(offset: u64) -> String {
     }
 }
 
-/// A finding, in full.
-pub fn finding(finding: &Finding) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "\nfencepost: {} [{}]", finding.message, finding.id);
-    for Detail { title, lines } in details(finding) {
-        let _ = writeln!(out, "  {title}");
-        for line in lines {
-            let _ = writeln!(out, "    {line}");
-        }
-    }
-    for (k, advice) in finding.advice.iter().enumerate() {
-        let lead = if k == 0 { "What to do: " } else { "            " };
-        let _ = writeln!(out, "  {lead}{advice}");
-    }
-    if let Some(token) = &finding.token {
-        let _ = writeln!(out, "  Again: fencepost run --token {token}");
-    }
-    out
-}
-
-fn relation(finding: &Finding, other: &Access) -> String {
+fn relation(finding: &RunFinding, other: &RunAccess) -> String {
     let (what, who) = (other.describe(), who(other.thread));
     match finding.kind.as_str() {
         "race" => format!("is not ordered with this {what} by {who}:"),
@@ -161,35 +144,4 @@ fn relation(finding: &Finding, other: &Access) -> String {
 /// A value as it is best read.
 pub fn number(value: u64) -> String {
     if value < 1 << 32 { value.to_string() } else { format!("{value:#x}") }
-}
-
-/// The last line.
-pub fn summary(collection: &Collection, runs: u64) -> String {
-    let count = |n: usize, what: &str| match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    };
-    let races = collection.findings.iter().filter(|finding| finding.kind == "race").count();
-    let stale = collection.findings.len() - races;
-    let runs = match runs {
-        1 => String::new(),
-        runs => format!(" in {runs} runs"),
-    };
-    let mut suppressed = match collection.suppressed {
-        0 => String::new(),
-        n => format!(", {n} not shown (suppressed or known)"),
-    };
-    if collection.internal > 0 {
-        let _ =
-            write!(suppressed, ", {} inside the standard library not shown", collection.internal);
-    }
-    if collection.findings.is_empty() {
-        return format!("fencepost: nothing found{runs}{suppressed}");
-    }
-    format!(
-        "fencepost: {}{}{}{runs}{suppressed}",
-        if stale > 0 { count(stale, "robustness violation") } else { String::new() },
-        if stale > 0 && races > 0 { ", " } else { "" },
-        if races > 0 { count(races, "data race") } else { String::new() },
-    )
 }

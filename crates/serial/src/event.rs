@@ -1,4 +1,4 @@
-//! What a recorded run is made of: threads, variables, events and where they came from.
+//! The parts of a recorded run: threads, variables, and events with their places in the source.
 //!
 //! Section 2 of *On Atomicity in Presence of Non-atomic Writes* (Enea and Farzan, TACAS 2016). A
 //! thread `t` reads a variable, issues a write into its store buffer, sees the oldest buffered

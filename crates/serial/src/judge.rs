@@ -1,4 +1,4 @@
-//! Which monitor judges a recording, and what it says.
+//! Chooses the monitor that judges a recording, and reports its answers.
 //!
 //! A recording that shows a commit is an execution: the [execution monitors](crate::execution) read
 //! it as it streams by. Otherwise it is a trace and is held in memory. If every transaction leaves
@@ -298,12 +298,7 @@ impl Counter {
     }
 }
 
-/// Judges a trace held in memory.
-pub fn judge_trace(events: &[Event], names: Names) -> Result<Report, BadInput> {
-    judge_trace_within(events, names, Scope::ThisRun, Budget::UNLIMITED)
-}
-
-/// The same, about the runs of this scope, until the budget is spent.
+/// Judges a trace held in memory, about the runs of this scope, until the budget is spent.
 pub fn judge_trace_within(
     events: &[Event],
     names: Names,

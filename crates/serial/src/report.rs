@@ -1,8 +1,8 @@
-//! A report's faces: text, JSON and a drawing.
+//! A report as text and as JSON.
 //!
 //! Text says first what was judged and how, then one line per question, then the cycles. A trace's
-//! cycle comes with the execution that shows it, in the format that the reader takes, so that it can
-//! be judged again by anyone.
+//! cycle comes with the execution that shows it, in the format that the reader takes, so that a user
+//! can have it judged again.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -212,37 +212,6 @@ pub fn excerpt(execution: &[Event], violation: &Violation) -> Vec<Event> {
         }
     }
     kept
-}
-
-/// The cycle as a Graphviz drawing.
-pub fn to_dot(violation: &Violation, names: &Names) -> String {
-    let mut out = String::from("digraph serial {\n  node [shape=box, fontname=monospace];\n");
-    let length = violation.cycle.len();
-    for (index, Step { unit, .. }) in violation.cycle.iter().enumerate() {
-        let _ = writeln!(out, "  u{index} [label={}];", quoted(&unit.show(names)));
-    }
-    for (index, Step { leaves, kind, enters, .. }) in violation.cycle.iter().enumerate() {
-        let why = format!(
-            "{}\n{}\n{}",
-            names.show(leaves.thread, leaves.action),
-            kind.text(),
-            names.show(enters.thread, enters.action)
-        );
-        let _ = writeln!(
-            out,
-            "  u{index} -> u{} [label={}, style={}];",
-            (index + 1) % length,
-            quoted(&why),
-            match kind {
-                crate::witness::EdgeKind::ProgramOrder => "solid",
-                crate::witness::EdgeKind::Conflict => "bold",
-                crate::witness::EdgeKind::OrientedConflict => "dashed",
-                crate::witness::EdgeKind::Indirect => "dotted",
-            }
-        );
-    }
-    out.push_str("}\n");
-    out
 }
 
 /// The report as JSON.

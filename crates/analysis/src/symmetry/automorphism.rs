@@ -1,4 +1,4 @@
-//! Automorphisms, and what has to be true of one before it is used.
+//! Automorphisms, and the conditions that one must meet before it is used.
 
 use super::Facts;
 use crate::opaque_values::{Class, Types, operands};

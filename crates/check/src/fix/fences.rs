@@ -1,7 +1,7 @@
 //! Full fences that make a program robust against store-atomic machines.
 //!
 //! A fence breaks an attack if the attacker passes it between the store it delays and its last access;
-//! for everyone else a fence is nothing. So the violations of a program *with* fences are those of the
+//! fences of other threads do not matter. So the violations of a program *with* fences are those of the
 //! program *without* whose attacker comes past none of them, and a program need not be rebuilt to ask
 //! what a set of fences leaves.
 //!
@@ -15,13 +15,14 @@ use crate::answer::{By, Cost, Faulty, Problem, Verdict, Why};
 use crate::explore::Task;
 use crate::legality::{self, Refusal};
 use crate::question::{DoubleCheck, Method, Model, Property, Question};
-use crate::robustness::store_atomic::model::{AttackSearch, Finding, Goal};
+use crate::robustness::store_atomic::model::{AttackFinding, AttackSearch, Goal};
 use crate::robustness::store_atomic::triangular_race::{self, race};
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
 use ::ir::expr::{Binary, Op, Unary};
 use ::ir::{
     Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, Value, canonical,
 };
+use analysis::cycles::on_cycle;
 use analysis::values::PossibleValues;
 use budget::Budget;
 use search::{Progress, Stop};
@@ -183,10 +184,11 @@ pub fn place_at(
 ) -> Result<Placement, NoPlacement> {
     let begun = Instant::now();
     program.validate().map_err(|invalid| NoPlacement::Refused(Refusal::Invalid(invalid)))?;
+    let on_cycle: Vec<Vec<bool>> = program.threads.iter().map(on_cycle).collect();
     let weights: Vec<u64> = sites
         .iter()
         .map(|site| {
-            let looped = site.places.iter().any(|&(tid, pc)| in_loop(program, tid, pc));
+            let looped = site.places.iter().any(|&(tid, pc)| on_cycle[tid.index()][pc.index()]);
             let weight = weights.fence + if looped { weights.in_loop } else { 0 };
             // Of equally good places, one in front of an access is the easiest to point at.
             let access =
@@ -347,11 +349,15 @@ fn values_may_fault(program: &Program) -> bool {
                 fails(index) || !indices.members().is_some_and(inside)
             })
         };
-        // An update may overflow, whatever its operand is.
-        matches!(step.instr, Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_))
+        is_doubtful(&step.instr)
             || step.instr.operands().into_iter().any(fails)
             || step.instr.places().iter().any(is_outside)
     })
+}
+
+/// Is it left open whether a step of this kind fails? An update may overflow, whatever its operand is.
+fn is_doubtful(instr: &Instr) -> bool {
+    matches!(instr, Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_))
 }
 
 /// Could a step of the program be a run-time error, as far as its text tells?
@@ -367,41 +373,12 @@ fn may_fault(program: &Program) -> bool {
             Op::Unary(Unary::Neg) => false,
         }),
     };
-    let is_safe = |instr: &Instr| {
-        let known = |place: &Place| matches!(place.known(), Some(Ok(_)));
-        let total = match instr {
-            Instr::Assign { value, .. }
-            | Instr::Store { value, .. }
-            | Instr::Switch { value, .. } => is_total(value),
-            Instr::Jump { cond, .. } | Instr::Assert(cond) | Instr::Assume(cond) => is_total(cond),
-            Instr::Cas { expected, desired, .. } | Instr::BlockingCas { expected, desired, .. } => {
-                is_total(expected) && is_total(desired)
-            }
-            Instr::Wait { values, .. } => values.iter().all(is_total),
-            Instr::LightFence(places) => places.iter().all(known),
-            Instr::Load { .. } | Instr::Fence(_) | Instr::Skip | Instr::Halt => true,
-            Instr::BusLock | Instr::BusUnlock => true,
-            Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_) => false,
-        };
-        total && instr.place().is_none_or(known)
-    };
-    program.steps().any(|(_, _, step)| !is_safe(&step.instr))
-}
-
-/// Can control come from here back to here?
-fn in_loop(program: &Program, tid: Tid, pc: Pc) -> bool {
-    let code = &program.threads[tid.index()].code;
-    let mut seen = vec![false; code.len()];
-    let mut stack: Vec<Pc> = code[pc.index()].successors().collect();
-    while let Some(at) = stack.pop() {
-        if at == pc {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[at.index()], true) {
-            stack.extend(code[at.index()].successors());
-        }
-    }
-    false
+    let known = |place: &Place| matches!(place.known(), Some(Ok(_)));
+    program.steps().any(|(_, _, Step { instr, .. })| {
+        is_doubtful(instr)
+            || !instr.operands().into_iter().all(is_total)
+            || !instr.places().iter().all(known)
+    })
 }
 
 /// What is to be reached, and the search that tells whether it is. What the program's text says about attacks is found out once
@@ -458,10 +435,10 @@ impl Violations for Asked<'_> {
             let mut faulty = None;
             for found in &report.findings {
                 match found.finding {
-                    Finding::Fault { tid, pc, fault } => {
+                    AttackFinding::Fault { tid, pc, fault } => {
                         faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
                     }
-                    Finding::Cycle { attacker, .. } => {
+                    AttackFinding::Cycle { attacker, .. } => {
                         let between = match aim {
                             Aim::Robust(_) => {
                                 computation(search, compiled, machine, &found.path, found.finding)

@@ -4,7 +4,7 @@
 //! require others, which are then chosen, too: an access cannot be `seq_cst` without being `acquire`. The
 //! problem is NP-hard and our instances are small: branch on the points of a set that is not hit yet,
 //! smallest set first, and cut where disjoint unhit sets show that the best known choice cannot be
-//! beaten. Supersets of other sets are dropped beforehand, for whoever hits the smaller set hits both.
+//! beaten. Supersets of other sets are dropped beforehand: a choice that hits the smaller set hits both.
 
 use budget::{Budget, Ticker};
 

@@ -1,7 +1,7 @@
 //! Repairs of minimum weight, found from violations.
 //!
-//! Nothing here knows a memory model. Whoever wants a repair says which *points* there are to change,
-//! what each costs, and answers one question: *with these points changed, what is still wrong?* Each
+//! The optimiser knows no memory model. Its caller names the *points* that can be changed and the cost of
+//! each, and answers one question: *with these points changed, what is still wrong?* Each
 //! violation comes as the set of points any of which would have prevented it. The optimiser chooses a
 //! cheapest set that hits all violations seen so far ([`hitting`]), asks again, and stops when nothing
 //! is wrong any more. Since every choice is the cheapest that deals with a *part* of the violations, the

@@ -1,6 +1,6 @@
 //! The machine with store buffers as a system whose findings are final states.
 
-use super::Finding;
+use super::Ending;
 use crate::packed::{put_fault, put_state, take_fault, take_state};
 use graph::outcome::ThreadEnd;
 use graph::{FinalState, Status};
@@ -39,7 +39,7 @@ impl Node {
 
 impl Model for Buffers {
     type Scratch = Vec<u8>;
-    type Finding = Finding;
+    type Finding = Ending;
 
     fn width(&self) -> Width {
         Width::Varying
@@ -49,13 +49,13 @@ impl Model for Buffers {
         Vec::new()
     }
 
-    fn initial<S: Sink<Finding>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
+    fn initial<S: Sink<Ending>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
         let program = &self.compiled.program;
         Node { stopped: vec![None; program.threads.len()], state: initial(program) }.write(bytes);
         sink.state(bytes);
     }
 
-    fn expand<S: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+    fn expand<S: Sink<Ending>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
         let program = &self.compiled.program;
         let node = Node::read(program, state);
         let mut stuck = true;
@@ -74,7 +74,7 @@ impl Model for Buffers {
             match self.most {
                 None => drain(program, &mut next.state, tid),
                 Some(most) if waiting(&next.state, tid) > most => {
-                    sink.finding(Finding::Overflow);
+                    sink.finding(Ending::Overflow);
                     continue;
                 }
                 Some(_) => {}
@@ -83,11 +83,11 @@ impl Model for Buffers {
             sink.state(bytes);
         }
         if stuck {
-            sink.finding(Finding::End(self.end(&node)));
+            sink.finding(Ending::End(self.end(&node)));
         }
     }
 
-    fn stops(&self, _: &Finding) -> bool {
+    fn stops(&self, _: &Ending) -> bool {
         false
     }
 }

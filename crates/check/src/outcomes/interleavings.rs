@@ -4,7 +4,7 @@
 //! holds, and there are finitely many, loops or not. Threads step as they do on graphs
 //! ([`ThreadState`]), so the final states of the two can be compared.
 
-use super::Finding;
+use super::Ending;
 use crate::packed::{put_fault, put_values, take_fault, take_value};
 use graph::outcome::{FinalState, ThreadEnd};
 use graph::run::{Next, Status, ThreadState};
@@ -20,7 +20,7 @@ pub(super) struct Interleavings {
 
 impl Model for Interleavings {
     type Scratch = Vec<u8>;
-    type Finding = Finding;
+    type Finding = Ending;
 
     fn width(&self) -> Width {
         Width::Varying
@@ -30,16 +30,16 @@ impl Model for Interleavings {
         Vec::new()
     }
 
-    fn initial<S: Sink<Finding>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
+    fn initial<S: Sink<Ending>>(&self, bytes: &mut Vec<u8>, sink: &mut S) {
         State::initial(&self.program).write(bytes);
         sink.state(bytes);
     }
 
-    fn expand<S: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
+    fn expand<S: Sink<Ending>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut S) {
         let state = State::read(&self.program, state);
         let successors = state.successors(&self.program);
         if successors.is_empty() {
-            sink.finding(Finding::End(state.end(&self.program)));
+            sink.finding(Ending::End(state.end(&self.program)));
         }
         for next in successors {
             next.write(bytes);
@@ -47,7 +47,7 @@ impl Model for Interleavings {
         }
     }
 
-    fn stops(&self, _: &Finding) -> bool {
+    fn stops(&self, _: &Ending) -> bool {
         false
     }
 }

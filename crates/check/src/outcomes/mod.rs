@@ -1,4 +1,4 @@
-//! Final states of a program, under SC and on machines with store buffers.
+//! Final states of a program, under SC, on machines with store buffers, and on models that are given by axioms ([`enumerate`]).
 //!
 //! Every state is visited: `buffers` and `interleavings` are systems that `search` explores, and their findings
 //! are the final states. A thread that has a run-time error stops there, also where another thread
@@ -9,8 +9,10 @@
 mod buffers;
 mod executions;
 mod interleavings;
+mod models;
 
 pub use executions::{Bounds, Executions, executions};
+pub use models::{Enumerated, Seen, Wanted, enumerate};
 
 use budget::Budget;
 use buffers::Buffers;
@@ -108,7 +110,7 @@ pub fn interleavings(program: &Program, limits: &Limits) -> FinalStates {
 
 /// What a search for final states finds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Finding {
+enum Ending {
     /// No thread goes on.
     End(FinalState),
     /// A thread wanted to store more than fits into its buffers.
@@ -116,7 +118,7 @@ enum Finding {
 }
 
 /// All final states that `model` finds.
-fn final_states<M: Model<Finding = Finding>>(model: &M, limits: &Limits) -> FinalStates {
+fn final_states<M: Model<Finding = Ending>>(model: &M, limits: &Limits) -> FinalStates {
     let options = Options {
         order: if limits.jobs > 1 { Order::Breadth } else { Order::Depth },
         jobs: limits.jobs,
@@ -132,10 +134,10 @@ fn final_states<M: Model<Finding = Finding>>(model: &M, limits: &Limits) -> Fina
     let mut found = FinalStates { cut: report.limit.map(Cut::Limit), ..FinalStates::default() };
     for finding in report.findings {
         match finding.finding {
-            Finding::End(state) => {
+            Ending::End(state) => {
                 found.states.insert(state);
             }
-            Finding::Overflow => found.cut = found.cut.or(Some(Cut::Buffers)),
+            Ending::Overflow => found.cut = found.cut.or(Some(Cut::Buffers)),
         }
     }
     found

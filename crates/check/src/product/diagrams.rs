@@ -637,52 +637,38 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
 /// Diagrams hold on programs that are aimed at them, and every reduction is active in a tenth.
 #[test]
 fn aimed_programs() {
-    let number = |variable: &str, usual: u64| {
-        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-    };
-    let count = number("FENCEPOST_DIAGRAM_PROGRAMS", 2_000);
-    let first = number("FENCEPOST_FIRST_SEED", 0);
-    let (next, counts) = (AtomicU64::new(first), Mutex::new(HashMap::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Relaxed);
-                    if seed >= first + count {
-                        return;
-                    }
-                    let (program, text) = aimed::parsed(seed);
-                    // Models other than RC11 are RC11 on a program with other words.
-                    let program = match seed % 4 {
-                        0 => with_sc_orders(program, Strengthen::Synchronising),
-                        1 => with_sc_orders(program, Strengthen::All),
-                        2 => program,
-                        _ => program.rc20(),
-                    };
-                    match check_program(&program, seed) {
-                        Ok(active) => {
-                            let mut counts = counts.lock().expect("nobody panics while counting");
-                            if aimed::is_about_names(seed) && active.0.contains("names") {
-                                *counts.entry("names about names").or_insert(0) += 1;
-                            }
-                            if text.starts_with(aimed::UNFOLDED) {
-                                *counts.entry("automata").or_insert(0) += 1;
-                                let symmetric = u64::from(active.0.contains("symmetry"));
-                                *counts.entry("symmetry of automata").or_insert(0) += symmetric;
-                            }
-                            for what in active.0 {
-                                *counts.entry(what).or_insert(0) += 1;
-                            }
-                        }
-                        Err(broken) => panic!("seed {seed}: {broken}\n{text}"),
-                    }
+    let counts = Mutex::new(HashMap::new());
+    let seeds = aimed::each_seed("FENCEPOST_DIAGRAM_PROGRAMS", |seed| {
+        let (program, text) = aimed::parsed(seed);
+        // Models other than RC11 are RC11 on a program with other words.
+        let program = match seed % 4 {
+            0 => with_sc_orders(program, Strengthen::Synchronising),
+            1 => with_sc_orders(program, Strengthen::All),
+            2 => program,
+            _ => program.rc20(),
+        };
+        match check_program(&program, seed) {
+            Ok(active) => {
+                let mut counts = counts.lock().expect("nobody panics while counting");
+                if aimed::is_about_names(seed) && active.0.contains("names") {
+                    *counts.entry("names about names").or_insert(0) += 1;
                 }
-            });
+                if text.starts_with(aimed::UNFOLDED) {
+                    *counts.entry("automata").or_insert(0) += 1;
+                    let symmetric = u64::from(active.0.contains("symmetry"));
+                    *counts.entry("symmetry of automata").or_insert(0) += symmetric;
+                }
+                for what in active.0 {
+                    *counts.entry(what).or_insert(0) += 1;
+                }
+            }
+            Err(broken) => panic!("seed {seed}: {broken}\n{text}"),
         }
     });
+    let count = seeds.end - seeds.start;
     let counts = counts.into_inner().expect("all are done");
     println!("{counts:?} of {count} programs");
-    let about = (first..first + count).filter(|seed| aimed::is_about_names(*seed)).count() as u64;
+    let about = seeds.filter(|seed| aimed::is_about_names(*seed)).count() as u64;
     let others = count - about;
     for reduction in
         ["symmetry", "counters", "windows", "loop_counters", "local", "choice", "por", "subsume"]

@@ -1,14 +1,14 @@
 //! A program and a memory, explored together.
 //!
-//! [`Product`] is the bridge between `model` and `search`: it packs the threads' program counters
+//! [`Product`] joins `memory` and `search`: it packs the threads' program counters
 //! and registers and the memory's state into one fixed-width state and generates successors. The
-//! reductions live here, because each is an argument about programs:
+//! reductions are here, because each is an argument about programs:
 //!
 //! * *local steps*: assignments, jumps and fences that only their thread can notice are taken at
 //!   once, with the access before them, so threads always rest before an access;
 //! * *late choices*: a thread that comes to a `oneof` rests before it and chooses when it makes the
-//!   access it leads to, so that states do not multiply with choices that nobody can see yet. What
-//!   a memory could object to behind the choice is looked at on arrival;
+//!   access it leads to, so that states do not multiply with choices that no other thread can see yet. The
+//!   memory's objections to what is behind the choice are asked for on arrival;
 //! * *partial order*: accesses of different threads commute unless they touch the same location and
 //!   one writes. If what some threads do next conflicts with nothing the others may ever do, only
 //!   those threads need to move now (a persistent set), provided one of them reaches a new state;

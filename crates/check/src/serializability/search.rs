@@ -44,11 +44,11 @@ pub(super) fn explore(
     let mut found = Found { violation: None, limit, fault: None, overflowed: false, cost };
     for ::search::Found { finding, path } in report.findings {
         match finding {
-            Finding::Overflow => found.overflowed = true,
-            Finding::Fault { tid, pc, fault } => {
+            Discovery::Overflow => found.overflowed = true,
+            Discovery::Fault { tid, pc, fault } => {
                 found.fault.get_or_insert(Faulty { tid, pc, fault });
             }
-            Finding::Cycle => {
+            Discovery::Cycle => {
                 let violation = || system.execution(&path);
                 found.violation = found.violation.or_else(violation);
             }
@@ -59,7 +59,7 @@ pub(super) fn explore(
 
 /// What is looked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Finding {
+enum Discovery {
     /// A step closes a cycle.
     Cycle,
     /// A step has a run-time error.
@@ -87,7 +87,7 @@ struct Scratch {
 
 impl Model for System {
     type Scratch = Scratch;
-    type Finding = Finding;
+    type Finding = Discovery;
 
     fn width(&self) -> Width {
         Width::Varying
@@ -103,25 +103,30 @@ impl Model for System {
         }
     }
 
-    fn initial<S: Sink<Finding>>(&self, scratch: &mut Scratch, sink: &mut S) {
+    fn initial<S: Sink<Discovery>>(&self, scratch: &mut Scratch, sink: &mut S) {
         self.product.encode(&mut self.product.start(self.question), &mut scratch.bytes);
         sink.state(&scratch.bytes);
     }
 
-    fn expand_reduced<S: Sink<Finding>>(&self, state: &[u8], scratch: &mut Scratch, sink: &mut S) {
+    fn expand_reduced<S: Sink<Discovery>>(
+        &self,
+        state: &[u8],
+        scratch: &mut Scratch,
+        sink: &mut S,
+    ) {
         self.look_at(state, scratch);
         self.private_moves(&scratch.node, &mut scratch.moves);
         self.step_all(scratch, sink);
     }
 
-    fn expand<S: Sink<Finding>>(&self, state: &[u8], scratch: &mut Scratch, sink: &mut S) {
+    fn expand<S: Sink<Discovery>>(&self, state: &[u8], scratch: &mut Scratch, sink: &mut S) {
         self.look_at(state, scratch);
         self.moves(&scratch.node, &mut scratch.moves);
         self.step_all(scratch, sink);
     }
 
-    fn stops(&self, finding: &Finding) -> bool {
-        *finding == Finding::Cycle
+    fn stops(&self, finding: &Discovery) -> bool {
+        *finding == Discovery::Cycle
     }
 }
 
@@ -152,7 +157,7 @@ impl System {
     }
 
     /// Makes each of the steps in `scratch.moves` from the state being expanded.
-    fn step_all<S: Sink<Finding>>(&self, scratch: &mut Scratch, sink: &mut S) {
+    fn step_all<S: Sink<Discovery>>(&self, scratch: &mut Scratch, sink: &mut S) {
         let Scratch { node, moves, happened, bytes, .. } = scratch;
         for &step in &*moves {
             let mut next = node.clone();
@@ -163,10 +168,10 @@ impl System {
                     sink.state(bytes);
                 }
                 Ok(Stepped::Blocked) => {}
-                Ok(Stepped::Overflow) => sink.finding(Finding::Overflow),
-                Ok(Stepped::Cycle) => sink.finding(Finding::Cycle),
+                Ok(Stepped::Overflow) => sink.finding(Discovery::Overflow),
+                Ok(Stepped::Cycle) => sink.finding(Discovery::Cycle),
                 Err((pc, fault)) => {
-                    sink.finding(Finding::Fault { tid: step.tid(), pc, fault });
+                    sink.finding(Discovery::Fault { tid: step.tid(), pc, fault });
                 }
             }
         }

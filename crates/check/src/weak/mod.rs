@@ -1,17 +1,17 @@
-//! What a program that is not robust can really do.
+//! Races, assertions and final conditions of programs that are not robust.
 //!
-//! Robustness says that interleavings show all. Where it fails, they do not, and nothing was known of races and
-//! assertions. Then the weak memory itself is explored: [`memory::rc11`], one of whose runs is one way in which an
-//! execution that RC11 allows comes about. So a race or a failed assertion that some execution has is found, and if
-//! none is found in any state there is none: the program is *not robust, but safe*.
+//! The interleavings of a robust program show all races and failed assertions. Those of a program that is not robust
+//! do not, so the weak memory itself is explored: [`memory::rc11`]. Each run of this memory builds one execution that RC11
+//! allows, and each such execution is built by some run. So the search finds a race or a failed assertion if some execution
+//! has one; if the search finds none in any state, the program is *not robust, but safe*.
 //!
 //! # How far
 //!
-//! A thread that looks away while another writes lets old writes pile up, and states need not be finite in number. So
-//! the search bounds how many *stale* writes a location may have: writes that are not the last, and that somebody
-//! can still read or place a write behind. `explore` starts with few and doubles the bound until it was never met,
-//! and then the answer is exact; or until something is found, or a limit is reached. If the question names the bound,
-//! that is the only one, and an answer that met it says so.
+//! A thread that does not read while another thread writes can still read each of these writes later, so there may be
+//! infinitely many states. The search therefore bounds the number of *stale* writes of a location: writes that are not the last,
+//! and that some thread can still read or place a write behind. `explore` starts with a small bound and doubles it until a search
+//! never meets the bound, and then the answer is exact; or until something is found, or a limit is reached. If the question
+//! names a bound, only that one is tried, and an answer that met it says so.
 //!
 //! # What is reported
 //!

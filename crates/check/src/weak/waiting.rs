@@ -1,8 +1,8 @@
 //! Which threads wait for ever, found on states of the search.
 //!
-//! The definition is [`mod@graph::waiting`], which judges what is found here: with everyone reading the newest writes,
-//! nobody ever changes a value or comes to its end. Here it is asked in every state, so a thread that goes on is to
-//! be found quickly; most do with their next access.
+//! The definition is [`mod@graph::waiting`], which also judges the states that are found here: if all threads read the newest
+//! writes only, no thread ever changes a value or comes to its end. The question is asked in every state of the search, so the
+//! common case is tried first: a thread that goes on with its next access.
 //!
 //! *Partial order.* Let ρ be a run from a state s to one in which all wait, and P the persistent set at s. Where these are
 //! sought, P contains a thread t that the newest write lets pass, and that does not come back to where it is.

@@ -16,6 +16,29 @@ mod windows;
 
 use ir::random::{Generator, without_registers};
 use ir::{Edge, Program};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Looks at programs on two threads, and says which seeds they had: 2,000, or as many as the variable `count` of the environment
+/// asks for, from `FENCEPOST_FIRST_SEED` on.
+#[allow(dead_code)] // Some tests look at other programs, too.
+pub(crate) fn each_seed(count: &str, look: impl Fn(u64) + Sync) -> Range<u64> {
+    let asked = |variable: &str, usual: u64| {
+        std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+    };
+    let first = asked("FENCEPOST_FIRST_SEED", 0);
+    let seeds = first..first + asked(count, 2_000);
+    let next = AtomicU64::new(seeds.start);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let seed = || Some(next.fetch_add(1, Relaxed)).filter(|seed| *seed < seeds.end);
+                std::iter::from_fn(seed).for_each(&look);
+            });
+        }
+    });
+    seeds
+}
 
 /// Steps that a thread may have whose registers are left out.
 const MOST_STEPS: usize = 400;

@@ -1,8 +1,8 @@
-//! Changed texts on the disk: all of them or none, and never over what somebody else has written meanwhile.
+//! Writes changed texts to the disk: all of them or none, and never over a file that has changed since it was read.
 
 use crate::report_files::{replace, same_file};
-use fencepost::reorder::Changed;
 use lang::Source;
+use repair::Changed;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! Most general clients: who may call what, and when.
+//! Policies: which thread may call which method, and in which order.
 //!
-//! A policy is short for a client. It is written out in the language itself, so that it can be read
-//! like any other, and so that nothing about it is special.
+//! A policy stands for the most general client that keeps to it. This module writes that client out in the language itself, so users can
+//! read it, and the rest of the crate treats it like any other client.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};

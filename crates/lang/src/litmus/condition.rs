@@ -1,4 +1,4 @@
-//! What stands behind the threads: `filter`, `locations` and the condition.
+//! The end of a litmus test, behind the threads: `filter`, `locations` and the condition.
 //!
 //! ```text
 //! filter (x=1)

@@ -1,4 +1,4 @@
-//! What the threads of a test become: steps, registers and locations, and in the end a program.
+//! Collects the steps, registers and locations of a litmus test's threads, and makes a program of them.
 
 use super::condition::Asked;
 use super::initial::{Initial, InitialValue, Type};

@@ -1,4 +1,4 @@
-//! Names of locations: which one is meant, and may it be accessed like this?
+//! Resolves names of locations, and refuses accesses that a location's kind does not allow.
 
 use super::declare::Shared;
 use super::thread::Scope;
@@ -10,7 +10,7 @@ use ir::{Expr, LocationKind, Reg};
 
 /// How a place is about to be accessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum Use {
     /// By an atomic load, store or read-modify-write.
     Atomic,
     /// By `naload` or `nastore`.
@@ -20,16 +20,11 @@ pub(super) enum Access {
 }
 
 impl Scope<'_, '_> {
-    pub(super) fn place(
-        &self,
-        place: &Place,
-        access: Access,
-        sink: &mut Sink,
-    ) -> Option<ir::Place> {
+    pub(super) fn place(&self, place: &Place, access: Use, sink: &mut Sink) -> Option<ir::Place> {
         let name = place.name;
         let Some(shared) = self.globals.shared.get(name.text) else {
             let mut error = self.not_a_location(name);
-            if access == Access::Named && place.index.is_none() {
+            if access == Use::Named && place.index.is_none() {
                 error.help = Some(
                     "the modes of fences are `acq`, `rel`, `acq_rel`, `seq_cst` and `upd`".into(),
                 );
@@ -38,12 +33,12 @@ impl Scope<'_, '_> {
             return None;
         };
         let wrong = match (access, shared.kind) {
-            (Access::Atomic, LocationKind::NonAtomic) => Some((
+            (Use::Atomic, LocationKind::NonAtomic) => Some((
                 format!("an atomic access to the non-atomic location `{}`", name.text),
                 "`naload` and `nastore` access it",
                 "declared `na` here",
             )),
-            (Access::NonAtomic, LocationKind::Atomic) => Some((
+            (Use::NonAtomic, LocationKind::Atomic) => Some((
                 format!("a non-atomic access to the atomic location `{}`", name.text),
                 "`load` and `store` access it",
                 "declared atomic here",

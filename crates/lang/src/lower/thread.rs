@@ -6,7 +6,7 @@
 use super::call::{Frame, Methods};
 use super::declare::Globals;
 use super::loops::Loop;
-use super::place::Access;
+use super::place::Use;
 use super::{MAX_STEPS, Origins, duplicate, unknown};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
@@ -389,8 +389,7 @@ impl<'a> Lowering<'a, '_, '_> {
                 Instr::Load { dst: dst?, place: place?, mode: *mode }
             }
             StatementKind::Store(place, value, mode) => {
-                let access =
-                    if *mode == WriteMode::Na { Access::NonAtomic } else { Access::Atomic };
+                let access = if *mode == WriteMode::Na { Use::NonAtomic } else { Use::Atomic };
                 let (place, value) = (self.place(place, access), self.expr(value));
                 Instr::Store { place: place?, value: value?, mode: *mode }
             }
@@ -406,37 +405,37 @@ impl<'a> Lowering<'a, '_, '_> {
             }
             StatementKind::Wait(dst, place, values, mode) => {
                 let dst = self.optional_local(*dst);
-                let place = self.place(place, Access::Atomic);
+                let place = self.place(place, Use::Atomic);
                 let values: Vec<Option<Expr>> = values.iter().map(|e| self.expr(e)).collect();
                 let values = values.into_iter().collect::<Option<Vec<Expr>>>();
                 Instr::Wait { dst: dst?, place: place?, values: values?, mode: *mode }
             }
             StatementKind::Fence(mode) => Instr::Fence(*mode),
             StatementKind::LightFence(places) => {
-                let places: Vec<_> = places.iter().map(|p| self.place(p, Access::Named)).collect();
+                let places: Vec<_> = places.iter().map(|p| self.place(p, Use::Named)).collect();
                 Instr::LightFence(places.into_iter().collect::<Option<_>>()?)
             }
             StatementKind::Lock(place) => Instr::BlockingCas {
-                place: self.place(place, Access::Atomic)?,
+                place: self.place(place, Use::Atomic)?,
                 expected: Expr::Const(0),
                 desired: Expr::Const(1),
                 read: ReadMode::Acq,
                 write: WriteMode::Rlx,
             },
             StatementKind::Unlock(place) => Instr::Store {
-                place: self.place(place, Access::Atomic)?,
+                place: self.place(place, Use::Atomic)?,
                 value: Expr::Const(0),
                 mode: WriteMode::Rel,
             },
             StatementKind::PartialLock(place) => Instr::BlockingCas {
-                place: self.place(place, Access::Atomic)?,
+                place: self.place(place, Use::Atomic)?,
                 expected: Expr::Const(0),
                 desired: Expr::Const(1),
                 read: ReadMode::Pacq,
                 write: WriteMode::Rlx,
             },
             StatementKind::PartialUnlock(place) => Instr::Store {
-                place: self.place(place, Access::Atomic)?,
+                place: self.place(place, Use::Atomic)?,
                 value: Expr::Const(0),
                 mode: WriteMode::Prel,
             },
@@ -467,11 +466,11 @@ impl<'a> Lowering<'a, '_, '_> {
     fn rmw(&mut self, rmw: &Rmw<'a>) -> Option<Instr> {
         let (place, update, modes) = match rmw {
             Rmw::Update(UpdateOp::Add, place, amount, modes) => {
-                let place = self.place(place, Access::Atomic);
+                let place = self.place(place, Use::Atomic);
                 (place?, self.scope.amount(amount, self.sink)?, modes)
             }
             Rmw::Update(op, place, operand, modes) => {
-                let place = self.place(place, Access::Atomic);
+                let place = self.place(place, Use::Atomic);
                 (place?, Update::new(*op, self.expr(operand)?), modes)
             }
             Rmw::Cas(cas) => {
@@ -484,7 +483,7 @@ impl<'a> Lowering<'a, '_, '_> {
     }
 
     pub(super) fn cas(&mut self, cas: &Cas<'a>) -> Option<(ir::Place, Expr, Expr)> {
-        let place = self.place(&cas.place, Access::Atomic);
+        let place = self.place(&cas.place, Use::Atomic);
         let expected = self.expr(&cas.expected);
         let desired = self.expr(&cas.desired);
         Some((place?, expected?, desired?))
@@ -501,7 +500,7 @@ impl<'a> Lowering<'a, '_, '_> {
         self.scope.condition(expr, self.sink)
     }
 
-    fn place(&mut self, place: &syntax::Place<'a>, access: Access) -> Option<ir::Place> {
+    fn place(&mut self, place: &syntax::Place<'a>, access: Use) -> Option<ir::Place> {
         if self.sink.is_full() {
             return None;
         }
@@ -548,8 +547,8 @@ impl<'a> Lowering<'a, '_, '_> {
     }
 }
 
-fn read_access(mode: ReadMode) -> Access {
-    if mode == ReadMode::Na { Access::NonAtomic } else { Access::Atomic }
+fn read_access(mode: ReadMode) -> Use {
+    if mode == ReadMode::Na { Use::NonAtomic } else { Use::Atomic }
 }
 
 fn with_destination(mut instr: Instr, to: Option<Reg>) -> Instr {

@@ -1,4 +1,4 @@
-//! What is exchanged for what in a text, so that an operation has other orders or a fence is gone.
+//! Edits of a text that give an operation other orders, or remove a fence.
 
 use super::Orders;
 use super::operation::{Implicit, Operation, is_part};

@@ -6,7 +6,7 @@
 
 use super::text::closing;
 use super::words::Style;
-use super::{Access, names};
+use super::{AccessKind, names};
 use crate::source::{Language, Span};
 
 /// An operation in a text.
@@ -47,19 +47,19 @@ impl Operation {
 
     /// Can a step that is an `access` be one of this operation? A CAS that fails only reads, and one that is tried again until it
     /// succeeds is an update.
-    pub(super) fn is_made_by(&self, text: &str, access: Access) -> bool {
+    pub(super) fn is_made_by(&self, text: &str, access: AccessKind) -> bool {
         let name = &text[self.name.start..self.name.end];
         let own = match self.implicit {
-            Some(Implicit::Load) => Access::Load,
-            Some(Implicit::Store) => Access::Store,
-            Some(Implicit::Update(_)) => Access::Update,
-            None if self.fence => Access::Fence,
+            Some(Implicit::Load) => AccessKind::Load,
+            Some(Implicit::Store) => AccessKind::Store,
+            Some(Implicit::Update(_)) => AccessKind::Update,
+            None if self.fence => AccessKind::Fence,
             None if name.contains("compare_exchange") => {
-                return !matches!(access, Access::Store | Access::Fence);
+                return !matches!(access, AccessKind::Store | AccessKind::Fence);
             }
-            None if ["load", "test"].iter().any(|end| is_named(name, end)) => Access::Load,
-            None if ["store", "clear"].iter().any(|end| is_named(name, end)) => Access::Store,
-            None => Access::Update,
+            None if ["load", "test"].iter().any(|end| is_named(name, end)) => AccessKind::Load,
+            None if ["store", "clear"].iter().any(|end| is_named(name, end)) => AccessKind::Store,
+            None => AccessKind::Update,
         };
         own == access
     }

@@ -1,4 +1,4 @@
-//! What stands at the top level: declarations and threads.
+//! The top level of a file: declarations and threads.
 
 use super::{Parse, Parser};
 use crate::codes;

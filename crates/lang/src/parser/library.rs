@@ -1,5 +1,5 @@
-//! Libraries, specifications and clients: what stands at the top level of a file for `refine`, and
-//! the statements that only they have.
+//! Libraries, specifications and clients: the top level of a file for `refine`, and
+//! the statements that only such files have.
 
 use super::{Parse, Parser};
 use crate::lexer::Kind;

@@ -1,4 +1,4 @@
-//! Fences put into a text.
+//! Puts fences into a text.
 //!
 //! A fence before a state's transitions becomes a new state: `transition q q_fenced mfence` is
 //! added, and the transitions that left `q` leave `q_fenced` instead.

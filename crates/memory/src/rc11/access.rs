@@ -1,4 +1,4 @@
-//! What accesses and fences do to the memory; the rules are numbered in the module above and in `sc_order`.
+//! The effect of accesses and fences on the memory. The rules are numbered in the module above and in `sc_order`.
 
 use super::layout::join;
 use super::sc_order::Refused;

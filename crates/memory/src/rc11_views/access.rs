@@ -1,4 +1,4 @@
-//! What an access does to a state, and how a thread goes on after it.
+//! The effect of an access on a state: the writes, what the thread and the write know, and the thread's next local state.
 
 use super::{Awareness, EAGER_STORES, Finding, Frontier, Machine, State, Stores, Views, Write};
 use super::{ones, raise, stuck};

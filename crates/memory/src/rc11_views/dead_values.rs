@@ -1,12 +1,12 @@
-//! Values that nobody can use.
+//! Finds values of writes that no run depends on, and replaces them by one value.
 //!
-//! A location often holds data that another location says how to take: a reader of RCU stores the
-//! phase it saw, then a flag that it is inside; the writer loads the flag and the phase, and if the
-//! flag was 0, goes on whatever the phase is. What the phase was then makes no difference, but
-//! states that differ in it would be different, and with them all that follows.
+//! The value of one location often matters only if another location says so. In RCU a reader stores the
+//! phase that it saw, then a flag that it is inside. The writer loads the flag and the phase; if the
+//! flag is 0, the writer goes on whatever the phase is. States that differ in this phase alone have the same
+//! runs, but a search would explore each of them.
 //!
-//! So the local states of every thread are explored on their own, with loads that may return
-//! whatever the location may hold. A load is *decisive* if different values lead to different local
+//! The local states of every thread are explored on their own, with loads that may return any value that the
+//! location may hold. A load is *decisive* if different values lead to different local
 //! states. Suppose that a thread t comes to its decisive loads of x only by an acquire read of some
 //! location y that returns one of certain values V: it passes a *gate*. A write to x can then be
 //! used by t only if t has not gone beyond it, and

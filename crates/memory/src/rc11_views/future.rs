@@ -1,4 +1,4 @@
-//! Where a location can still be accessed: writes that nobody will ever read, or write behind, are dropped.
+//! Drops writes that no thread will ever read or write behind.
 //!
 //! A thread that takes a lock over and over leaves a trail of writes behind it. Another thread that has not
 //! looked for a while *knows* only the first of them, so nothing rules out that it reads, or writes
@@ -7,7 +7,7 @@
 //! it will have acquired the lock and with it all that was done under the lock. Without this, a
 //! specification that retries under a lock would have infinitely many states.
 //!
-//! What each thread can do is known from its local states on their own (`alone`), whatever it reads.
+//! What each thread can do is known from its local states on their own (`local_states`), whatever it reads.
 //!
 //! **Lemma 1 (first accesses).** Let U(t) be the least position, at or above what t knows of location x, of a write
 //! that t's next access to x can read or come behind, or infinity if there is none. Let m be the

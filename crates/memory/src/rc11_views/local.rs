@@ -1,5 +1,5 @@
-//! What a thread does between accesses, and what an access amounts to once it is known which write
-//! it follows.
+//! The local steps of a thread between two accesses, and the values that an access reads and writes, given the write
+//! that it follows.
 
 use super::Label;
 use super::polling::Polling;

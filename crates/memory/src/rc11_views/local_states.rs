@@ -1,8 +1,8 @@
-//! A thread on its own.
+//! The local states of one thread, explored without the other threads.
 //!
-//! The local states that a thread can get to if a read may return whatever the location may hold. That
-//! is more than it gets to in company, so what it never does here, it never does. It is how we know
-//! which cells of an array a thread accesses, and what a value is good for.
+//! A read may return any value that the location may hold. These are at least the local states that the
+//! thread gets to in runs of the whole program, so an access that occurs in none of them occurs in no run. Other modules
+//! learn from them which elements of an array a thread accesses, and which values its next steps depend on.
 
 use super::{Local, Want};
 use crate::rc11_views::local::Effect;

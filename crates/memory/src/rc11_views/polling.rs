@@ -1,8 +1,8 @@
-//! Loops that wait by reading.
+//! Busy waits: loops that only read.
 //!
-//! A thread that goes round a loop of loads and comes back to its head with nothing but more
-//! knowledge could as well have stayed there: nobody saw it read, and knowing more only restricts it.
-//! So the way back need not be taken, and a busy wait costs no more than a `wait`.
+//! A round of a loop of loads changes nothing but the knowledge of its thread. No other thread notices the loads, and
+//! more knowledge only restricts what the thread may do (`simulation`), so a run in which the thread stays at the head of the
+//! loop can do all that a run with the round can. The way back is left out, and a busy wait costs no more than a `wait`.
 //!
 //! The edge from step `j` back to `h` is such a way back if every path to `j` leads through `h`, all
 //! steps on paths from `h` to `j` are loads, waits or local, and none of them assigns a register that

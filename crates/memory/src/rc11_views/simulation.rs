@@ -1,7 +1,7 @@
-//! Less is more: which states can do all that others can.
+//! A simulation between states: a state whose threads know less can do all that one whose threads know more can do.
 //!
-//! What a thread knows restricts what it may read and where it may write; what happens before its next
-//! step is what its releases and markers make others know, and wait for. So take two states whose
+//! The knowledge of a thread restricts what it may read and where it may write. The events that happen before its next
+//! step are what its releases and markers make other threads know, and wait for. Take two states whose
 //! threads are in the same local states and where the same markers have reached the same threads. If
 //! all that is known, or happens before something, or is carried, in the first is known, happens before
 //! it, or is carried in the second, then the first can do whatever the second can, with the same

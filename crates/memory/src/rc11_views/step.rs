@@ -1,4 +1,4 @@
-//! Steps of the machine: what histories show of them, who did them, and what is wrong with them.
+//! A step of the machine: its thread, the label that a history shows of it, and the error in it, if there is one.
 
 use super::{Arrivals, State};
 use crate::rc11_views::Label;

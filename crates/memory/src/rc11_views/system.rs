@@ -1,4 +1,4 @@
-//! A program whose variables are divided into spaces, and what a client sees of a library: its history.
+//! A program whose variables are divided into spaces, and the *history* that a client sees of a library: its calls and returns.
 
 use super::on_demand::inside;
 use ir::ids::{Loc, Pc, Space, Tid, Value};

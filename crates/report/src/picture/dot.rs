@@ -1,4 +1,4 @@
-//! Drawings in the language of Graphviz, for those who have it.
+//! Drawings in the language of Graphviz.
 
 use super::Picture;
 use crate::escape::visible;

@@ -1,4 +1,4 @@
-//! Where the names of edges stand.
+//! Places the names of edges in a drawing.
 //!
 //! A name belongs on its edge, near the middle, but never on a node, on a thread's name or on another edge's name. For
 //! each edge, in the order of their importance, places along the curve are tried, then places beside it, then all

@@ -1,4 +1,4 @@
-//! Where everything in a drawing goes.
+//! Places the nodes and edges of a drawing.
 //!
 //! A thread's events stand below each other; an event that reads from another thread stands below what
 //! it reads. Edges leave and enter nodes at ports: each end of an edge gets a place of its own on the

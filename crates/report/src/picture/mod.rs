@@ -1,4 +1,4 @@
-//! A finding as a drawing: who did what, and what ties it together.
+//! A finding as a drawing: the events of each thread, and the relations between them.
 //!
 //! Threads are columns, time goes down. [`Picture::of`] chooses what to draw: every access and fence,
 //! but of the initial values and decisions only those that something refers to; of a `seq_cst` fence,

@@ -1,6 +1,6 @@
-//! Reports for people.
+//! Reports as text for terminals.
 //!
-//! What an analysis has to say is a [`Document`], and [`render`] makes text of it. One file gets its
+//! Every analysis fills a [`Document`], and [`render`] makes text of it. One file gets its
 //! verdicts, and a [`story`] for what is wrong; many files get a line each and a [`Tally`].
 
 pub mod amount;
@@ -39,7 +39,7 @@ pub fn file(report: &InputReport, detail: Detail, look: &Look) -> String {
 }
 
 /// What there is to say about one file.
-fn document(report: &InputReport, detail: Detail) -> Document<'_> {
+pub(crate) fn document(report: &InputReport, detail: Detail) -> Document<'_> {
     let cost = &report.cost;
     let mut document = Document::default();
     document.line(Line::inked(Ink::Strong, visible(&report.file)).then(format!(

@@ -5,7 +5,7 @@ use super::history::history;
 use super::lanes::lanes;
 use super::style::{Ink, Look};
 use super::wrap::wrap;
-use crate::document::{Block, Document, Line, Table};
+use crate::document::{Block, Document, Line, Table, TableRow};
 use crate::escape::{columns, pad};
 
 /// What tables, runs and cycles are indented by.
@@ -30,6 +30,7 @@ fn shown(block: &Block, look: &Look) -> String {
         Block::History(happened) => history(happened),
         Block::Cycle(links) => cycle(links, look),
         Block::Message(report, diagnostic) => report.shown(diagnostic, look.color, look.width),
+        Block::Verbatim(text) => text.clone(),
     }
 }
 
@@ -49,12 +50,14 @@ fn rows(rows: &[(String, Line)], look: &Look) -> String {
 }
 
 fn table(table: &Table, look: &Look) -> String {
-    let width = |column: usize, head: &String| {
-        let cells = table.rows.iter().map(|(values, _)| columns(&values[column]));
-        cells.chain([columns(head)]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> =
-        table.heads.iter().enumerate().map(|(k, head)| width(k, head)).collect();
+    let values = table.rows.iter().map(|row| &row.values);
+    let mut widths: Vec<usize> = Vec::new();
+    for cells in values.chain([&table.heads]) {
+        widths.resize(widths.len().max(cells.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = columns(cell).max(*width);
+        }
+    }
     let joined = |cells: &[String]| {
         let padded = cells.iter().zip(&widths).map(|(cell, width)| pad(cell, *width));
         padded.collect::<Vec<_>>().join("  ")
@@ -64,10 +67,13 @@ fn table(table: &Table, look: &Look) -> String {
     if !header.is_empty() {
         out.push_str(&format!("{INDENT}{}\n", look.paint(Ink::Strong, header.trim_end())));
     }
-    for (values, notes) in &table.rows {
+    for TableRow { values, notes, below } in &table.rows {
         let notes: String = notes.iter().map(|note| format!("  {}", line(note, look))).collect();
         let shown = format!("{}{notes}", joined(values));
         out.push_str(&format!("{INDENT}{}\n", shown.trim_end()));
+        for note in below {
+            out.push_str(&format!("{INDENT}{INDENT}{INDENT}{}\n", line(note, look)));
+        }
     }
     out
 }

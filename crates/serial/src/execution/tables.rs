@@ -1,4 +1,4 @@
-//! What a monitor remembers by variable, and when it forgets it.
+//! The tables that a monitor keeps for each variable, and when their entries are dropped.
 //!
 //! A mention of a unit that the graph has collected draws no edge any more: keeping it or not makes no
 //! difference to any answer. A run may have a million variables and few live units, so tables are swept

@@ -75,7 +75,7 @@ pub struct Anomaly {
 
 /// What was found out about a history.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct Judged {
     /// What was asked.
     pub level: Level,
     /// Everything that is wrong, also what the level allows.
@@ -86,7 +86,7 @@ pub struct Verdict {
     pub notes: Vec<String>,
 }
 
-impl Verdict {
+impl Judged {
     /// Whether nothing that the level forbids was found.
     pub fn valid(&self) -> bool {
         !self.anomalies.iter().any(|anomaly| self.level.forbids(anomaly.name))
@@ -94,7 +94,7 @@ impl Verdict {
 }
 
 /// Judges a history.
-pub fn judge(history: &History, level: Level) -> Verdict {
+pub fn judge(history: &History, level: Level) -> Judged {
     let counted = if level == Level::Opaque { Counted::Everybody } else { Counted::Committed };
     let Dependencies { edges, direct, ambiguous } = dependencies(history, counted);
     let mut anomalies: Vec<Anomaly> = direct
@@ -124,7 +124,7 @@ pub fn judge(history: &History, level: Level) -> Verdict {
             "{ambiguous} values were written more than once to a key: nothing is concluded from these"
         ));
     }
-    Verdict { level, anomalies, keeps, notes }
+    Judged { level, anomalies, keeps, notes }
 }
 
 fn ending(ending: Ending) -> &'static str {
@@ -146,7 +146,7 @@ fn kind(kind: Kind) -> &'static str {
 }
 
 /// The verdict as text.
-pub fn text(history: &History, verdict: &Verdict) -> String {
+pub fn text(history: &History, verdict: &Judged) -> String {
     let mut out = String::new();
     let committed = history.transactions.iter().filter(|t| t.ending == Ending::Committed).count();
     let _ = writeln!(
@@ -187,7 +187,7 @@ pub fn text(history: &History, verdict: &Verdict) -> String {
 }
 
 /// The verdict as JSON.
-pub fn to_json(history: &History, verdict: &Verdict) -> serde_json::Value {
+pub fn to_json(history: &History, verdict: &Judged) -> serde_json::Value {
     let anomalies: Vec<serde_json::Value> = verdict
         .anomalies
         .iter()

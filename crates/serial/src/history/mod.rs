@@ -1,4 +1,4 @@
-//! Histories of transactions: what a database or a transactional memory promises, and what it did.
+//! Histories of transactions, and whether a database or a transactional memory kept its promise.
 //!
 //! A recording of memory accesses says when each happened. A history of a database says less and more:
 //! each transaction has a beginning and an end, and what it read and wrote, but the moment at which the

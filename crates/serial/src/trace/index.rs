@@ -37,7 +37,7 @@ pub(crate) enum Op {
 
 /// A read or write of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
+pub(crate) struct Timed {
     pub op: Op,
     pub var: u32,
     /// The number of the variable among those of the thread.
@@ -56,14 +56,14 @@ pub(crate) struct Access {
     pub unit: u32,
 }
 
-impl Access {
+impl Timed {
     /// Its kind and variable, as a number among those of the thread.
     pub(crate) fn label(&self) -> usize {
         label_of(self.op, self.slot)
     }
 
     /// Whether entering at `self` (at time `c`) forces what leaves from `exit` to be later than `c`.
-    pub(crate) fn ties(&self, exit: &Access) -> bool {
+    pub(crate) fn ties(&self, exit: &Timed) -> bool {
         self.op == Op::Write && !self.fixed && exit.bound_by != NEVER && self.pos <= exit.bound_by
     }
 }
@@ -92,7 +92,7 @@ pub(crate) struct Unit {
 /// One thread.
 #[derive(Default, Debug)]
 pub(crate) struct Lane {
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<Timed>,
     pub units: Vec<Unit>,
     pub fences: Vec<Pos>,
     /// Per unit, the latest time at which it or an earlier unit can be entered.
@@ -189,7 +189,7 @@ impl Index {
         self.lanes.iter().map(|lane| lane.vars.len()).max().unwrap_or(0)
     }
 
-    fn reach(&self, counts: impl Fn(&Access) -> bool) -> Vec<Pos> {
+    fn reach(&self, counts: impl Fn(&Timed) -> bool) -> Vec<Pos> {
         let mut latest = vec![0; self.length + 1];
         for lane in &self.lanes {
             for unit in &lane.units {
@@ -233,7 +233,7 @@ impl Lane {
     /// Makes the windows of commits as small as is known.
     fn narrow(&mut self, windows: &Windows) {
         for at in 0..self.accesses.len() {
-            let Access { op, fixed, bound_by, pos, .. } = self.accesses[at];
+            let Timed { op, fixed, bound_by, pos, .. } = self.accesses[at];
             let access = &mut self.accesses[at];
             match op {
                 Op::Write if !fixed => {
@@ -282,7 +282,7 @@ impl Lane {
         &self.units[self.accesses[access as usize].unit as usize]
     }
 
-    pub(crate) fn accesses_of(&self, unit: &Unit) -> &[Access] {
+    pub(crate) fn accesses_of(&self, unit: &Unit) -> &[Timed] {
         &self.accesses[unit.start as usize..unit.end as usize]
     }
 
@@ -313,7 +313,7 @@ impl Lane {
             if !(next.writes || next.fences || shares()) {
                 continue;
             }
-            let wanted = |access: &Access| access.op == Op::Read && access.slot == slot;
+            let wanted = |access: &Timed| access.op == Op::Read && access.slot == slot;
             if let Some(offset) = accesses.iter().position(wanted) {
                 return Some(next.start + offset as u32);
             }
@@ -352,7 +352,7 @@ impl Lane {
     fn is_plain(&self, unit: &Unit) -> bool {
         let accesses = self.accesses_of(unit);
         let serves_itself =
-            |read: &Access| read.bound_by != NEVER && read.bound_by >= accesses[0].pos;
+            |read: &Timed| read.bound_by != NEVER && read.bound_by >= accesses[0].pos;
         let mut reads = accesses.iter().filter(|access| access.op == Op::Read);
         !unit.fences && (accesses.len() <= 1 || reads.all(serves_itself))
     }

@@ -14,7 +14,7 @@ use budget::{Budget, Spent};
 
 use crate::event::{Action, Event};
 use crate::trace::believe::{Asked, Believed};
-use crate::trace::index::{Access, Index, NEVER, Op, Pos};
+use crate::trace::index::{Index, NEVER, Op, Pos, Timed};
 
 /// A passage of a cycle through a thread: entered at one access, left at another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Realized {
 #[derive(Default)]
 struct Constraints {
     /// The writes whose commits matter: by position.
-    writes: HashMap<Pos, Access>,
+    writes: HashMap<Pos, Timed>,
     thread_of: HashMap<Pos, u32>,
     /// One commit before another.
     before: Vec<(Pos, Pos)>,
@@ -53,7 +53,7 @@ impl Constraints {
         self.thread_of.insert(pos, thread);
     }
 
-    fn edge(&mut self, index: &Index, from: (u32, &Access), to: (u32, &Access)) {
+    fn edge(&mut self, index: &Index, from: (u32, &Timed), to: (u32, &Timed)) {
         let ((thread, leave), (next, enter)) = (from, to);
         if leave.bound_by != NEVER {
             self.mention(index, thread, leave.bound_by);

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use budget::{Budget, Spent, Ticker};
 
 use crate::execution::Question;
-use crate::trace::index::{Access, Index, NEVER, Op, Pos, Share, label_of};
+use crate::trace::index::{Index, NEVER, Op, Pos, Share, Timed, label_of};
 use crate::trace::realize::Visit;
 use best::Best;
 use exits::{Back, Exits};
@@ -105,7 +105,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn access(&self, thread: u32, access: u32) -> &'a Access {
+    fn access(&self, thread: u32, access: u32) -> &'a Timed {
         &self.index.lanes[thread as usize].accesses[access as usize]
     }
 
@@ -294,7 +294,7 @@ impl<'a> Search<'a> {
 
     fn offer(&mut self, visit: Visit, now: Pos, used: u64, before: u32) {
         let exit = self.access(visit.thread, visit.leave);
-        let Access { op, var, slot, .. } = *exit;
+        let Timed { op, var, slot, .. } = *exit;
         let place = Reached { thread: visit.thread, op, var, slot, used, now, visit, before };
         let next = self.arena.len() as u32;
         let known = self.best.get(&place).map(|at| self.arena[at as usize].now);

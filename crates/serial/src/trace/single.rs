@@ -13,7 +13,7 @@ use budget::{Budget, Spent};
 
 use crate::event::{Action, Event};
 use crate::execution::Question;
-use crate::trace::index::{Access, Index, NEVER, Pos};
+use crate::trace::index::{Index, NEVER, Pos, Timed};
 use crate::trace::realize::{Step, Visit, run};
 
 /// So many cycles are looked at for a short one.
@@ -149,13 +149,13 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn access(&self, thread: usize, id: u32) -> &'a Access {
+    fn access(&self, thread: usize, id: u32) -> &'a Timed {
         let at = id - self.lanes[thread].accesses;
         &self.index.lanes[thread].accesses[at as usize]
     }
 
     /// The next access of a thread.
-    fn next(&mut self, thread: usize) -> (u32, &'a Access) {
+    fn next(&mut self, thread: usize) -> (u32, &'a Timed) {
         let lane = &mut self.lanes[thread];
         let id = lane.accesses + lane.next_access;
         lane.next_access += 1;

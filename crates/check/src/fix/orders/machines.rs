@@ -20,7 +20,7 @@ use super::{Kind, Site, Strength};
 use crate::answer::{Cost, Faulty, Why};
 use crate::explore::Task;
 use crate::question::Property;
-use crate::robustness::store_atomic::model::{AttackSearch, Finding};
+use crate::robustness::store_atomic::model::{AttackFinding, AttackSearch};
 use crate::robustness::store_atomic::{
     Computation, Machine, choose, compile, computation, witness,
 };
@@ -58,10 +58,10 @@ pub(super) fn attacks(
     let mut faulty = None;
     for found in &report.findings {
         match found.finding {
-            Finding::Fault { tid, pc, fault } => {
+            AttackFinding::Fault { tid, pc, fault } => {
                 faulty = Some(Faulty { tid, pc: compiled.source(tid, pc), fault });
             }
-            Finding::Cycle { .. } => {
+            AttackFinding::Cycle { .. } => {
                 let accepted = computation(&search, &compiled, machine, &found.path, found.finding);
                 let Some(computation) = accepted else {
                     return Err(NoAssignment::Undecided(machine.into(), Why::Rejected));

@@ -24,7 +24,7 @@ pub use self::judge::{Event, Happening, OnCycle};
 pub use ::memory::store_buffer::{Compiled, Machine, compile};
 
 use self::judge::judge;
-use self::model::{Act, AttackSearch, Buffers, Finding, Label, Receiver};
+use self::model::{Act, AttackFinding, AttackSearch, Buffers, Label, Receiver};
 use self::state::State;
 pub use crate::answer::Faulty;
 use crate::answer::{By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
@@ -114,15 +114,15 @@ pub fn decide(
     let mut verdict = None;
     for found in &report.findings {
         match found.finding {
-            Finding::Fault { tid, pc, fault } => {
+            AttackFinding::Fault { tid, pc, fault } => {
                 faults.push(Faulty { tid, pc: compiled.source(tid, pc), fault });
             }
-            Finding::Cycle { .. } if verdict.is_none() => {
+            AttackFinding::Cycle { .. } if verdict.is_none() => {
                 let computation =
                     computation(&search, &compiled, machine, &found.path, found.finding);
                 verdict = Some(computation.map_or(Verdict::Undecided(Why::Rejected), violated));
             }
-            Finding::Cycle { .. } => {}
+            AttackFinding::Cycle { .. } => {}
         }
     }
     let verdict = verdict.unwrap_or(match (report.limit, faults.first()) {
@@ -153,9 +153,9 @@ pub(crate) fn computation(
     compiled: &Compiled,
     machine: Machine,
     path: &[Box<[u8]>],
-    finding: Finding,
+    finding: AttackFinding,
 ) -> Option<Computation> {
-    let Finding::Cycle { attacker, target, .. } = finding else { return None };
+    let AttackFinding::Cycle { attacker, target, .. } = finding else { return None };
     let steps = labels(search, path, finding)?;
     let accepted = judge(compiled, machine, &steps)?;
     let first = steps.iter().position(|step| matches!(step.act, Act::Delay(..)))?;
@@ -197,12 +197,12 @@ pub(crate) fn between(own: &[&Label], compiled: &Compiled) -> Option<Vec<Pc>> {
 pub(crate) fn labels(
     search: &AttackSearch,
     path: &[Box<[u8]>],
-    finding: Finding,
+    finding: AttackFinding,
 ) -> Option<Vec<Label>> {
     struct Look<'l> {
         search: &'l AttackSearch,
         state: Option<&'l [u8]>,
-        finding: Finding,
+        finding: AttackFinding,
         label: Option<Label>,
     }
     impl Receiver for Look<'_> {
@@ -212,7 +212,7 @@ pub(crate) fn labels(
             }
         }
 
-        fn found(&mut self, label: &Label, finding: Finding) {
+        fn found(&mut self, label: &Label, finding: AttackFinding) {
             if self.state.is_none() && self.label.is_none() && finding == self.finding {
                 self.label = Some(label.clone());
             }

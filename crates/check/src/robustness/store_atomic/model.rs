@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// Something the search found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Finding {
+pub enum AttackFinding {
     /// An attack succeeds.
     Cycle {
         /// Who attacks.
@@ -68,7 +68,7 @@ pub trait Receiver {
     /// A successor.
     fn state(&mut self, label: &Label, state: &State);
     /// Something found by taking a step.
-    fn found(&mut self, label: &Label, finding: Finding);
+    fn found(&mut self, label: &Label, finding: AttackFinding);
 }
 
 /// The search.
@@ -219,7 +219,7 @@ impl AttackSearch {
         let action = match next_action(instr, self.regs(state, tid), domain, notes) {
             Ok(action) => action,
             Err(fault) => {
-                out.found(&label(Act::Local), Finding::Fault { tid, pc, fault });
+                out.found(&label(Act::Local), AttackFinding::Fault { tid, pc, fault });
                 return;
             }
         };
@@ -258,7 +258,7 @@ impl AttackSearch {
             |pc| !own.reaches_last[pc.index()],
             &mut rests,
             &mut s.work,
-            |pc, fault| out.found(&label, Finding::Fault { tid, pc, fault }),
+            |pc, fault| out.found(&label, AttackFinding::Fault { tid, pc, fault }),
         );
         for rest in &mut rests {
             let live = own.live[rest.pc as usize];
@@ -324,13 +324,13 @@ struct Forward<'f, S> {
     sink: &'f mut S,
 }
 
-impl<S: Sink<Finding>> Receiver for Forward<'_, S> {
+impl<S: Sink<AttackFinding>> Receiver for Forward<'_, S> {
     fn state(&mut self, _: &Label, state: &State) {
         self.layout.pack(state, self.words);
         self.sink.state(&bytemuck::cast_slice(self.words)[..self.layout.bytes()]);
     }
 
-    fn found(&mut self, _: &Label, finding: Finding) {
+    fn found(&mut self, _: &Label, finding: AttackFinding) {
         self.sink.finding(finding);
     }
 }
@@ -349,7 +349,7 @@ impl AttackSearch {
     }
 
     /// Moves one thread from the state being expanded.
-    fn fire<S: Sink<Finding>>(&self, tid: Tid, scratch: &mut Scratch, sink: &mut S) {
+    fn fire<S: Sink<AttackFinding>>(&self, tid: Tid, scratch: &mut Scratch, sink: &mut S) {
         let Scratch { words, state, buffers, .. } = scratch;
         self.moves(state, tid, buffers, &mut Forward { layout: &self.layout, words, sink });
     }
@@ -357,7 +357,7 @@ impl AttackSearch {
 
 impl Model for AttackSearch {
     type Scratch = Scratch;
-    type Finding = Finding;
+    type Finding = AttackFinding;
 
     fn width(&self) -> Width {
         Width::Fixed(self.layout.bytes())
@@ -373,19 +373,24 @@ impl Model for AttackSearch {
         }
     }
 
-    fn initial<S: Sink<Finding>>(&self, _: &mut Scratch, sink: &mut S) {
+    fn initial<S: Sink<AttackFinding>>(&self, _: &mut Scratch, sink: &mut S) {
         sink.state(&self.pack(&self.start()));
     }
 
     /// Moves one thread whose step nobody else can notice, if there is one.
-    fn expand_reduced<S: Sink<Finding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
+    fn expand_reduced<S: Sink<AttackFinding>>(
+        &self,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+        sink: &mut S,
+    ) {
         if self.look_at(bytes, scratch) {
             let alone = scratch.left.remove(0);
             self.fire(alone, scratch, sink);
         }
     }
 
-    fn expand<S: Sink<Finding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
+    fn expand<S: Sink<AttackFinding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
         if scratch.packed != bytes {
             self.look_at(bytes, scratch);
         }
@@ -395,7 +400,7 @@ impl Model for AttackSearch {
         }
     }
 
-    fn stops(&self, finding: &Finding) -> bool {
-        matches!(finding, Finding::Cycle { .. })
+    fn stops(&self, finding: &AttackFinding) -> bool {
+        matches!(finding, AttackFinding::Cycle { .. })
     }
 }

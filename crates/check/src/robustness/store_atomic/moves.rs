@@ -4,7 +4,7 @@
 //! to a cycle are left out, by what the text says ([`super::attack_candidates`]), and the thread goes on
 //! to where it rests.
 
-use super::model::{AttackSearch, Buffers, Finding, Label, Receiver};
+use super::model::{AttackFinding, AttackSearch, Buffers, Label, Receiver};
 use super::state::State;
 use ir::expr::Notes;
 use ir::thread::{Action, next_action};
@@ -78,7 +78,7 @@ impl<R: Receiver> Mover<'_, R> {
                 return self.out.found(&self.label(act), self.cycle(state.last));
             }
             Err(fault) => {
-                let finding = Finding::Fault { tid, pc: self.pc, fault };
+                let finding = AttackFinding::Fault { tid, pc: self.pc, fault };
                 return self.out.found(&self.label(Act::Local), finding);
             }
         };
@@ -99,10 +99,10 @@ impl<R: Receiver> Mover<'_, R> {
         self.arrive(act, read);
     }
 
-    fn cycle(&self, last: Pc) -> Finding {
+    fn cycle(&self, last: Pc) -> AttackFinding {
         let attack = &self.state.attack;
         let (attacker, target) = (attack.attacker, attack.target);
-        Finding::Cycle { attacker, target, start: self.state.start, last }
+        AttackFinding::Cycle { attacker, target, start: self.state.start, last }
     }
 
     /// The step is made in `s.next`; go on behind it.

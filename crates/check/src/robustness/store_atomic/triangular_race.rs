@@ -23,7 +23,7 @@
 //!    robustness (`-r`, `-f`), as two questions with two answers, as here. Its answers about triangular
 //!    races were not compared with ours.
 
-use super::model::{AttackSearch, Finding, Goal, Label};
+use super::model::{AttackFinding, AttackSearch, Goal, Label};
 use super::{Machine, between, compile, labels};
 use crate::answer::{By, Cost, Decision, Evidence, Faulty, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
@@ -74,13 +74,13 @@ pub fn decide(
     let mut found_race: Option<Option<Race>> = None;
     for found in &report.findings {
         match found.finding {
-            Finding::Fault { tid, pc, fault } => {
+            AttackFinding::Fault { tid, pc, fault } => {
                 faults.push(Faulty { tid, pc: compiled.source(tid, pc), fault });
             }
-            Finding::Cycle { .. } if found_race.is_none() => {
+            AttackFinding::Cycle { .. } if found_race.is_none() => {
                 found_race = Some(race(&search, &compiled, &found.path, found.finding));
             }
-            Finding::Cycle { .. } => {}
+            AttackFinding::Cycle { .. } => {}
         }
     }
     let verdict = match (found_race, report.limit, !faults.is_empty()) {
@@ -105,9 +105,9 @@ pub(crate) fn race(
     search: &AttackSearch,
     compiled: &Compiled,
     path: &[Box<[u8]>],
-    finding: Finding,
+    finding: AttackFinding,
 ) -> Option<Race> {
-    let Finding::Cycle { attacker, target, start, last } = finding else { return None };
+    let AttackFinding::Cycle { attacker, target, start, last } = finding else { return None };
     let steps = labels(search, path, finding)?;
     // The store is the last step of the thread made before the search began to watch it.
     let calm = path

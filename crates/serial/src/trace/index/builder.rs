@@ -1,7 +1,7 @@
 //! Accesses and units of a trace, event by event: windows of commits end at fences, and reads know the write
 //! that may serve them.
 
-use super::{Access, Lane, NEVER, Op, Pos, Unit};
+use super::{Lane, NEVER, Op, Pos, Timed, Unit};
 use crate::event::{Action, Event};
 use crate::execution::Question;
 use crate::hash::Map;
@@ -144,7 +144,7 @@ impl Builder {
             }
         };
         let (earliest, fixed, unit) = (pos, false, lane.units.len() as u32);
-        lane.accesses.push(Access { op, var, slot, pos, earliest, latest, fixed, bound_by, unit });
+        lane.accesses.push(Timed { op, var, slot, pos, earliest, latest, fixed, bound_by, unit });
         self.opening[thread].last = pos;
         self.opening[thread].writes |= op == Op::Write;
         self.opening[thread].strong |= bound_by == NEVER;
@@ -183,7 +183,7 @@ impl Builder {
             let lane = &mut self.lanes[thread];
             let (op, fixed, unit) = (Op::Write, true, lane.units.len() as u32);
             let (earliest, latest, bound_by) = (pos, pos, NEVER);
-            lane.accesses.push(Access {
+            lane.accesses.push(Timed {
                 op,
                 var,
                 slot,

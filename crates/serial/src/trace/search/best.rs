@@ -1,4 +1,4 @@
-//! Where a search has been, and how early.
+//! The earliest time at which a search has reached each place.
 
 use super::Reached;
 use crate::hash::Map;

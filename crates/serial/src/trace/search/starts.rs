@@ -1,15 +1,16 @@
-//! Where searches start: visits that step back in time, unless it is plain that nothing leads back to them.
+//! The places where searches start: visits of a thread that step back in time. Visits to which obviously nothing leads back are
+//! left out.
 
 use super::{Search, seek};
-use crate::trace::index::{Access, NEVER, Op, Pos, Share, label_of};
+use crate::trace::index::{NEVER, Op, Pos, Share, Timed, label_of};
 use crate::trace::realize::Visit;
 
 /// A visit that steps back in time: where a search starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub visit: Visit,
-    pub(super) enter: Access,
-    pub(super) leave: Access,
+    pub(super) enter: Timed,
+    pub(super) leave: Timed,
 }
 
 impl Start {
@@ -82,7 +83,7 @@ impl Search<'_> {
 
     /// Whether another thread has an access from which the entry can be reached in time, in a unit that
     /// can be entered after `left`, or behind one. Most starts fail this.
-    pub(super) fn can_return(&mut self, own: u32, enter: &Access, left: Pos) -> bool {
+    pub(super) fn can_return(&mut self, own: u32, enter: &Timed, left: Pos) -> bool {
         let index = self.index;
         for &Share { thread, slot } in index.shares(enter.var) {
             if thread == own {

@@ -1,20 +1,16 @@
 //! Memory orders of a text: which can be changed, the cheapest that are correct, and the text that has them.
 //!
-//! [`check::fix::orders`] knows programs, [`lang::orders`] knows texts; here they meet. Every text that comes out was
-//! read or compiled again, and checked again as it stands: nothing is claimed of a program in memory.
+//! [`check::fix::orders`] chooses orders for the sites of a program, and [`lang::orders`] edits the text of a site.
+//! [`changeable`] pairs the two, [`reorder`] chooses for all sites together, and [`needs`] asks for each site alone.
 
-mod advice;
-
-pub use advice::enough;
-
-use ::check::fix::orders::{
+use check::fix::orders::{
     Allowed, Assignment, Goal, Kind, Needs, NoAssignment, Places, Site, Sites, Strength, apply,
     assign, atomic, each, sites,
 };
-use ::check::robustness::store_atomic::Faulty;
-use ::check::{Answer, Model, Problem, Question, Require, Verdict, Why};
+use check::robustness::store_atomic::Faulty;
+use check::{Answer, Model, Problem, Question, Require, Verdict, Why};
 use ir::{Origin, Program};
-use lang::orders::{Access, Edit, Orders, Written, changed};
+use lang::orders::{AccessKind, Edit, Orders, Written, changed};
 use lang::{Source, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,8 +18,16 @@ use std::fmt;
 /// Reads a program again, with some of its files changed, or says why that cannot be.
 pub type Reread<'a> = dyn Fn(&[Changed]) -> Result<Source, String> + 'a;
 
-/// What is left alone: where it is in the text, what, and why.
-pub type LeftAlone = Vec<(Origin, Kind, String)>;
+/// An atomic access or fence whose order cannot be changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeftAlone {
+    /// Its place in the text.
+    pub origin: Origin,
+    /// What it is.
+    pub kind: Kind,
+    /// Why it stays as it is.
+    pub why: String,
+}
 
 /// Which sites may be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,32 +40,23 @@ pub enum Only {
     All,
 }
 
-/// The file, line and column of a byte of a source, the latter two from 1.
-pub fn place(source: &Source, offset: usize) -> (&str, usize, usize) {
-    let (line, column) = source.line_column(offset);
-    match source.file_at(offset) {
-        Some((file, first)) => (&file.name, line + 1 - first, column),
-        None => (&source.name, line, column),
-    }
-}
-
 /// What can be changed in a text, and what cannot.
 #[derive(Clone, Debug)]
 pub struct Changeable {
     /// What can.
     pub sites: Vec<Site>,
     /// What cannot, though it is atomic.
-    pub alone: LeftAlone,
+    pub alone: Vec<LeftAlone>,
 }
 
 /// What a step of a kind does, as a text is asked for it.
-pub fn access(kind: Kind) -> Access {
+pub fn access(kind: Kind) -> AccessKind {
     match kind {
-        Kind::Read => Access::Load,
-        Kind::Write => Access::Store,
-        Kind::Update => Access::Update,
-        Kind::CompareExchange => Access::CompareExchange,
-        Kind::Fence => Access::Fence,
+        Kind::Read => AccessKind::Load,
+        Kind::Write => AccessKind::Store,
+        Kind::Update => AccessKind::Update,
+        Kind::CompareExchange => AccessKind::CompareExchange,
+        Kind::Fence => AccessKind::Fence,
     }
 }
 
@@ -90,11 +85,11 @@ pub fn changeable(
     let operation = |origin, kind| {
         let found = text.operation(origin, access(kind)).ok();
         let found = found.filter(|_| !of_library(origin))?;
-        let (file, line, _) = place(source, found.span.start);
+        let (file, line, _) = source.place(found.span.start);
         (keep(file, line) == Kept::No).then_some(found.span.start)
     };
     let is_system = |at: usize| {
-        let (file, line, _) = place(source, at);
+        let (file, line, _) = source.place(at);
         keep(file, line) == Kept::System
     };
     let places = Places {
@@ -116,15 +111,15 @@ pub fn changeable(
         site.new || site.written.has(Strength::SC) || !implicit()
     });
     changeable.iter_mut().for_each(|site| site.keep_unread(models));
-    let mut alone: LeftAlone = Vec::new();
+    let mut alone: Vec<LeftAlone> = Vec::new();
     let mut add = |origin: Origin, kind: Kind, why: String| {
-        let same = |(other, of, _): &(Origin, Kind, String)| {
-            source.span(*other) == source.span(origin)
-                && source.exact(*other) == source.exact(origin)
-                && *of == kind
+        let same = |other: &LeftAlone| {
+            source.span(other.origin) == source.span(origin)
+                && source.exact(other.origin) == source.exact(origin)
+                && other.kind == kind
         };
         if !alone.iter().any(same) {
-            alone.push((origin, kind, why));
+            alone.push(LeftAlone { origin, kind, why });
         }
     };
     for site in uneven {
@@ -157,10 +152,10 @@ pub fn changeable(
             }
         }
     }
-    alone.sort_by_key(|(origin, ..)| source.exact(*origin));
+    alone.sort_by_key(|left| source.exact(left.origin));
     if only == Only::Fences {
         changeable.retain(|site| site.kind == Kind::Fence);
-        alone.retain(|(_, kind, _)| *kind == Kind::Fence);
+        alone.retain(|left| left.kind == Kind::Fence);
     }
     Changeable { sites: changeable, alone }
 }
@@ -190,7 +185,7 @@ pub struct Reordered {
     /// Their strengths.
     pub assignment: Assignment,
     /// What turned out to have no place in the text when it was tried.
-    pub alone: LeftAlone,
+    pub alone: Vec<LeftAlone>,
 }
 
 /// Why there is none.
@@ -293,7 +288,7 @@ pub fn reorder(
     reread: &Reread<'_>,
 ) -> Result<Reordered, NotReordered> {
     let mut sites = sites.to_vec();
-    let mut alone = LeftAlone::new();
+    let mut alone = Vec::new();
     let mut attempt = 1;
     loop {
         let written: Vec<Strength> = sites.iter().map(|site| site.written).collect();
@@ -311,7 +306,8 @@ pub fn reorder(
             return Err(why);
         }
         for (site, why) in bad.iter().filter_map(|(k, why)| Some((&sites[*k], why.as_ref()?))) {
-            alone.push((site.origin, site.kind, why.clone()));
+            let (origin, kind, why) = (site.origin, site.kind, why.clone());
+            alone.push(LeftAlone { origin, kind, why });
         }
         let mut number = 0;
         sites.retain(|_| {
@@ -387,7 +383,7 @@ fn is_as_meant(meant: &Program, got: &Program) -> bool {
 }
 
 /// The changes of a text that give its sites these strengths, the files they change, and the program that was read from them.
-fn rewritten(
+pub(crate) fn rewritten(
     source: &Source,
     sites: &[Site],
     strengths: &[Strength],
@@ -431,13 +427,13 @@ fn write(
         sites.iter().zip(strengths).map(one).sum::<u64>()
     };
     let cost = (price(&assignment.strengths), price(written));
-    let (sites, assignment, alone) = (sites.to_vec(), assignment.clone(), LeftAlone::new());
+    let (sites, assignment, alone) = (sites.to_vec(), assignment.clone(), Vec::new());
     Ok(Reordered { files, edits, cost, sites, assignment, alone })
 }
 
 /// Checks a text that was changed, as any other. Against machines with store buffers it is about robustness alone.
-fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
-    let answer: Answer = ::check::check(&source.program, question, &|_, _| {})
+pub(crate) fn confirm(source: &Source, question: &Question) -> Result<(), NotReordered> {
+    let answer: Answer = check::check(&source.program, question, &|_, _| {})
         .map_err(|refused| NotReordered::NoAssignment(NoAssignment::Refused(refused[0])))?;
     let machine = question.model.machine().is_some();
     if let Some((witness, fault)) = answer.faults.iter().find_map(|witness| match witness.problem {

@@ -1,16 +1,19 @@
-//! What the user sees of a site: where it is, what is written there, and what goes wrong with less.
+//! A site as the user sees it: its place, the text there, its order in words, and what goes wrong with less.
 
+use crate::document::Document;
+use crate::finding::Finding;
 use check::fix::orders::{Found, Kind, Site, Strength};
 use check::{Model, Property, Question, Require};
-use fencepost::reorder;
-use ir::Origin;
 use lang::orders::Written;
 use lang::{Source, Span};
-use report::Finding;
+use repair::LeftAlone;
+use repair::orders::access;
 use serde_json::{Value, json};
 
 /// A site as the user sees it.
 pub(super) struct Row {
+    /// The site's number.
+    pub number: usize,
     pub file: String,
     /// Line and column, from 1, in that file.
     pub place: (usize, usize),
@@ -23,7 +26,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(text: &Written<'_>, source: &Source, site: &Site) -> Row {
+    pub(super) fn of(text: &Written<'_>, source: &Source, number: usize, site: &Site) -> Row {
         let whole = source.span(site.origin);
         let before =
             || text.before(site.origin).map(|(start, _)| Span::new(start, whole.end.max(start)));
@@ -31,11 +34,11 @@ impl Row {
             true if site.behind => whole,
             true => before().unwrap_or(whole),
             false => {
-                let found = text.operation(site.origin, reorder::access(site.kind));
+                let found = text.operation(site.origin, access(site.kind));
                 found.map_or(whole, |found| found.span)
             }
         };
-        let (file, line, column) = reorder::place(source, span.start);
+        let (file, line, column) = source.place(span.start);
         let file = file.to_string();
         let statement = source.snippet(whole);
         let text = source.snippet(span).to_string();
@@ -47,43 +50,48 @@ impl Row {
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let Site { kind, written, new, behind, .. } = *site;
-        Row { file, place: (line, column), text, kind, written, new, behind }
+        Row { number, file, place: (line, column), text, kind, written, new, behind }
     }
 
-    /// Where it is, in the file that is named if the program has several.
+    /// Its place in words.
     pub(super) fn at(&self, source: &Source) -> String {
-        match source.files.len() > 1 && self.file != source.name {
-            true => format!("{}:{}:{}", self.file, self.place.0, self.place.1),
-            false => format!("line {}:{}", self.place.0, self.place.1),
-        }
+        at(source, &self.file, self.place)
+    }
+
+    /// What sorts sites in the order of the text.
+    pub(super) fn key(&self) -> (&str, (usize, usize)) {
+        (&self.file, self.place)
     }
 }
 
-/// What was left alone, with its reason, as lines of text.
-pub(super) fn alone(source: &Source, alone: &[(Origin, Kind, String)]) -> Vec<String> {
-    let line = |(origin, kind, why): &(Origin, Kind, String)| {
-        let at = source.exact(*origin);
-        let (file, line, column) = reorder::place(source, at);
-        let at = match source.files.len() > 1 && file != source.name {
-            true => format!("{file}:{line}:{column}"),
-            false => format!("line {line}:{column}"),
-        };
+/// A place in words. The file is named if the program has several.
+fn at(source: &Source, file: &str, (line, column): (usize, usize)) -> String {
+    match source.files.len() > 1 && file != source.name {
+        true => format!("{file}:{line}:{column}"),
+        false => format!("line {line}:{column}"),
+    }
+}
+
+/// Adds a line for each access that was left alone, with the reason.
+pub(super) fn left_alone(document: &mut Document<'_>, source: &Source, left: &[LeftAlone]) {
+    for LeftAlone { origin, kind, why } in left {
+        let (file, line, column) = source.place(source.exact(*origin));
         let text = source.snippet(source.span(*origin)).trim();
-        format!("  {at}  {kind} left alone: {why}: `{text}`")
-    };
-    alone.iter().map(line).collect()
+        let at = at(source, file, (line, column));
+        document.line(format!("  {at}  {kind} left alone: {why}: `{text}`"));
+    }
 }
 
 /// The same as objects.
-pub(super) fn alone_objects(source: &Source, alone: &[(Origin, Kind, String)]) -> Vec<Value> {
-    let object = |(origin, kind, why): &(Origin, Kind, String)| {
-        let (file, line, column) = reorder::place(source, source.exact(*origin));
+pub(super) fn left_objects(source: &Source, left: &[LeftAlone]) -> Vec<Value> {
+    let object = |LeftAlone { origin, kind, why }: &LeftAlone| {
+        let (file, line, column) = source.place(source.exact(*origin));
         let text = source.snippet(source.span(*origin)).trim();
         json!({
             "file": file, "line": line, "column": column, "what": kind.to_string(), "text": text, "why": why,
         })
     };
-    alone.iter().map(object).collect()
+    left.iter().map(object).collect()
 }
 
 /// The strength of a kind of access in a word or two.
@@ -109,7 +117,7 @@ pub(super) fn word(kind: Kind, strength: Strength) -> String {
 }
 
 /// What a program is that meets the goal. Machines with store buffers know no races.
-pub(super) fn correct(question: &Question, models: &[Model]) -> &'static str {
+pub(crate) fn correct(question: &Question, models: &[Model]) -> &'static str {
     match (question.require, question.property) {
         _ if models.iter().all(|model| model.machine().is_some()) => "robust",
         (Require::Safe, _) => "safe",
