@@ -12,7 +12,7 @@ use check::robustness::store_atomic::Machine;
 use check::{Model, Question};
 use graph::axioms::is_sc_consistent;
 use graph::{self, ExecutionGraph, FinalState, enumerate};
-use ir::{Loc, Program};
+use ir::{Loc, OneOf, Program};
 use lang::{Diagnostic, Source};
 use report::outcomes::{Enumerated, Seen};
 use report::text::render;
@@ -224,16 +224,17 @@ fn final_states(program: &Program, model: Model, args: &args::Outcomes) -> Enume
     let mut weak: HashMap<FinalState, usize> = HashMap::new();
     let (mut spent, mut unforeseen) = (None, false);
     let bounds = graph::Limits { unroll: args.unroll, graphs: args.limit_graphs };
+    let one_of = OneOf::of(program);
     let seen = enumerate(program, &bounds, &mut |graph, state| {
         unforeseen |= writes_unforeseen(program, graph);
-        if state.is_final() && !sc.states.contains(state) {
+        let settled = state.settled(program, &one_of);
+        if let Some(state) = settled.filter(|state| !sc.states.contains(state)) {
             // If not all interleavings are known, the graph may still be one of them.
             let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
-            if let Some(&known) = weak.get(state) {
+            if let Some(&known) = weak.get(&state) {
                 enumerated.states[known].under_sc |= under_sc;
             } else {
                 weak.insert(state.clone(), enumerated.states.len());
-                let state = state.clone();
                 enumerated.states.push(unmarked(state, under_sc));
             }
         }
