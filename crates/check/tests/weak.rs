@@ -198,6 +198,20 @@ fn threads_that_wait_for_ever_are_reported() {
             "atomic x; thread a { local r; r = oneof(0, 1); while (r == 0) { r = oneof(0, 1); } }",
             "holds",
         ),
+        // A lock that may be shared waits for whichever of its values is there; what is chosen apart from that is chosen for good.
+        (
+            "atomic l; thread t[2] { oneof({ BCAS(l, 0, 1, acq, rlx); } { BCAS(l, 1, 2, acq, rlx); }); FADD(l, -1, rlx, rel); }",
+            "holds",
+        ),
+        (
+            "atomic l; thread t[2] { oneof({ BCAS(l, 0, 1, acq, rlx); } { BCAS(l, 1, 2, acq, rlx); }); }
+             thread w { BCAS(l, 0, 3, acq, rlx); l.store(0, rel); }",
+            "violated",
+        ),
+        (
+            "atomic l, m; thread t { oneof({ BCAS(l, 0, 1, acq, rlx); } { BCAS(m, 1, 2, acq, rlx); }); }",
+            "violated",
+        ),
         // What an assumption stops is not asked about.
         (
             "atomic x; thread a { local r; r = oneof(0, 1); assume(r == 1); x.store(1, rlx); } thread b { local r; while (r == 0) { r = x.load(rlx); } }",
@@ -264,10 +278,14 @@ fn who_goes_round_or_has_failed_is_not_stuck() {
         ("assert(0);", "holds"),
         ("r = x.load(rlx); assert(r == 1);", "holds"),
         ("assume(0);", "violated"),
+        // The last choice of a thread leads to where it was stopped.
+        ("oneof({ r = x.load(rlx); } { assume(r); });", "violated"),
+        ("oneof({ x.store(1, rlx); } { assert(r); });", "violated"),
     ] {
         for model in [Model::Sc, Model::Rc11, Model::Ra] {
             let question = Question { liveness: true, ..full(model) };
             let answer = answer(&waits_for(other), &question);
+            assert!(answer.internal.is_empty(), "{}: {other}: {:?}", model.name(), answer.internal);
             let verdict = answer.verdict(Property::Liveness).map(Verdict::name);
             assert_eq!(verdict, Some(expected), "{}: {other}", model.name());
         }

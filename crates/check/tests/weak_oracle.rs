@@ -9,7 +9,7 @@ use graph::axioms::races;
 use graph::{Limits, Status, ThreadState, enumerate};
 use ir::expr::Binary;
 use ir::random::{self, Allow, Config};
-use ir::{Expr, Instr, Pc, Program, Reg, Step, Tid, Value};
+use ir::{Expr, Instr, OneOf, Pc, Program, Reg, Step, Tid, Value};
 use search::{Options, Paths, Stop};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -26,6 +26,7 @@ struct Happens {
 
 fn by_definition(program: &Program, limits: &Limits) -> Option<Happens> {
     let mut all = Happens::default();
+    let one_of = OneOf::of(program);
     let seen = enumerate(program, limits, &mut |graph, state| {
         if !races(graph).is_empty() {
             all = Happens { races: true, ..Happens::default() };
@@ -36,7 +37,7 @@ fn by_definition(program: &Program, limits: &Limits) -> Option<Happens> {
                 all.failed.insert((tid, thread.pc));
             }
         }
-        if state.is_final() {
+        if let Some(state) = state.settled(program, &one_of) {
             let registers = state.threads.iter().flat_map(|thread| thread.registers.iter());
             all.ends.insert(registers.chain(&state.memory).copied().collect());
         }
@@ -212,6 +213,7 @@ fn what_unrolled_graphs_show_is_found() {
     for seed in 0..count {
         let program = random::with_sc_events(random::program(seed, &config), seed);
         let mut shown = Happens::default();
+        let one_of = OneOf::of(&program);
         enumerate(&program, &limits, &mut |graph, state| {
             shown.races |= !races(graph).is_empty();
             for (tid, thread) in program.tids().zip(&state.threads) {
@@ -219,7 +221,7 @@ fn what_unrolled_graphs_show_is_found() {
                     shown.failed.insert((tid, thread.pc));
                 }
             }
-            if state.is_final() {
+            if let Some(state) = state.settled(&program, &one_of) {
                 let registers = state.threads.iter().flat_map(|thread| thread.registers.iter());
                 shown.ends.insert(registers.chain(&state.memory).copied().collect());
             }
@@ -439,14 +441,17 @@ type Waiting = BTreeSet<Vec<Tid>>;
 /// `None` if there are races, after which nothing is known, or too many graphs.
 fn waiting_by_definition(program: &Program, limits: &Limits) -> Option<Waiting> {
     let (mut all, mut is_racy) = (Waiting::new(), false);
+    let one_of = OneOf::of(program);
     let seen = enumerate(program, limits, &mut |graph, state| {
         is_racy |= !races(graph).is_empty();
         let threads: Vec<ThreadState> = program
-            .threads
-            .iter()
+            .tids()
             .zip(&state.threads)
-            .map(|(thread, end)| {
-                let mut at = ThreadState::at(thread, end.pc, end.registers.clone());
+            .map(|(tid, end)| {
+                // Who waits for one of several values has not chosen yet.
+                let pc = one_of.choice(tid, end.pc).unwrap_or(end.pc);
+                let thread = &program.threads[tid.index()];
+                let mut at = ThreadState::at(thread, pc, end.registers.clone());
                 at.status = end.status;
                 at
             })

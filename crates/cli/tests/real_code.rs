@@ -132,6 +132,30 @@ fn check_text(name: &str, text: &str, options: &[&str]) -> Said {
     check(&arguments)
 }
 
+/// Locks that several may hold are waited for whichever value they have. Catches a thread that has made up its mind which
+/// it will be, and so seems to wait for ever for a lock that is free.
+#[test]
+fn locks_that_are_shared_let_everybody_in() {
+    if no_clang() {
+        return;
+    }
+    let locks = |unlock: &str| {
+        format!(
+            "#include <pthread.h>\n\
+             static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;\nstatic int number;\n\
+             static void *reader(void *p) {{ pthread_rwlock_rdlock(&lock); int n = number; {unlock} return n ? p : 0; }}\n\
+             static void *writer(void *p) {{ pthread_rwlock_wrlock(&lock); number++; pthread_rwlock_unlock(&lock); return p; }}\n\
+             int main(void) {{ pthread_t a, b, c; pthread_create(&a, 0, reader, 0); pthread_create(&b, 0, reader, 0);\n\
+             pthread_create(&c, 0, writer, 0); pthread_join(a, 0); pthread_join(b, 0); pthread_join(c, 0); }}\n"
+        )
+    };
+    for (unlock, answer) in [("pthread_rwlock_unlock(&lock);", "holds"), ("", "violated")] {
+        let said = check_text("shared.c", &locks(unlock), &["--liveness"]);
+        let expected = format!("liveness {answer}");
+        assert!(said.verdicts.contains(&expected), "no {expected} in\n{}", said.all);
+    }
+}
+
 /// Catches code that is misunderstood instead of refused, and refusals that do not say what is wrong where.
 #[test]
 fn what_has_no_meaning_is_refused_with_its_place() {

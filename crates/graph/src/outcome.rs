@@ -9,7 +9,8 @@
 use super::axioms::is_sc_consistent;
 use super::enumerate::{Limits, enumerate};
 use super::run::{Execution, Next, Status};
-use ir::{Loc, Pc, Program, Value};
+use ir::thread::{Action, next_action};
+use ir::{Instr, Loc, Notes, OneOf, Pc, Program, Value};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -63,6 +64,37 @@ impl FinalState {
         !self.threads.iter().any(|t| matches!(t.status, Status::Running | Status::Cut))
     }
 
+    /// The state, if no thread goes on, with threads that [wait for one of several values](OneOf) at their choice; `None` if
+    /// one of them has chosen another value than the one that is there, so that it goes on in another execution.
+    pub fn settled(&self, program: &Program, one_of: &OneOf) -> Option<FinalState> {
+        let mut state = self.is_final().then(|| self.clone())?;
+        for (tid, thread) in program.tids().zip(&mut state.threads) {
+            let Some(choice) = one_of.choice(tid, thread.pc) else { continue };
+            if thread.status != Status::Blocked {
+                continue;
+            }
+            let Instr::Jump { targets, .. } = &program.step(tid, choice).instr else { continue };
+            let passes = |&target: &Pc| {
+                let mut notes = Notes::default();
+                let instr = &program.step(tid, target).instr;
+                match next_action(instr, &thread.registers, program.domain, &mut notes) {
+                    Ok(Action::BlockingCas { loc, expected, .. }) => {
+                        self.memory[loc.index()] == expected
+                    }
+                    Ok(Action::Wait { loc, values, .. }) => {
+                        values.contains(&self.memory[loc.index()])
+                    }
+                    _ => false,
+                }
+            };
+            if targets.iter().any(passes) {
+                return None;
+            }
+            thread.pc = choice;
+        }
+        Some(state)
+    }
+
     /// Did an assertion fail?
     pub fn has_failed(&self) -> bool {
         self.threads.iter().any(|thread| thread.status == Status::Failed)
@@ -101,15 +133,10 @@ pub struct Outcomes {
 /// [`Program::release_acquire`].
 pub fn outcomes(program: &Program, limits: &Limits) -> Outcomes {
     let mut found: HashMap<FinalState, bool> = HashMap::new();
+    let one_of = OneOf::of(program);
     let enumeration = enumerate(program, limits, &mut |graph, state| {
-        if state.is_final() {
-            let under_sc = is_sc_consistent(graph);
-            match found.get_mut(state) {
-                Some(known) => *known |= under_sc,
-                None => {
-                    found.insert(state.clone(), under_sc);
-                }
-            }
+        if let Some(state) = state.settled(program, &one_of) {
+            *found.entry(state).or_insert(false) |= is_sc_consistent(graph);
         }
         ControlFlow::Continue(())
     });

@@ -12,6 +12,10 @@
 //! choices it has, until no new state of it comes up. A lock that is taken by exchanging 1 for 1 thus waits as one that
 //! is only looked at. Loops that change a location and change it back are not taken for waiting.
 //!
+//! A choice is made for good: who has chosen to wait for what never comes waits for ever. But a choice among steps that each
+//! wait for values of one location is a way to write that one of several values is waited for, as a lock does that may be
+//! shared; runs make it together with the step, and a thread that has not taken the step has not chosen.
+//!
 //! States in which a thread was stopped by an assumption, a failed assertion or a run-time error are not asked about:
 //! what others wait for may be what it would have done. But `assume(0)`, which no run passes, is a place to wait for
 //! ever: so code is read that goes round without looking at memory. A thread that was never started waits for

@@ -4,7 +4,7 @@ use super::Ending;
 use crate::packed::{put_fault, put_state, take_fault, take_state};
 use graph::outcome::ThreadEnd;
 use graph::{FinalState, Status};
-use ir::{Fault, Instr, Loc, Program, Tid};
+use ir::{Expr, Fault, Instr, Loc, Notes, Program, Tid};
 use memory::store_buffer::{Compiled, Entry, Move, Own, State, apply, candidates, initial};
 use search::encoding::Reader;
 use search::{Model, Sink, Width};
@@ -98,11 +98,15 @@ impl Buffers {
         let status = |tid: Tid| {
             let thread = &state.threads[tid.index()];
             let step = program.step(tid, thread.pc);
+            // Who is kept out by another thread's `bus_lock` may be anywhere.
+            let fails = |claim: &Expr| {
+                claim.eval(&thread.regs, program.domain, &mut Notes::default()) == Ok(0)
+            };
             match (&step.instr, stopped[tid.index()]) {
                 (_, Some(fault)) => Status::Faulted(fault),
                 (Instr::Halt, _) => Status::Halted,
-                (Instr::Assume(_), _) => Status::Ended,
-                (Instr::Assert(_), _) => Status::Failed,
+                (Instr::Assume(claim), _) if fails(claim) => Status::Ended,
+                (Instr::Assert(claim), _) if fails(claim) => Status::Failed,
                 _ => Status::Blocked,
             }
         };

@@ -18,7 +18,7 @@ use budget::Budget;
 use buffers::Buffers;
 use graph::{FinalState, Outcome};
 use interleavings::Interleavings;
-use ir::Program;
+use ir::{OneOf, Program};
 use memory::store_buffer::{Machine, compile};
 use search::{Limit, Model, Options, Order, Paths, Stop};
 use std::collections::{HashMap, HashSet};
@@ -87,8 +87,9 @@ pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcome
         Machine::Tso => compiled.with_stores_in_order(),
         Machine::Pso | Machine::Pgas => compiled,
     };
-    let sc = final_states(&Buffers { compiled: compiled.clone(), most: None }, limits);
-    let weak = final_states(&Buffers { compiled, most: Some(limits.buffer) }, limits);
+    let sc = Buffers { compiled: compiled.clone(), most: None };
+    let sc = final_states(&sc, program, limits);
+    let weak = final_states(&Buffers { compiled, most: Some(limits.buffer) }, program, limits);
     let mut found: HashMap<FinalState, bool> =
         weak.states.into_iter().map(|state| (state, false)).collect();
     found.extend(sc.states.into_iter().map(|state| (state, true)));
@@ -105,7 +106,7 @@ pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcome
 
 /// The final states of all interleavings of `program`.
 pub fn interleavings(program: &Program, limits: &Limits) -> FinalStates {
-    final_states(&Interleavings { program: program.clone() }, limits)
+    final_states(&Interleavings { program: program.clone() }, program, limits)
 }
 
 /// What a search for final states finds.
@@ -117,8 +118,12 @@ enum Ending {
     Overflow,
 }
 
-/// All final states that `model` finds.
-fn final_states<M: Model<Finding = Ending>>(model: &M, limits: &Limits) -> FinalStates {
+/// All final states that `model`, which is `program` on some memory, finds.
+fn final_states<M: Model<Finding = Ending>>(
+    model: &M,
+    program: &Program,
+    limits: &Limits,
+) -> FinalStates {
     let options = Options {
         order: if limits.jobs > 1 { Order::Breadth } else { Order::Depth },
         jobs: limits.jobs,
@@ -131,12 +136,11 @@ fn final_states<M: Model<Finding = Ending>>(model: &M, limits: &Limits) -> Final
         paths: Paths::None,
     };
     let report = search::explore(model, &options, &|_| {});
+    let one_of = OneOf::of(program);
     let mut found = FinalStates { cut: report.limit.map(Cut::Limit), ..FinalStates::default() };
     for finding in report.findings {
         match finding.finding {
-            Ending::End(state) => {
-                found.states.insert(state);
-            }
+            Ending::End(state) => found.states.extend(state.settled(program, &one_of)),
             Ending::Overflow => found.cut = found.cut.or(Some(Cut::Buffers)),
         }
     }
@@ -245,5 +249,51 @@ mod tests {
             .collect();
         assert_eq!(ends, HashSet::from([true, false]));
         assert!(all.outcomes.iter().all(|outcome| outcome.under_sc));
+    }
+
+    /// A thread that is kept out for good waits, wherever it is: that it is at an assertion does not make that fail.
+    #[test]
+    fn who_is_kept_out_has_not_failed() {
+        let text = "atomic x; thread a { bus_lock; wait(x, 1, rlx); bus_unlock; } \
+                    thread b { local r; assert(r == 0); } thread c { local r; assume(r == 0); }";
+        let program = lang::parse("kept out", text).expect("a program").program;
+        for machine in Machine::ALL {
+            let all = outcomes(&program, machine, &Limits::default()).outcomes;
+            let ends = all.iter().flat_map(|outcome| &outcome.state.threads[1..]);
+            let statuses: HashSet<Status> = ends.map(|thread| thread.status).collect();
+            assert_eq!(statuses, HashSet::from([Status::Halted, Status::Blocked]), "{machine}");
+        }
+    }
+
+    /// A lock that may be shared is waited for whichever value it has: nobody is left waiting in front of one that is free,
+    /// and who waits for one that is taken waits once, not once for each value that would have done.
+    #[test]
+    fn who_waits_for_one_of_several_values_has_not_chosen() {
+        let shared = "oneof({ BCAS(l, 0, 1, acq, rlx); } { BCAS(l, 1, 2, acq, rlx); });";
+        let ends = |writer: &str| {
+            let text = format!(
+                "max_value 3; atomic l; thread a {{ {shared} FADD(l, -1, rlx, rel); }} \
+                 thread b {{ {shared} FADD(l, -1, rlx, rel); }} thread w {{ {writer} }}"
+            );
+            let program = lang::parse("shared", &text).expect("a program").program;
+            let waiting = |state: &FinalState| {
+                state.threads.iter().map(|thread| thread.status == Status::Blocked).collect()
+            };
+            let mut all: Vec<Vec<Vec<bool>>> = Vec::new();
+            let sc = interleavings(&program, &Limits::default());
+            all.push(sc.states.iter().map(waiting).collect());
+            let tso = outcomes(&program, Machine::Tso, &Limits::default());
+            all.push(tso.outcomes.iter().map(|outcome| waiting(&outcome.state)).collect());
+            let graphs = graph::outcomes(&program, &graph::Limits::default());
+            all.push(graphs.outcomes.iter().map(|outcome| waiting(&outcome.state)).collect());
+            all.iter_mut().for_each(|ends| ends.sort());
+            assert!(all.iter().all(|ends| *ends == all[0]), "{all:?}");
+            all.swap_remove(0)
+        };
+        assert_eq!(ends("skip;"), [[false; 3]]);
+        assert_eq!(ends("BCAS(l, 0, 3, acq, rlx); l.store(0, rel);"), [[false; 3]]);
+        let kept = ends("BCAS(l, 0, 3, acq, rlx);");
+        let (t, f) = (true, false);
+        assert_eq!(kept, [[f, f, f], [f, t, f], [t, f, f], [t, t, f]]);
     }
 }

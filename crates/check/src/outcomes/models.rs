@@ -8,7 +8,7 @@ use super::{Bounds, Cut, FinalStates, Limits, executions, interleavings, outcome
 use crate::question::Model;
 use graph::axioms::is_sc_consistent;
 use graph::{ExecutionGraph, FinalState};
-use ir::{Loc, Program};
+use ir::{Loc, OneOf, Program};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -101,16 +101,18 @@ fn of_graphs(program: &Program, model: Model, wanted: &Wanted) -> Enumerated {
     }
     let mut weak: HashMap<FinalState, usize> = HashMap::new();
     let (mut spent, mut unforeseen) = (None, false);
+    let one_of = OneOf::of(program);
     let seen = graph::enumerate(program, &wanted.graphs, &mut |graph, state| {
         unforeseen |= writes_unforeseen(program, graph);
-        if state.is_final() && !sc.states.contains(state) {
+        let settled = state.settled(program, &one_of);
+        if let Some(state) = settled.filter(|state| !sc.states.contains(state)) {
             // If not all interleavings are known, the graph may still be one of them.
             let under_sc = sc.cut.is_some() && is_sc_consistent(graph);
-            if let Some(&known) = weak.get(state) {
+            if let Some(&known) = weak.get(&state) {
                 found.states[known].under_sc |= under_sc;
             } else {
                 weak.insert(state.clone(), found.states.len());
-                found.states.push(Seen { state: state.clone(), under_sc, executions: 1 });
+                found.states.push(Seen { state, under_sc, executions: 1 });
             }
         }
         spent = wanted.limits.budget.spent();

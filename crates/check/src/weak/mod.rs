@@ -19,6 +19,7 @@
 //! exactly, so a finding that the judge rejects is an internal error.
 
 mod pack;
+mod persistent;
 mod replay;
 pub mod system;
 mod waiting;

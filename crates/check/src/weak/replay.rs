@@ -97,11 +97,7 @@ pub(super) fn judged(
             return Judged::Rejected;
         }
     };
-    let ends = match finding {
-        Finding::Stuck(waiting) | Finding::Waiting(waiting) => waiting.as_slice(),
-        _ => &[(tid, pc)],
-    };
-    let Some(mut played) = play(program, steps, ends) else { return Judged::Rejected };
+    let Some(mut played) = play(program, steps) else { return Judged::Rejected };
     let judgement = match judge_within(program, &played.execution.graph, budget) {
         Ok(judgement) => judgement,
         Err(spent) => return Judged::Spent(spent),
@@ -151,18 +147,15 @@ struct OnGraph {
     stale: Option<(EventId, EventId)>,
 }
 
-fn play(program: &Program, steps: &[Taken], ends: &[(Tid, Pc)]) -> Option<OnGraph> {
+fn play(program: &Program, steps: &[Taken]) -> Option<OnGraph> {
     let mut execution = Execution::initial(program);
     let mut events = vec![execution.graph.len()];
     let mut stale = None;
-    for (position, taken) in steps.iter().enumerate() {
+    for taken in steps {
         let tid = taken.tid;
         if execution.threads[tid.index()].pc != taken.pc {
             return None;
         }
-        let later = steps[position + 1..].iter().find(|later| later.tid == tid).map(|step| step.pc);
-        let end = || ends.iter().find(|end| end.0 == tid).map(|end| end.1);
-        let goal = later.or_else(end);
         let phases = match program.step(tid, taken.pc).instr {
             Instr::Fence(FenceMode::ScUpd) => 3,
             _ => 1,
@@ -178,7 +171,7 @@ fn play(program: &Program, steps: &[Taken], ends: &[(Tid, Pc)]) -> Option<OnGrap
                     }
                     execution.take_access(program, tid, write)?;
                 }
-                _ => execution.take_local_step(program, tid, goal)?,
+                _ => execution.take_local_step(program, tid, Some(taken.to))?,
             }
         }
         events.push(execution.graph.len());

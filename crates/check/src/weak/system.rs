@@ -4,19 +4,8 @@
 //! taken together with the access before them. A fence adds an event whose edges all lead into it, so it is possible
 //! at any time, and changes nothing for others until its thread accesses memory.
 //!
-//! *Partial order.* The memory is a function of the execution graph, which does not know the order of accesses of
-//! different threads that do not conflict; so the argument of [`crate::product`]'s persistent sets applies. Two things
-//! are added to it.
-//!
-//! 1. *Threads that wait.* A thread is taken to be stuck if the *last* write to the location does not let it pass, as
-//!    no fair memory hides the last write for ever. A persistent set must contain a thread that the last write lets
-//!    pass. No other thread writes that location any more, so it is not stuck later either, and no state in which all are
-//!    stuck is lost. (Threads that spin are not stuck in this sense; `waiting` says what holds for them.)
-//! 2. *The bound on stale writes.* Of two orders of the same accesses one may exceed the bound, and the other not. A
-//!    state is not reduced if a move of the set exceeds the bound. If a move p of the set does not, and a run ρ from
-//!    there stays within the bound in which p comes later, so does the run with p first: accesses of others to p's
-//!    location do not come in between if p writes, so there p only makes more of what was dropped anyway; and a
-//!    read only teaches its thread something earlier, after which there is less to keep.
+//! *Waiting for one of several values.* A choice of this kind ([`OneOf`]) is made with the access. No run is lost, as a
+//! choice is local and commutes with all that others do before the access. Other choices are steps of their own.
 
 use super::pack::{Shape, World};
 use super::waiting;
@@ -26,8 +15,8 @@ use analysis::cycles::on_cycle;
 use analysis::liveness::live_registers;
 use ir::run_local::{Rest, Stop, Took, local_step, run_local};
 use ir::thread::{Action, destination, next_action};
-use ir::{Condition, Fault, FenceMode, Instr, Loc, Notes, Observed, Pc, Program, Quantifier};
-use ir::{Reg, RegSet, Tid, Value};
+use ir::{Condition, Fault, Instr, Loc, Notes, Observed, OneOf, Pc, Program};
+use ir::{Quantifier, Reg, RegSet, Tid, Value};
 use memory::rc11::{Machine, Violation};
 use memory::{Effect, Memory};
 use search::{Model, Sink, Width};
@@ -77,18 +66,28 @@ pub enum Seeks {
 pub(crate) struct Taken {
     pub tid: Tid,
     pub pc: Pc,
+    /// Where it led the thread.
+    pub to: Pc,
     pub action: Action,
     pub read: Option<Value>,
     /// How many newer writes to the location there were.
     pub newer: u8,
 }
 
+impl Taken {
+    fn local(tid: Tid, pc: Pc, to: Pc) -> Self {
+        Taken { tid, pc, to, action: Action::Local, read: None, newer: 0 }
+    }
+}
+
 /// What a thread can do.
-enum Pending<'c> {
+pub(super) enum Pending<'c> {
     /// Nothing, ever again.
     Nothing,
     /// A choice between places.
     Choice(&'c [Pc]),
+    /// One of these, of one location, if the memory allows it: the places that a choice leads to.
+    OneOf(Vec<(Pc, Action)>),
     /// This, if the memory allows it.
     Access(Action),
 }
@@ -107,10 +106,11 @@ pub struct System {
     shape: Shape,
     first_reg: Vec<usize>,
     live: Vec<Vec<RegSet>>,
-    futures: Vec<Vec<Future>>,
+    pub(super) futures: Vec<Vec<Future>>,
     /// Per thread and program counter: may control come back to it?
-    on_cycle: Vec<Vec<bool>>,
-    seeks: Seeks,
+    pub(super) on_cycle: Vec<Vec<bool>>,
+    one_of: OneOf,
+    pub(super) seeks: Seeks,
     reduce: bool,
 }
 
@@ -160,6 +160,7 @@ impl System {
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
             on_cycle: program.threads.iter().map(on_cycle).collect(),
+            one_of: OneOf::of(program),
             machine,
             program: Arc::clone(program),
             seeks: Seeks::Nothing,
@@ -247,13 +248,15 @@ impl System {
                     if !matches!(effect, Ok(Effect::Done(..))) {
                         return Came::TooFar;
                     }
-                    steps.push(Taken { tid, pc: *pc, action, read: None, newer: 0 });
-                    *pc = thread.code[pc.index()].next;
+                    let to = thread.code[pc.index()].next;
+                    steps.push(Taken { tid, pc: *pc, to, action, read: None, newer: 0 });
+                    *pc = to;
                 }
                 Rest::Choice(_) => return Came::ToRest,
                 Rest::Call(_) => {
-                    steps.push(Taken { tid, pc: *pc, action: Action::Local, read: None, newer: 0 });
-                    *pc = thread.code[pc.index()].next;
+                    let to = thread.code[pc.index()].next;
+                    steps.push(Taken::local(tid, *pc, to));
+                    *pc = to;
                 }
                 Rest::Stop(stop) => {
                     match stop {
@@ -277,6 +280,9 @@ impl System {
             Instr::Jump { cond, targets } if targets.len() > 1 => {
                 let regs = self.regs(world, tid);
                 return match cond.eval(regs, self.program.domain, &mut Notes::default()) {
+                    Ok(_) if self.one_of.has(tid, pc, targets) => {
+                        Pending::OneOf(self.waited_for(targets, world, tid))
+                    }
                     Ok(_) => Pending::Choice(targets),
                     Err(_) => Pending::Nothing, // the run-time error was found on arrival
                 };
@@ -293,6 +299,17 @@ impl System {
                 Pending::Nothing
             }
         }
+    }
+
+    /// What a thread may do that waits for one of several values, at each of the places that its choice leads to.
+    fn waited_for(&self, targets: &[Pc], world: &World, tid: Tid) -> Vec<(Pc, Action)> {
+        let access = |&target: &Pc| {
+            let instr = &self.program.step(tid, target).instr;
+            let (regs, notes) = (self.regs(world, tid), &mut Notes::default());
+            let action = next_action(instr, regs, self.program.domain, notes);
+            action.ok().map(|action| (target, action)) // constants have values
+        };
+        targets.iter().filter_map(access).collect()
     }
 
     /// Hands to `each` what comes of moving a thread, and how.
@@ -312,17 +329,34 @@ impl System {
                 for &target in targets {
                     let mut next = world.clone();
                     next.pcs[tid.index()] = target;
-                    let taken = Taken { tid, pc, action: Action::Local, read: None, newer: 0 };
-                    self.arrive(next, tid, vec![taken], each);
+                    self.arrive(next, tid, vec![Taken::local(tid, pc, target)], each);
                 }
             }
-            Pending::Access(action) => {
-                let mut ways = smallvec::SmallVec::<[usize; 8]>::new();
-                self.machine.ways(&world.views, tid, &action, |way| ways.push(way));
-                for way in ways {
-                    self.fire_access(world, tid, &action, way, each);
+            Pending::OneOf(accesses) => {
+                for (target, action) in accesses {
+                    let mut chosen = world.clone();
+                    chosen.pcs[tid.index()] = target;
+                    let chosen_by = [Taken::local(tid, pc, target)];
+                    self.fire_ways(&chosen, tid, &action, &chosen_by, each);
                 }
             }
+            Pending::Access(action) => self.fire_ways(world, tid, &action, &[], each),
+        }
+    }
+
+    /// Lets a thread make an access in all the ways that the memory allows, having taken the steps `before`.
+    fn fire_ways(
+        &self,
+        world: &World,
+        tid: Tid,
+        action: &Action,
+        before: &[Taken],
+        each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>),
+    ) {
+        let mut ways = smallvec::SmallVec::<[usize; 8]>::new();
+        self.machine.ways(&world.views, tid, action, |way| ways.push(way));
+        for way in ways {
+            self.fire_access(world, tid, action, way, before, each);
         }
     }
 
@@ -332,6 +366,7 @@ impl System {
         tid: Tid,
         action: &Action,
         way: usize,
+        before: &[Taken],
         each: &mut impl FnMut(Result<World, Finding>, Vec<Taken>),
     ) {
         let pc = world.pcs[tid.index()];
@@ -339,14 +374,17 @@ impl System {
         let mut next = world.clone();
         let (views, mut notes) = (&mut next.views, Notes::default());
         let newer = self.machine.newer(views, action, way);
-        let taken = |read| Taken { tid, pc, action: action.clone(), read, newer };
+        let steps = |read| {
+            let taken = Taken { tid, pc, to: step.next, action: action.clone(), read, newer };
+            before.iter().cloned().chain([taken]).collect()
+        };
         match self.machine.step(views, tid, &step.instr, action, way, &mut notes) {
             Ok(Effect::Blocked) => {}
             Ok(Effect::Wrong(Violation::Race, read, _)) => {
-                each(Err(Finding::Race(tid, pc)), vec![taken(read)]);
+                each(Err(Finding::Race(tid, pc)), steps(read));
             }
             Ok(Effect::Wrong(Violation::Full, ..)) => each(Err(Finding::TooMuch), Vec::new()),
-            Err(fault) => each(Err(Finding::Fault(tid, pc, fault)), vec![taken(None)]),
+            Err(fault) => each(Err(Finding::Fault(tid, pc, fault)), steps(None)),
             Ok(Effect::Done(read, _)) => {
                 if !self.is_foreseen(action, read) {
                     return each(Err(Finding::Unforeseen), Vec::new());
@@ -355,7 +393,7 @@ impl System {
                     next.regs[self.first_reg[tid.index()] + dst.index()] = value;
                 }
                 next.pcs[tid.index()] = step.next;
-                self.arrive(next, tid, vec![taken(read)], each);
+                self.arrive(next, tid, steps(read), each);
             }
         }
     }
@@ -405,56 +443,6 @@ impl System {
             }
         }
         self.machine.normalise(&mut world.views, &pcs);
-    }
-
-    /// The location that an action accesses, and whether it may write.
-    fn footprint(&self, action: &Action) -> Option<(Loc, bool)> {
-        let updates = matches!(action, Action::Fence(FenceMode::ScUpd | FenceMode::Upd));
-        self.machine.location(action).map(|loc| (loc, updates || action.may_write()))
-    }
-
-    /// The smallest set of threads, as bits, whose next accesses conflict with nothing that others may ever do, and
-    /// one of which goes on; all that can move if there is no smaller one.
-    fn persistent_set(&self, world: &World, pending: &[Pending<'_>], movable: u32) -> u32 {
-        let tids = |set: u32| self.program.tids().filter(move |tid| set >> tid.0 & 1 == 1);
-        let mut best = movable;
-        for start in tids(movable) {
-            let (mut set, mut open) = (1u32 << start.0, vec![start]);
-            while let Some(tid) = open.pop() {
-                let Pending::Access(action) = &pending[tid.index()] else { continue };
-                let Some((loc, writes)) = self.footprint(action) else { continue };
-                for other in tids(movable & !set) {
-                    let pc = world.pcs[other.index()];
-                    let future = &self.futures[other.index()][pc.index()];
-                    let conflicts = match writes {
-                        true => future.accesses.contains(loc),
-                        false => future.writes.contains(loc),
-                    };
-                    if conflicts {
-                        set |= 1 << other.0;
-                        open.push(other);
-                    }
-                }
-            }
-            let goes_on = |tid: Tid| {
-                let comes_back = self.on_cycle[tid.index()][world.pcs[tid.index()].index()];
-                let may_spin = self.seeks == Seeks::Waiting && comes_back;
-                !may_spin && self.goes_on(world, &pending[tid.index()])
-            };
-            if set.count_ones() < best.count_ones() && tids(set).any(goes_on) {
-                best = set;
-            }
-        }
-        best
-    }
-
-    /// Can the thread move even if it sees nothing but the last write?
-    fn goes_on(&self, world: &World, pending: &Pending<'_>) -> bool {
-        match pending {
-            Pending::Nothing => false,
-            Pending::Choice(_) => true,
-            Pending::Access(action) => self.machine.passes_last(&world.views, action),
-        }
     }
 
     /// Why a thread that wants nothing goes no further; `None` if it goes round by itself.
@@ -544,9 +532,8 @@ struct Log<'a> {
 }
 
 impl ir::run_local::Watch for Log<'_> {
-    fn took(&mut self, from: Pc, _: Pc, _: Notes) -> bool {
-        let action = Action::Local;
-        self.steps.push(Taken { tid: self.tid, pc: from, action, read: None, newer: 0 });
+    fn took(&mut self, from: Pc, to: Pc, _: Notes) -> bool {
+        self.steps.push(Taken::local(self.tid, from, to));
         true
     }
 }
