@@ -22,7 +22,7 @@ use crate::automaton::NodeId;
 use crate::discover::{Undiscovered, World};
 use crate::fold::{Merged, fold};
 use crate::library::DESTROYED;
-use crate::machine::Pause;
+use crate::machine::{Pause, outcome};
 use crate::space::Site;
 use crate::value::Word;
 use cells::{Cells, changes, read_mode, write_mode};
@@ -365,6 +365,46 @@ impl Lowering<'_> {
                     };
                     targets.push(Pc::from(code.steps.len()));
                     code.push_to(lock, origin, taken);
+                }
+                if let Instr::Jump { targets: all, .. } = &mut code.steps[choice].instr {
+                    *all = targets;
+                }
+            }
+            Action::Queue { cell, .. } => {
+                let choice =
+                    code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+                code.halt(Instr::Halt, origin);
+                let mut targets = Vec::new();
+                // Value by value: who waits, waits for all others.
+                for old in self.held(cell) {
+                    let Some((new, input)) = outcome(&action, old, &mut self.world.machine.queues)
+                    else {
+                        continue;
+                    };
+                    let to = next.iter().find(|(it, _)| *it == input).map(|(_, to)| *to);
+                    // Who finds nothing and comes back to look again waits, too.
+                    if new.is_none() && to.is_some() && self.returns(id, input) {
+                        continue;
+                    }
+                    let place = Place::location(self.cells.placed(cell).loc);
+                    let expected = Expr::Const(self.numbers.get(cell, old));
+                    let step = match new {
+                        Some(new) => Instr::BlockingCas {
+                            place,
+                            expected,
+                            desired: Expr::Const(self.numbers.get(cell, new)),
+                            read: ReadMode::Rlx,
+                            write: WriteMode::Rlx,
+                        },
+                        None => Instr::Wait {
+                            dst: None,
+                            place,
+                            values: vec![expected],
+                            mode: ReadMode::Rlx,
+                        },
+                    };
+                    targets.push(Pc::from(code.steps.len()));
+                    code.push_to(step, origin, to);
                 }
                 if let Instr::Jump { targets: all, .. } = &mut code.steps[choice].instr {
                     *all = targets;
