@@ -3,42 +3,9 @@
 //! The examples in `examples/real` are checked along with those in C (`real_code.rs`). Here are small programs whose
 //! answers follow from RC11 and from what the standard library promises.
 
-use std::process::Command;
+mod rust_program;
 
-/// What the command line prints about a program.
-struct Said {
-    /// Everything, with single blanks.
-    all: String,
-    code: Option<i32>,
-}
-
-fn check_text(name: &str, text: &str, options: &[&str]) -> Said {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join(name);
-    std::fs::write(&file, text).expect("a file");
-    let output = Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .arg("check")
-        .arg(&file)
-        .args(options)
-        .output()
-        .expect("the binary runs");
-    let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    let all = format!("{out}\n{}", String::from_utf8_lossy(&output.stderr));
-    let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    Said { all, code: output.status.code() }
-}
-
-/// Without rustc there is nothing to compile Rust with; that is said, and the test passes.
-fn no_rustc() -> bool {
-    let missing = Command::new("rustc").arg("--version").output().is_err();
-    if missing {
-        eprintln!("skipped: no rustc");
-    }
-    missing
-}
-
-const HEAD: &str = "#![allow(unused)]\n\
-    use std::sync::atomic::{*, Ordering::*}; use std::sync::*; use std::thread; use std::cell::*;\n";
+use rust_program::{HEAD, check_text, no_rustc};
 
 /// Catches parts of the standard library that are misunderstood: each answer follows from what they promise.
 #[test]
@@ -442,9 +409,9 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "the function `other` is not defined in these files",
         ),
         (
-            "fn main() { let (s, r) = std::sync::mpsc::channel();\n\
+            "fn main() { let (s, r) = std::sync::mpsc::sync_channel(0);\n\
              let t = thread::spawn(move || s.send(1).unwrap()); r.recv().unwrap(); t.join().unwrap(); }",
-            "a channel of `std::sync::mpsc` waits",
+            "without room (`sync_channel(0)`)",
         ),
         ("fn main() { unsafe { std::arch::asm!(\"cli\") } }", "inline assembly: `cli`"),
         (

@@ -16,6 +16,8 @@ enum Way {
     Private,
     /// As several cells, some of them shared, in ascending order.
     Pieces(Vec<(u32, u8, bool)>),
+    /// As a part of a cell, which is none any more: all starts again.
+    Cut,
 }
 
 /// Addresses below this are null pointers with an offset.
@@ -40,6 +42,7 @@ impl Machine {
             Name::Thread { .. } | Name::Team(_) | Name::Counted { .. } => "a thread".to_string(),
             Name::Given { nth: 0, .. } => "the closure of a thread".to_string(),
             Name::Given { .. } => "the result of a thread".to_string(),
+            Name::Slot { .. } => "a message".to_string(),
             Name::OnceState { .. } => "the state of a `Once`".to_string(),
             Name::MainResult => "the result of `main`".to_string(),
             Name::Argument { .. } => "an argument of `main`".to_string(),
@@ -106,7 +109,12 @@ impl Machine {
         let end = offset + u32::from(size);
         let inside =
             |cell: &Cell| cell.offset >= offset && cell.offset + u32::from(cell.size) <= end;
-        if order != Order::Plain || !cells.iter().all(inside) {
+        if order == Order::Plain && !cells.iter().all(inside) {
+            self.shared.separate(whole);
+            self.surprised = true;
+            return Ok(Way::Cut);
+        }
+        if order != Order::Plain {
             let called = self.called(object);
             return Stop::refuse(format!(
                 "mixed-size accesses to {called}: {size} bytes at offset {offset} here, {} at offset {} elsewhere",
@@ -137,6 +145,11 @@ impl Machine {
     ) -> Result<Word, Stop> {
         let (object, offset) = self.bytes_at(local, address, u64::from(size), false)?;
         self.alive(local, object, "a load from")?;
+        if order != Order::Plain
+            && let Some(word) = self.slot_filled(local, address)
+        {
+            return Ok(word);
+        }
         let word = self.load_bytes(local, object, offset, size, order)?;
         if order != Order::Plain && word == Word::Undef {
             let called = self.called(object);
@@ -159,6 +172,7 @@ impl Machine {
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
                 self.touch(local, cell, false, Strength::of(order));
+                let order = self.order_at(object, order);
                 self.visible(local, Action::Read { cell, order })
             }
             Way::Private => {
@@ -174,6 +188,10 @@ impl Machine {
                 }
                 Ok(self.peek(local, cell))
             }
+            Way::Cut => {
+                self.touch(local, cell, false, Strength::of(order));
+                Err(Stop::Blocked)
+            }
             Way::Pieces(pieces) => {
                 let mut bits = Bits::default();
                 for (at, length, _) in pieces {
@@ -183,6 +201,14 @@ impl Machine {
                 }
                 Ok(bits.word(8 * u32::from(size)))
             }
+        }
+    }
+
+    /// The order of an access to an object's bytes: messages on their way are never plain.
+    fn order_at(&self, object: ObjectId, order: Order) -> Order {
+        match order {
+            Order::Plain if self.is_slot(object) => Order::Relaxed,
+            order => order,
         }
     }
 
@@ -206,6 +232,11 @@ impl Machine {
     ) -> Result<(), Stop> {
         let (object, offset) = self.bytes_at(local, address, u64::from(size), true)?;
         self.alive(local, object, "a store to")?;
+        if order != Order::Plain
+            && let Some(changed) = self.slot_changes(local, address, &word.into())
+        {
+            return changed.map(|_| ());
+        }
         self.store_bytes(local, object, offset, size, word, order)
     }
 
@@ -222,6 +253,7 @@ impl Machine {
         match self.way(object, offset, size, order)? {
             Way::Shared(cell) => {
                 self.touch(local, cell, true, Strength::of(order));
+                let order = self.order_at(object, order);
                 self.visible(local, Action::Write { cell, value: word, order })?;
                 local.escape(word, &self.space);
                 self.strays(local, word, None);
@@ -233,6 +265,10 @@ impl Machine {
                 self.known_elsewhere(local, object, word);
                 self.strays(local, word, Some(object));
                 Ok(())
+            }
+            Way::Cut => {
+                self.touch(local, cell, true, Strength::of(order));
+                Err(Stop::Blocked)
             }
             Way::Pieces(pieces) => {
                 for (at, length, _) in pieces {

@@ -1,5 +1,6 @@
 //! What a thread does that others can notice, and why it goes no further.
 
+use crate::queue::Queueing;
 use crate::space::ObjectId;
 use crate::value::Word;
 use llvm::Ordering;
@@ -139,6 +140,8 @@ pub(crate) enum Action {
     /// Asks for the address of a block that was freed, by its spare cell. Its input is 1 if the address is given out
     /// again, otherwise 0.
     Take { cell: Cell },
+    /// Does something to a queue of messages. Its input is the queue's.
+    Queue { cell: Cell, queueing: Queueing },
 }
 
 /// The input of a weak compare-and-exchange that fails for no reason. No value of fewer than 16 bytes is this, and those
@@ -156,6 +159,7 @@ impl Action {
             | Action::Lock { cell, .. }
             | Action::Recall { cell }
             | Action::Take { cell }
+            | Action::Queue { cell, .. }
             | Action::Await { cell, .. } => Some(*cell),
             Action::Fence { .. } | Action::Choose { .. } => None,
         }

@@ -79,7 +79,9 @@ impl Machine {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = outcome(&action, old) else { return Err(Stop::Blocked) };
+        let Some((new, input)) = outcome(&action, old, &mut self.queues) else {
+            return Err(Stop::Blocked);
+        };
         if let Some(word) = new {
             local.private.write(cell.object, cell.offset, cell.size.max(1), word);
         }
@@ -122,6 +124,9 @@ impl Machine {
         }
         if let Some(count) = self.constant_count(address) {
             return Ok(count);
+        }
+        if let Some(changed) = self.slot_changes(local, address, &Val::Bits(operand)) {
+            return changed;
         }
         let cell = self.atomic_cell(local, address, width.div_ceil(8) as u8)?;
         let old = self.act(local, cell, Action::Update { cell, op, operand, width, order })?;

@@ -276,8 +276,8 @@ impl World {
         Undiscovered::Refused {
             at: places(one),
             why: format!(
-                "mixed-size accesses to {}: {} bytes at offset {}, and {} at offset {}{also}; accesses of different \
-                 sizes to the same bytes are not checked",
+                "mixed-size accesses to {}: {} bytes at offset {}, and {} at offset {}{also}; an atomic \
+                 access to bytes that are also accessed in another size is not checked",
                 self.machine.called(one.object),
                 one.size,
                 one.offset,
@@ -432,7 +432,9 @@ impl World {
                     self.automata.step(&mut self.machine, node, SPURIOUS);
                 }
                 for old in self.values[id].clone() {
-                    let Some((new, input)) = outcome(&action, old) else { continue };
+                    let Some((new, input)) = outcome(&action, old, &mut self.machine.queues) else {
+                        continue;
+                    };
                     // Every thread of a team ends once, whatever it has read, so they are not counted any further.
                     if self.machine.all_ended(cell, old) {
                         continue;

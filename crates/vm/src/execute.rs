@@ -337,6 +337,7 @@ impl Machine {
                 local.frames.pop();
                 self.returned(local, module, Val::Undef)
             }
+            Then::Discard { slot, channel } => self.discarded(local, slot, channel),
             Then::Constructor(next) => {
                 local.frames.pop();
                 self.next_constructor(local, next)

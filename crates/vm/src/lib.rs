@@ -11,7 +11,7 @@
 //! | `value`, `vector`, `space`, `private` | numbers, objects with addresses, memory that one thread touches |
 //! | `code`, `local` | what is known of a function; the state of a thread |
 //! | `team`, `machine`, `eval`, `execute`, `access`, `atomic`, `library` | how a thread runs |
-//! | `action`, `shared`, `life`, `block` | what others can notice, which memory that is, and whether it is still there |
+//! | `action`, `queue`, `shared`, `life`, `block` | what others can notice, which memory that is, and whether it is still there |
 //! | `entry`, `automaton`, `future`, `discover` | what to run, and exploring its interleavings |
 //! | `fold`, `lower`, `names` | from automata to a program, in the user's words |
 
@@ -36,6 +36,7 @@ mod lower;
 mod machine;
 mod names;
 mod private;
+mod queue;
 mod shared;
 mod space;
 mod team;

@@ -113,6 +113,8 @@ pub(crate) enum Then {
     FreeException,
     /// A `Once` of Rust is marked as complete.
     Complete(crate::action::Cell),
+    /// A message that nobody received is destroyed, in this slot; the next of the channel's, or the end of the call.
+    Discard { slot: ObjectId, channel: crate::action::Cell },
     /// The next of the functions that run before `main`, by its number; then `main` itself.
     Constructor(u32),
 }
@@ -421,6 +423,12 @@ fn put_then(then: Then, out: &mut Vec<u8>) {
         Then::Exit => put(5, out),
         Then::FreeException => put(6, out),
         Then::DestroyState => put(7, out),
+        Then::Discard { slot, channel } => {
+            put(8, out);
+            put(slot.0.into(), out);
+            put(channel.object.0.into(), out);
+            put(channel.offset.into(), out);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::owner;
 use crate::local::{Frame, Local, Then};
+use crate::queue::{EMPTY, FULL, GONE, Queues};
 use crate::shared::{MixedSizes, Shared, Strength, Touch, Touches};
 use crate::space::{Fill, Name, ObjectId, Site, Space};
 use crate::team::{Member, Task, Team};
@@ -101,6 +102,8 @@ pub(crate) struct Machine {
     pub(crate) classes: Vec<Option<Class>>,
     /// The names of types of exceptions that were thrown.
     pub(crate) thrown_types: Vec<String>,
+    /// What channels hold.
+    pub(crate) queues: Queues,
     codes: Vec<Option<Arc<Code>>>,
 }
 
@@ -135,6 +138,7 @@ impl Machine {
             accessed: HashMap::new(),
             classes: vec![None; codes.len()],
             thrown_types: Vec::new(),
+            queues: Queues::default(),
             codes,
         };
         let handle = machine.thread_object(u32::MAX, 0);
@@ -407,7 +411,7 @@ impl Machine {
             return Err(Stop::Rest(action));
         }
         let old = self.peek(local, cell);
-        let (new, input) = match outcome(&action, old) {
+        let (new, input) = match outcome(&action, old, &mut self.queues) {
             Some((new, input)) => (new, input),
             None => return Err(Stop::Blocked),
         };
@@ -524,7 +528,11 @@ fn hidden_touch(
 }
 
 /// What an action does to its cell: the new value if there is one, and the input it gives. `None` if it must wait.
-pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)> {
+pub(crate) fn outcome(
+    action: &Action,
+    old: Word,
+    queues: &mut Queues,
+) -> Option<(Option<Word>, Word)> {
     Some(match action {
         Action::Read { .. } => (None, old),
         Action::Write { value, .. } => (Some(*value), Word::ZERO),
@@ -546,6 +554,7 @@ pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)
             Word::Bits(bits) if bits >= *least => (None, old),
             _ => return None,
         },
+        Action::Queue { queueing, .. } => return queues.after(old, *queueing),
         Action::Fence { .. }
         | Action::Choose { .. }
         | Action::Recall { .. }
@@ -557,6 +566,7 @@ pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)
 fn changes(action: &Action, input: Word) -> bool {
     match action {
         Action::CompareExchange { expected, .. } => input == Word::Bits(*expected),
+        Action::Queue { .. } => ![GONE, FULL, EMPTY].contains(&input),
         action => action.writes(),
     }
 }

@@ -3,6 +3,7 @@
 use crate::action::{Action, Cell, Order};
 use crate::library::rust::names::demangled;
 use crate::machine::Machine;
+use crate::queue::Queueing;
 use crate::space::{Name, ObjectId, Site, Space};
 use crate::value::Word;
 use llvm::module::Holds;
@@ -90,6 +91,16 @@ impl Machine {
                 format!("has waited for {base}")
             }
             (Name::Team(_) | Name::Thread { .. }, _) => "ends".to_string(),
+            (_, Action::Queue { queueing, .. }) => match queueing {
+                Queueing::Send { .. } => "sends a message".to_string(),
+                Queueing::Receive { .. } => "receives a message".to_string(),
+                Queueing::DropSenders => "drops the last sender".to_string(),
+                Queueing::DropReceivers => "drops the receiver".to_string(),
+            },
+            (Name::Slot { .. }, Action::Update { operand: 1, .. }) => {
+                "has sent the message".to_string()
+            }
+            (Name::Slot { .. }, _) => "has received the message".to_string(),
             (_, Action::Lock { .. }) => format!("takes {}", self.cell_name(cell)),
             (_, Action::Write { value: Word::ZERO, order: Order::Release, .. }) => {
                 format!("gives {} back", self.cell_name(cell))
@@ -250,6 +261,7 @@ impl Machine {
                 (format!("{part} of {}", self.object_name(*thread).0), None)
             }
             Name::Counted { thread } => self.object_name(*thread),
+            Name::Slot { .. } => ("a message".to_string(), None),
             Name::OnceState { .. } => ("the state of a `Once`".to_string(), None),
             Name::MainResult => ("the result of `main`".to_string(), None),
             Name::Argument { .. } => ("an argument of `main`".to_string(), None),

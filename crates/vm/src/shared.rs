@@ -5,6 +5,12 @@
 //! cell is, and read-modify-writes empty the store buffers of machines that have some. Exploration starts with no shared cells. Whenever
 //! threads turn out to touch the same bytes, these become a cell and exploration starts again, so in the last round
 //! every access that others can notice is visible from the first step on.
+//!
+//! **Sizes.** Plain accesses of different sizes may share bytes: memory that is copied as a whole, a hash table whose
+//! control bytes are written one by one and read sixteen at a time. Then the cells are what none of the accesses cuts, and
+//! an access is one of several cells, one after the other. That is no loss: a plain access races with another if any
+//! of their bytes do, and without a race its bytes hold what was written last before it. An atomic access is one step, so
+//! it must be a cell, and other accesses that share bytes with it must be to that cell: this is refused otherwise.
 
 use crate::action::{Cell, Order};
 use crate::space::ObjectId;
@@ -23,6 +29,24 @@ impl Shared {
 
     pub(crate) fn contains(&self, cell: Cell) -> bool {
         self.cells.get(&cell.object).and_then(|cells| cells.get(&cell.offset)) == Some(&cell.size)
+    }
+
+    /// Cuts cells so that none has bytes on either side of an offset. Were there any?
+    fn cut(&mut self, object: ObjectId, at: u32) -> bool {
+        let across: Vec<Cell> = self.overlapping(object, at, 1);
+        let Some(cell) = across.into_iter().find(|cell| cell.offset < at && !cell.is_sync()) else {
+            return false;
+        };
+        let left = (at - cell.offset) as u8;
+        self.insert(Cell { size: left, ..cell });
+        self.insert(Cell { offset: at, size: cell.size - left, ..cell });
+        true
+    }
+
+    /// Cuts cells so that some bytes are cells of their own or parts of none. Was there anything to cut?
+    pub(crate) fn separate(&mut self, bytes: Cell) -> bool {
+        let Cell { object, offset, size } = bytes;
+        self.cut(object, offset) | self.cut(object, offset + u32::from(size))
     }
 
     /// The shared cells that the thread library keeps for what is in an object.
@@ -181,13 +205,27 @@ impl Touches {
                     }
                     continue;
                 }
-                if let Some((other, _)) = near.iter().find(|(other, _)| !is_within(*cell, *other)) {
-                    return Err(MixedSizes { one: *cell, other: *other });
+                // Where they only share some bytes, those are the cell, and what is left of either is seen next time.
+                let mut cell = *cell;
+                if let Some((other, theirs)) =
+                    near.iter().find(|(other, _)| !is_within(cell, *other))
+                {
+                    if own.atomic || theirs.atomic {
+                        return Err(MixedSizes { one: cell, other: *other });
+                    }
+                    cell = common(cell, *other);
                 }
-                if !shared.contains(*cell) {
-                    shared.insert(*cell);
+                let is_known = match cell.is_sync() {
+                    true => shared.contains(cell),
+                    false => {
+                        !shared.overlapping(cell.object, cell.offset, cell.size.into()).is_empty()
+                    }
+                };
+                if !is_known {
+                    shared.insert(cell);
                     grown = true;
                 }
+                grown |= !cell.is_sync() && shared.separate(cell);
             }
         }
         Ok(grown)
@@ -212,6 +250,13 @@ fn neighbours(ranges: &[(Cell, Touch)], index: usize) -> Vec<(Cell, Touch)> {
 fn is_within(inner: Cell, outer: Cell) -> bool {
     outer.offset <= inner.offset
         && inner.offset + u32::from(inner.size) <= outer.offset + u32::from(outer.size)
+}
+
+/// The bytes that two cells which overlap have in common.
+fn common(one: Cell, other: Cell) -> Cell {
+    let end = |cell: Cell| cell.offset + u32::from(cell.size);
+    let offset = one.offset.max(other.offset);
+    Cell { offset, size: (end(one).min(end(other)) - offset) as u8, ..one }
 }
 
 #[cfg(test)]
@@ -252,7 +297,13 @@ mod tests {
         touches.add(cell(4, 4), 1, false, Strength::Plain);
         assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
+        // A piece of it, and what only shares some bytes, cut it; atomic accesses cannot be cut.
         touches.add(cell(2, 4), 1, true, Strength::Plain);
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
+        let cut = [cell(2, 2), cell(4, 2), cell(6, 2)];
+        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), cut);
+        assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(false));
+        touches.add(cell(4, 4), 1, false, Strength::Atomic);
         assert!(touches.promote(&mut shared, |_| Touch::default()).is_err());
     }
 }

@@ -8,6 +8,7 @@
 //! address therefore says which object it belongs to, and one that runs over either end of an object belongs to no
 //! other.
 
+use crate::queue::Slot;
 use crate::value::{Bits, Word};
 use llvm::{FunctionId, GlobalId};
 use std::collections::{BTreeMap, HashMap};
@@ -58,6 +59,8 @@ pub(crate) enum Name {
     OnceState { thread: u32 },
     /// Where `main` puts its result in Rust.
     MainResult,
+    /// A message on its way through a channel of Rust's, of this type.
+    Slot { channel: ObjectId, at: u32, slot: Slot, message: String },
     /// What `main` is given: its arguments, a text, the environment.
     Argument { nth: u32 },
     /// What exceptions of the standard library say, and their virtual functions.

@@ -28,7 +28,9 @@ impl World {
         };
         let id = self.cell(cell);
         let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
-        let Some((mut new, input)) = outcome(&action, old) else { return };
+        let Some((mut new, input)) = outcome(&action, old, &mut self.machine.queues) else {
+            return;
+        };
         let to = self.automata.step(&mut self.machine, node, input);
         let mut next = state.with(thread, to);
         match action {
@@ -226,7 +228,7 @@ impl World {
                 let Some(cell) = action.cell() else { return Some((action, None, true)) };
                 let id = self.cell(cell);
                 let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
-                Some((action, Some(id), outcome(&action, old).is_some()))
+                Some((action, Some(id), outcome(&action, old, &mut self.machine.queues).is_some()))
             })
             .collect();
         self.futures.persistent(&state.nodes, &next)

@@ -214,12 +214,6 @@ impl Machine {
             Some(result) => result,
             None => {
                 let place = path.unwrap_or_else(|| name.to_string());
-                if place.starts_with("std::sync::mpmc::") {
-                    return Stop::refuse(format!(
-                        "a channel of `std::sync::mpsc` waits (`{place}`), which is not followed; a queue behind a \
-                         `Mutex` and a `Condvar` is"
-                    ));
-                }
                 Stop::refuse(format!(
                     "the function `{place}` is not defined in these files, and nothing is known about it; add its \
                      file, or say what it does: `--stub {place}=ignore`, `={{number}}` or `=stop`"
@@ -327,7 +321,7 @@ impl Machine {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = crate::machine::outcome(&action, old) else {
+        let Some((new, input)) = crate::machine::outcome(&action, old, &mut self.queues) else {
             // Nobody else touches the cell, so the thread waits for ever, and that is to be seen.
             return self.visible(local, Action::Await { cell, least: u128::MAX });
         };

@@ -1,7 +1,7 @@
 //! A thread's code under construction: steps whose targets are nodes that have no steps yet.
 
 use crate::automaton::NodeId;
-use ir::{Instr, Origin, Pc, Step, Value};
+use ir::{Expr, Instr, Origin, Pc, Step, Value};
 use std::collections::HashMap;
 
 /// Steps of a thread under construction.
@@ -39,6 +39,20 @@ impl Code {
         match to {
             Some(to) => self.holes.push((pc, to)),
             None => self.halt(Instr::Halt, origin),
+        }
+    }
+
+    /// One of several steps, each with what it leads to.
+    pub(super) fn alternatives(&mut self, steps: Vec<(Instr, Option<NodeId>)>, origin: Origin) {
+        let choice = self.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
+        self.halt(Instr::Halt, origin);
+        let mut all = Vec::new();
+        for (step, to) in steps {
+            all.push(Pc::from(self.steps.len()));
+            self.push_to(step, origin, to);
+        }
+        if let Instr::Jump { targets, .. } = &mut self.steps[choice].instr {
+            *targets = all;
         }
     }
 

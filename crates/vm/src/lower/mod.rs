@@ -11,17 +11,17 @@
 //! made on the way to it, too (`after_plain_reads`).
 //!
 //! [`cells`] gives cells locations, and those with plain and atomic accesses shadows; [`numbers`] gives values numbers;
-//! [`code`] is code under construction.
+//! [`values`] has actions that no instruction is, value by value; [`code`] is code under construction.
 
 mod cells;
 mod code;
 mod numbers;
+mod values;
 
 use crate::action::{Action, Cell, Order, SPURIOUS};
 use crate::automaton::NodeId;
 use crate::discover::{Undiscovered, World};
 use crate::fold::{Merged, fold};
-use crate::library::DESTROYED;
 use crate::machine::Pause;
 use crate::space::Site;
 use crate::value::Word;
@@ -335,40 +335,12 @@ impl Lowering<'_> {
                 self.branch(code, cell, &next, origin);
             }
             Action::Lock { cell, below, add } => {
-                let free =
-                    |word: &Word| matches!(word, Word::Bits(held) if *held < u128::from(below));
-                let values: Vec<Word> = self.held(cell).into_iter().filter(free).collect();
-                let choice =
-                    code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
-                code.halt(Instr::Halt, origin);
-                let mut targets = Vec::new();
-                if let Some((_, to)) = next.iter().find(|(input, _)| *input == DESTROYED) {
-                    let gone = Instr::Wait {
-                        dst: None,
-                        place: Place::location(self.cells.placed(cell).loc),
-                        values: self.constants(cell, &[DESTROYED]),
-                        mode: ReadMode::Rlx,
-                    };
-                    targets.push(Pc::from(code.steps.len()));
-                    code.push_to(gone, origin, Some(*to));
-                }
-                let taken = next.iter().find(|(input, _)| *input == Word::ZERO).map(|(_, to)| *to);
-                for word in values {
-                    let Word::Bits(held) = word else { continue };
-                    let to = Word::Bits(held + u128::from(add));
-                    let lock = Instr::BlockingCas {
-                        place: Place::location(self.cells.placed(cell).loc),
-                        expected: Expr::Const(self.numbers.get(cell, word)),
-                        desired: Expr::Const(self.numbers.get(cell, to)),
-                        read: ReadMode::Acq,
-                        write: WriteMode::Rlx,
-                    };
-                    targets.push(Pc::from(code.steps.len()));
-                    code.push_to(lock, origin, taken);
-                }
-                if let Instr::Jump { targets: all, .. } = &mut code.steps[choice].instr {
-                    *all = targets;
-                }
+                let steps = self.lock(cell, (below, add), &next);
+                code.alternatives(steps, origin);
+            }
+            Action::Queue { cell, .. } => {
+                let steps = self.queue(id, cell, &action, &next);
+                code.alternatives(steps, origin);
             }
             Action::Update { cell, op, operand, width, order } => {
                 code.extend(
@@ -379,27 +351,8 @@ impl Lowering<'_> {
                 let place = Place::location(self.cells.placed(cell).loc);
                 let (read, write) = (read_mode(order), write_mode(order));
                 let Some(update) = self.numbers.update(cell, &held, (op, operand, width)) else {
-                    // Value by value: it is updated if it is this one.
-                    let choice = code
-                        .push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
-                    code.halt(Instr::Halt, origin);
-                    let mut all = Vec::new();
-                    for old in held {
-                        let new = crate::atomic::update(op, old, operand, width);
-                        let update = Instr::BlockingCas {
-                            place: place.clone(),
-                            expected: Expr::Const(self.numbers.get(cell, old)),
-                            desired: Expr::Const(self.numbers.get(cell, new)),
-                            read,
-                            write,
-                        };
-                        let to = next.iter().find(|(input, _)| *input == old).map(|(_, to)| *to);
-                        all.push(Pc::from(code.steps.len()));
-                        code.push_to(update, origin, to);
-                    }
-                    if let Instr::Jump { targets, .. } = &mut code.steps[choice].instr {
-                        *targets = all;
-                    }
+                    let steps = self.update(cell, (op, operand, width), order, &next);
+                    code.alternatives(steps, origin);
                     return Ok(());
                 };
                 let dst = Some(READ);

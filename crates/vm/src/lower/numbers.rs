@@ -6,7 +6,7 @@ use crate::action::{Action, Cell};
 use crate::atomic;
 use crate::discover::World;
 use crate::local::Local;
-use crate::machine::Pause;
+use crate::machine::{Pause, outcome};
 use crate::value::{Word, signed};
 use ir::{Domain, Edge, Expr, Update, UpdateOp, Value};
 use llvm::instruction::RmwOp;
@@ -23,7 +23,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Numbers for all values that were seen in cells or that actions mention.
-    pub(super) fn of(world: &World) -> Self {
+    pub(super) fn of(world: &mut World) -> Self {
         let mut words: BTreeSet<(u8, Word)> = BTreeSet::new();
         for (id, cell) in world.cells.iter().enumerate() {
             words.extend(world.values[id].iter().map(|word| (cell.size, *word)));
@@ -60,6 +60,13 @@ impl Numbers {
                 }
                 Action::Update { cell, op: RmwOp::Xchg, operand, .. } => {
                     words.insert((cell.size, Word::Bits(*operand)));
+                }
+                Action::Queue { cell, .. } => {
+                    let id = world.cells.iter().position(|known| known == cell);
+                    let held = id.into_iter().flat_map(|id| &world.values[id]);
+                    let queues = &mut world.machine.queues;
+                    let new = held.filter_map(|old| outcome(action, *old, queues)?.0);
+                    words.extend(new.map(|word| (cell.size, word)));
                 }
                 Action::Take { cell } => {
                     words.extend([(cell.size, Word::ZERO), (cell.size, Word::Bits(1))]);

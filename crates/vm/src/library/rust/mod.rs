@@ -1,10 +1,11 @@
 //! Rust's standard library: what is executed as it stands, and what is not.
 //!
 //! Most of the library is generic and therefore part of the user's module; it is executed like the user's own code. The
-//! rest is known by its paths ([`names`]): threads ([`threads`]), locks ([`locks`]), panics ([`panics`]). A path that is not
+//! rest is known by its paths ([`names`]): threads ([`threads`]), locks ([`locks`]), channels ([`channels`]), panics ([`panics`]). A path that is not
 //! known is refused with its name. The code is compiled so that a panic ends the program, so there is no unwinding: a
 //! panic is a failed assertion wherever it happens.
 
+mod channels;
 mod locks;
 pub(crate) mod names;
 mod panics;
@@ -172,8 +173,26 @@ impl Machine {
                 self.note("destructors of thread-local variables are not run");
                 Ok(Val::Undef)
             }
+            Known::StartSend(flavor) => self.start_send(local, flavor, function, arguments),
+            Known::StartReceive(flavor) => self.start_receive(local, flavor, function, arguments),
+            Known::DropSenders => self.drop_senders(local, arguments),
+            Known::DropReceivers(flavor) => self.drop_receivers(local, flavor, function, arguments),
+            Known::Rendezvous => Stop::refuse(
+                "a channel of `std::sync::mpsc` without room (`sync_channel(0)`), whose sender waits until its \
+                 message is received",
+            ),
+            Known::Time if self.has_run_out(local) => match self.module.ty(call.ret) {
+                Type::Struct { .. } => {
+                    Ok(Val::Many([Val::Bits(i64::MAX as u128), Val::Bits(0)].into()))
+                }
+                _ => Stop::refuse("a clock of a version of Rust that is not known"),
+            },
             Known::Time => {
                 self.note("time stands still: clocks always say 0");
+                if let Some(size) = call.args.first().and_then(|arg| arg.sret) {
+                    let size = self.size(size)?;
+                    return done(self.fill(local, &argument(0), Word::ZERO, size));
+                }
                 self.uniform(call.ret, &Val::Bits(0))
             }
             Known::HashKeys => {

@@ -5,6 +5,7 @@
 //! they wait, how a panic is printed. A path says which of these a symbol is, whichever mangling the compiler used; type
 //! arguments are left out of it, and modules in between may differ from version to version.
 
+use super::channels::Flavor;
 use llvm::{Callee, FunctionId, InstrKind, Module};
 
 /// What a function of the library does, for those that are not executed.
@@ -45,6 +46,15 @@ pub(crate) enum Known {
     CallOnce,
     WaitOnce,
     WaitBarrier,
+    /// Reserves a place for a message.
+    StartSend(Flavor),
+    /// Looks for the next message.
+    StartReceive(Flavor),
+    /// All senders of a channel are gone, or all receivers.
+    DropSenders,
+    DropReceivers(Flavor),
+    /// A channel without room.
+    Rendezvous,
     /// Asks whether a thread has ended.
     IsFinished,
     /// Says how a thread is to be started.
@@ -157,6 +167,11 @@ pub(crate) fn known(path: &str) -> Option<Known> {
     if segments[0] != "std" {
         return None;
     }
+    let flavor = || match () {
+        () if has("list") => Some(Flavor::List),
+        () if has("array") => Some(Flavor::Array),
+        () => None,
+    };
     let drops = segments.ends_with(&["Drop", "drop"]);
     Some(match () {
         () if ends(&["rt", "lang_start"]) => Known::Main,
@@ -194,9 +209,26 @@ pub(crate) fn known(path: &str) -> Option<Known> {
         () if has("sys") && ends(&["Once", "call"]) => Known::CallOnce,
         () if has("sys") && ends(&["Once", "wait"]) => Known::WaitOnce,
         () if ends(&["Barrier", "wait"]) => Known::WaitBarrier,
+        () if has("mpmc") && ends(&["Channel", "start_send"]) => Known::StartSend(flavor()?),
+        () if has("mpmc") && ends(&["Channel", "start_recv"]) => Known::StartReceive(flavor()?),
+        () if has("mpmc") && ends(&["Channel", "disconnect_senders"]) => Known::DropSenders,
+        () if has("mpmc") && ends(&["Channel", "disconnect_receivers"]) => {
+            Known::DropReceivers(flavor()?)
+        }
+        () if has("mpmc") && has("zero") && has("Channel") && !has("Drop") => Known::Rendezvous,
+        // Who waits notices by himself, and does not count how often he has looked.
+        () if has("mpmc") && (has("SyncWaker") || has("Backoff")) && !ends(&["new"]) => {
+            Known::Nothing
+        }
+        () if has("mpmc") && drops && path.contains("SyncWaker as") => Known::Nothing,
         () if ends(&["process", "exit"]) => Known::Exit,
         () if ends(&["Instant", "now"]) || ends(&["SystemTime", "now"]) => Known::Time,
         () if ends(&["Instant", "elapsed"]) || ends(&["Instant", "duration_since"]) => Known::Time,
+        () if ends(&["Instant", "checked_add"])
+            || path.starts_with("std::time::Instant as core::ops") =>
+        {
+            Known::Time
+        }
         () if ends(&["hashmap_random_keys"]) => Known::HashKeys,
         () if has("thread_local") && ends(&["register"]) => Known::ThreadLocalDestructor,
         () if has("panic_count") && ends(&["is_zero_slow_path"]) => Known::NotPanicking,
@@ -240,17 +272,24 @@ pub(crate) fn classify(module: &Module, function: FunctionId) -> Class {
     }
 }
 
-/// Does a function call the slow path of a lock?
-fn tries_first(module: &Module, function: FunctionId) -> bool {
-    let calls = module.function(function).blocks.iter().flat_map(|block| &block.instrs);
-    let callees = calls.filter_map(|instr| match &instr.kind {
+/// The functions that a function calls by their names.
+pub(super) fn callees(
+    module: &Module,
+    function: FunctionId,
+) -> impl Iterator<Item = FunctionId> + '_ {
+    let instrs = module.function(function).blocks.iter().flat_map(|block| &block.instrs);
+    instrs.filter_map(|instr| match &instr.kind {
         InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match call.callee {
             Callee::Function(callee) => Some(callee),
             _ => None,
         },
         _ => None,
-    });
-    callees.into_iter().any(|callee| {
+    })
+}
+
+/// Does a function call the slow path of a lock?
+fn tries_first(module: &Module, function: FunctionId) -> bool {
+    callees(module, function).any(|callee| {
         let name = &module.function(callee).name;
         // Most names need no demangling to see that they are others.
         name.contains("_contended")
@@ -300,6 +339,10 @@ mod tests {
             known("std::sys::thread::unix::Thread as core::ops::drop::Drop::drop"),
             Some(Known::Detach)
         );
+        let channel = "std::sync::mpmc::array::Channel::start_send";
+        assert_eq!(known(channel), Some(Known::StartSend(Flavor::Array)));
+        assert_eq!(known("std::sync::mpmc::list::Channel::write"), None);
+        assert_eq!(known("std::sync::mpmc::zero::Channel::new"), Some(Known::Rendezvous));
         assert_eq!(known("mine::Thread::new"), None);
         assert_eq!(known("mine::unwrap_failed"), None);
     }

@@ -99,7 +99,7 @@ impl Machine {
 
     /// Is the memory the library's own? Then atomic accesses to it order nothing of the user's.
     pub(crate) fn is_librarys(&self, object: ObjectId) -> bool {
-        matches!(self.space.object(object).name, Name::Given { .. })
+        matches!(self.space.object(object).name, Name::Given { .. } | Name::Slot { .. })
             || self.librarys.contains(&object)
     }
 
