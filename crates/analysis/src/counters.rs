@@ -18,7 +18,8 @@
 //!
 //! All that breaks where numbers wrap around. They do not at the upper end if [`super::bounds`] finds
 //! an upper bound within the domain for every sum; a search has to watch for the lower end itself,
-//! because there the representative is the first to wrap.
+//! because there the representative is the first to wrap. Where leaving the domain is a run-time error, which ends a run,
+//! nothing counts as a counter: an error that only a representative has would end runs that go on in the program.
 
 use super::bounds;
 use super::liveness::live_registers;
@@ -26,7 +27,7 @@ use super::loop_counter::{self, LoopCounter};
 use super::opaque_values::Types;
 use super::symmetry::Automorphism;
 use super::values::{PossibleValues, Values};
-use ir::expr::{Binary, Expr, Op};
+use ir::expr::{Binary, Edge, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use ir::program::{Instr, Place, Program, Step};
 use ir::update::UpdateOp;
@@ -85,7 +86,8 @@ pub struct Found {
 
 /// The counters of `program`, whose values `possible` knows.
 pub fn find(program: &Program, possible: &PossibleValues) -> Found {
-    if program.domain.min != 0 || program.domain.size() > LARGEST_DOMAIN {
+    let domain = program.domain;
+    if domain.min != 0 || domain.size() > LARGEST_DOMAIN || domain.edge == Edge::Fault {
         return Found::default();
     }
     let mut typing = Typing::new(program);

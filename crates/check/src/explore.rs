@@ -8,7 +8,7 @@ use crate::replay::{Run, replay};
 use analysis::counters::Counters;
 use analysis::symmetry::{self, Symmetries};
 use analysis::values::PossibleValues;
-use ir::{Fault, Loc, Pc, Program, Tid};
+use ir::{Loc, Pc, Program, Tid};
 use memory::Monitor;
 use memory::rc20::row_layout::Track;
 use memory::sc::Sc;
@@ -223,15 +223,8 @@ impl<'a> Explorer<'a> {
             report.exhausted = false;
             report.limit.get_or_insert(search::Limit::Time);
         }
-        // A result that leaves the domain stops a run, or bends it, and where a number was lowered that may be made up. A
-        // finding that is made up as well as true has the path of one of the two, so it tells nothing of the others.
-        let leaves_domain = |found: &search::Found<_>| {
-            matches!(found.finding, Finding::Fault { fault: Fault::Overflow { .. }, .. })
-        };
         if product.lowers_counters()
-            && (!product.wrapped().is_empty()
-                || replayed.iter().any(Option::is_none)
-                || report.findings.iter().any(leaves_domain))
+            && (!product.wrapped().is_empty() || replayed.iter().any(Option::is_none))
         {
             return None;
         }

@@ -13,7 +13,7 @@ use analysis::counters::{self, Counters, Window};
 use analysis::last_load::{self, LastLoads};
 use analysis::loop_counter;
 use analysis::values::PossibleValues;
-use ir::{Edge, Expr, Loc, Pc, Place, Program, Tid};
+use ir::{Expr, Loc, Pc, Place, Program, Tid};
 use memory::rc20::row_layout::Track;
 use search::Progress;
 use std::borrow::Cow;
@@ -116,17 +116,15 @@ pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'
     plans
 }
 
-/// May a search take numbers of the class that are far behind `clock` for one and the same? Premises 3 and 4 of
-/// `product::counters`: a number that leaves the domain is no run-time error, and a thread compares a location with
-/// what it loaded from there only if the location is the clock.
+/// May a search take numbers of the class that are far behind `clock` for one and the same? Premise 3 of
+/// `product::counters`: a thread compares a location with what it loaded from there only if the location is the clock.
 fn may_merge(program: &Program, class: &Counters, clock: Loc) -> bool {
     let is_clock = |compared: &Compared<'_>| last_load::only(compared.place) == Some(clock);
-    program.domain.edge == Edge::Wrap
-        && comparisons(program).iter().all(|compared| {
-            !compared.loaded
-                || is_clock(compared)
-                || !compared.place.locations().any(|loc| class.locations.contains(&loc))
-        })
+    comparisons(program).iter().all(|compared| {
+        !compared.loaded
+            || is_clock(compared)
+            || !compared.place.locations().any(|loc| class.locations.contains(&loc))
+    })
 }
 
 /// Do monitors tell single numbers of the class apart?

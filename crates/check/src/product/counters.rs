@@ -15,19 +15,18 @@
 //!    and compare them with each other, with constants below the class's base, and in guards. This is
 //!    how classes are found.
 //! 2. No sum wraps around: not at the upper end, by [`analysis::bounds`]; at the lower end the
-//!    search notices ([`Product::wrapped`]) and is not believed.
-//! 3. With a window, a number that leaves the domain is no run-time error ([`crate::plan`]).
-//! 4. With a window, a thread compares a location with what it loaded from there only if the location is the clock
+//!    search notices ([`Product::wrapped`]) and is not believed. Nor is leaving the domain a run-time error.
+//! 3. With a window, a thread compares a location with what it loaded from there only if the location is the clock
 //!    ([`crate::plan`]). For such comparisons monitors remember the number that was loaded, and compare it with each number
 //!    that is overwritten at the location ([`memory::rc20::row_layout`]).
-//! 5. With a window, nothing depends on how small a number below the window really is.
+//! 4. With a window, nothing depends on how small a number below the window really is.
 //!    [`Product::depends_on_below_window`] looks at every step. Copying such a number is harmless, and comparing it with one
 //!    above the window, or with a constant, has one result. Anything else makes the search
 //!    [unclear](super::Finding::Unclear), and it is not believed: a guard on such a number, adding to it, comparing it with
 //!    another below the window, setting back the clock.
-//! 6. Numbers that monitors tell apart stay within the window's range, and all values within the bits
+//! 5. Numbers that monitors tell apart stay within the window's range, and all values within the bits
 //!    that states have for them; otherwise the search is unclear (`TooLarge`).
-//! 7. The memory lowers everything that it remembers of the numbers ([`memory::Lowered::lower`]): values, tags,
+//! 6. The memory lowers everything that it remembers of the numbers ([`memory::Lowered::lower`]): values, tags,
 //!    and the bits of stale values, for which [`memory::Lowered::can_lower`] asks that each number has a bit of
 //!    its own or none has.
 //!
@@ -36,14 +35,14 @@
 //! 1. Without a window, r = s - k on the class. By 1 and 2 a step of s is a step of r, with numbers
 //!    smaller by k: copies copy, sums add the same, comparisons have the same result, and an upper guard
 //!    that lets b pass lets b - k pass.
-//! 2. With a window, by 5 every comparison of the program has the same result for all numbers that one below the window
+//! 2. With a window, by 4 every comparison of the program has the same result for all numbers that one below the window
 //!    stands for, and no other step looks at one. The floor rises with the clock, which never goes back, so a
 //!    number below the window stays there.
 //! 3. What the memory compares has the same result, too. Numbers with bits of their own are compared with what a step
-//!    expects, and by 5 that is above the window. What a thread loaded is compared, by 4, with numbers that the
+//!    expects, and by 4 that is above the window. What a thread loaded is compared, by 3, with numbers that the
 //!    clock had until they were overwritten. At that time the number is the clock's value and so above the window: it is
 //!    equal to what the thread holds in s if and only if it is in r.
-//! 4. By 7, what the memory objects to is the same. By 3, nothing else depends on whether numbers leave the domain.
+//! 4. By 6, what the memory objects to is the same.
 //! 5. Where a guard lets r pass and not s, the search may find what the program does not do. A finding
 //!    counts only if its run can be replayed without lowering ([`crate::replay`]).
 //!
