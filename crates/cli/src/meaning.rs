@@ -23,12 +23,12 @@ struct Table {
     asked: fn(&ArgMatches) -> Vec<String>,
     /// What is written before a case's name in a sentence.
     prefix: &'static str,
-    /// Options that are about all cases.
+    /// Options that are about all cases, separated by spaces.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "a test compares all options with those there are")
     )]
-    everywhere: &'static [&'static [&'static str]],
+    everywhere: &'static [&'static str],
     /// Options that are about some cases.
     options: &'static [Meaning],
 }
@@ -67,20 +67,12 @@ const TSO: &[&str] = &["tso"];
 const REPAIRED: &[&str] = &["tso", "pso", "pgas", "rc11", "rc20", "ra"];
 
 /// Options for programs in C, C++ and Rust.
-const CODE: &[&str] = &["entry", "stub", "volatile_atomic", "compile_commands", "flags"];
+const CODE: &str = "entry stub volatile_atomic compile_commands flags";
 /// What a check may use up.
-const LIMITS: &[&str] = &["limit_states", "limit_memory", "limit_time", "jobs"];
+const LIMITS: &str = "limit_states limit_memory limit_time jobs";
 /// Options of processes that check together.
-const CLUSTER: &[&str] = &[
-    "hosts",
-    "process",
-    "workers",
-    "join_time",
-    "checkpoint",
-    "checkpoint_every",
-    "resume",
-    "end_with_stdin",
-];
+const CLUSTER: &str =
+    "hosts process workers join_time checkpoint checkpoint_every resume end_with_stdin";
 
 const RECORDING: &str = "a recording";
 const FROM: &str = "--from";
@@ -96,30 +88,9 @@ const TABLES: &[Table] = &[
             CODE,
             LIMITS,
             CLUSTER,
-            &[
-                "inputs",
-                "config",
-                "model",
-                "input",
-                "strict_values",
-                "unroll",
-                "search",
-                "reduce",
-                "double_check",
-                "no_double_check",
-                "json",
-                "details",
-                "quiet",
-                "no_progress",
-                "suppressions",
-                "baseline",
-                "write_baseline",
-                "html",
-                "svg",
-                "dot",
-                "sarif",
-                "junit",
-            ],
+            "inputs config model input strict_values unroll search reduce double_check \
+             no_double_check json details quiet no_progress suppressions baseline write_baseline \
+             html svg dot sarif junit",
         ],
         options: &[
             option("method", MACHINES),
@@ -140,10 +111,7 @@ const TABLES: &[Table] = &[
         cases: MODELS,
         asked: models,
         prefix: "--model ",
-        everywhere: &[
-            CODE,
-            &["input", "language", "model", "limit_states", "limit_time", "jobs", "json", "quiet"],
-        ],
+        everywhere: &[CODE, "input language model limit_states limit_time jobs json quiet"],
         options: &[
             // Interleavings and machines are explored state by state, loops and all.
             option("unroll", STALE),
@@ -171,24 +139,8 @@ const TABLES: &[Table] = &[
         everywhere: &[
             CODE,
             LIMITS,
-            &[
-                "inputs",
-                "language",
-                "model",
-                "weaken",
-                "no_stronger",
-                "only",
-                "keep",
-                "cost",
-                "write",
-                "in_place",
-                "sarif",
-                "html",
-                "diff",
-                "json",
-                "quiet",
-                "search",
-            ],
+            "inputs language model weaken no_stronger only keep cost write in_place sarif html \
+             diff json quiet search",
         ],
         options: &[
             option("observational", STALE),
@@ -203,7 +155,7 @@ const TABLES: &[Table] = &[
         // That nothing matters for SC is said by the command.
         asked: |matches| models(matches).into_iter().filter(|model| model != "sc").collect(),
         prefix: "--model ",
-        everywhere: &[CODE, LIMITS, &["inputs", "model", "explain", "html", "json", "quiet"]],
+        everywhere: &[CODE, LIMITS, "inputs model explain html json quiet"],
         options: &[option("observational", STALE), option("require", STALE)],
     },
     Table {
@@ -396,7 +348,7 @@ mod tests {
 
     /// All options of a command, with the cases they are about.
     fn all(table: &Table) -> Vec<Meaning> {
-        let everywhere = table.everywhere.iter().copied().flatten();
+        let everywhere = table.everywhere.iter().flat_map(|names| names.split(' '));
         let everywhere = everywhere.map(|name| option(name, table.cases));
         let some = table.options.iter().map(|meaning| Meaning { ..*meaning });
         everywhere.chain(some).collect()
