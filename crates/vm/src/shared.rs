@@ -297,12 +297,12 @@ mod tests {
         touches.add(cell(4, 4), 1, false, Strength::Plain);
         assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
         assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 4)]);
-        // A piece of it, and what only shares some bytes, cut it; atomic accesses cannot be cut.
+        // What only shares some bytes with it cuts it; what is left is touched by itself then.
         touches.add(cell(2, 4), 1, true, Strength::Plain);
         assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(true));
-        let cut = [cell(2, 2), cell(4, 2), cell(6, 2)];
-        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), cut);
+        assert_eq!(shared.overlapping(ObjectId(0), 0, 16), [cell(4, 2), cell(6, 2)]);
         assert_eq!(touches.promote(&mut shared, |_| Touch::default()), Ok(false));
+        // Atomic accesses cannot be cut.
         touches.add(cell(4, 4), 1, false, Strength::Atomic);
         assert!(touches.promote(&mut shared, |_| Touch::default()).is_err());
     }

@@ -19,7 +19,7 @@
 //! thread's to send with, the writes that a receive reads from, through however many exchanges, are those of sends that
 //! the same thread made before: no other send is ordered. The bytes of a slot are accessed as relaxed atomics: that they
 //! are used again for a later message must be no race, and no order either. It is not a stale read, because
-//! the flag is read first; and only one thread ever writes them.
+//! the flag is read first; and only the sender ever writes them, destructors of messages that are left aside.
 //!
 //! Messages that nobody receives are destroyed by who drops the receiver. Channels without any room, whose sender waits
 //! until its message is received, are refused.
@@ -30,13 +30,10 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::queue::{FULL, Queueing, Slot};
-use crate::space::{Fill, Name, Object, ObjectId};
+use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
 use llvm::{Callee, FunctionId, InstrKind, Module};
-
-/// More than any message needs.
-const ROOM: u64 = 1 << 24;
 
 /// The two kinds of channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -277,7 +274,7 @@ impl Machine {
     fn slot(&mut self, channel: Cell, slot: Slot, function: FunctionId) -> ObjectId {
         let message = message_type(&self.module.function(function).name).unwrap_or_default();
         let name = Name::Slot { channel: channel.object, at: channel.offset, slot, message };
-        self.space.intern(Object { name, size: ROOM, fill: Fill::Undef, constant: false })
+        self.space.intern(Object { name, size: LARGEST, fill: Fill::Undef, constant: false })
     }
 
     /// Does the operation that the thread is in wait until it can be done?
