@@ -9,6 +9,7 @@ use crate::heap::{self, Block};
 use crate::printer;
 use crate::registry;
 use clocks::access::Doubt;
+use clocks::hash::BuildMixer;
 use clocks::replay::Way;
 use clocks::trace::{self, Event};
 use clocks::{Order, Site, Tid};
@@ -182,7 +183,7 @@ pub struct Finding {
 
 /// How many findings there were.
 pub static COUNT: AtomicUsize = AtomicUsize::new(0);
-static SEEN: Mutex<Option<HashSet<(Kind, usize, usize)>>> = Mutex::new(None);
+static SEEN: Mutex<Option<HashSet<(Kind, usize, usize), BuildMixer>>> = Mutex::new(None);
 static BUFFER: Mutex<String> = Mutex::new(String::new());
 static FINISHED: AtomicBool = AtomicBool::new(false);
 

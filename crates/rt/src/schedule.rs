@@ -233,8 +233,8 @@ pub fn steps() -> u64 {
 
 /// The thread is about to do something that others may notice.
 #[inline(always)]
-pub fn point(thread: Current, pc: usize) {
-    if active() {
+pub fn point(mut thread: Current, pc: usize) {
+    if active() && !std::mem::take(&mut thread.has_turn) {
         decide(thread, pc);
     }
 }
