@@ -496,3 +496,28 @@ impl Location {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::Population;
+
+    /// Catches a thread that takes what it published itself for news: then no load is a re-read, and no fence is as
+    /// good as passed.
+    #[test]
+    fn what_a_thread_published_itself_is_no_news() {
+        let settings = Settings { limit: Limit(8), predict: true };
+        let (mut thread, mut fences) = (Population::default().start(None), Fences::new());
+        let mut location = Location::new(0);
+        let mut learned = Vec::new();
+        for value in 1..6 {
+            thread.fence(Order::Release, None);
+            let stored = Done::Store(value);
+            location.perform(&mut thread, None, Order::Relaxed, stored, 1, settings);
+            thread.fence(Order::SeqCst, Some(&mut fences));
+            location.perform(&mut thread, None, Order::Relaxed, Done::Read, 2, settings);
+            learned.push(thread.learned);
+        }
+        assert!(learned[1..].iter().all(|&time| time == learned[1]), "{learned:?}");
+    }
+}

@@ -181,9 +181,12 @@ pub struct Finding {
     pub doubt: Option<Doubt>,
 }
 
+/// Kinds of findings and their places.
+type Seen = HashSet<(Kind, usize, usize), BuildMixer>;
+
 /// How many findings there were.
 pub static COUNT: AtomicUsize = AtomicUsize::new(0);
-static SEEN: Mutex<Option<HashSet<(Kind, usize, usize), BuildMixer>>> = Mutex::new(None);
+static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 static BUFFER: Mutex<String> = Mutex::new(String::new());
 static FINISHED: AtomicBool = AtomicBool::new(false);
 

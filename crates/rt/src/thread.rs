@@ -20,8 +20,8 @@ use std::sync::atomic::AtomicBool;
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 11;
-/// How many loads are remembered that could be repeated.
-const LOADS: usize = 8;
+/// How many loads are remembered that could be repeated; half of them of words of eight bytes.
+const LOADS: usize = 16;
 /// How many pairs of sites that were told are remembered.
 const TOLD: usize = 256;
 /// How many callers of `free` are remembered.
