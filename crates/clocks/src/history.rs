@@ -89,6 +89,11 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Default> Ring<T> {
+    /// With room for two: often there is no more than one.
+    pub(crate) fn small() -> Self {
+        Ring { items: Box::new([T::default(), T::default()]), ..Ring::default() }
+    }
+
     /// Where the newest is to be written, over the oldest if there is no room for more.
     #[inline]
     pub(crate) fn next(&mut self, limit: Limit) -> &mut T {
@@ -108,7 +113,7 @@ impl<T: Default> Ring<T> {
 
     #[cold]
     fn grow(&mut self, limit: Limit) {
-        let room = (2 * self.items.len()).max(4).min(limit.most());
+        let room = (2 * self.items.len()).max(FIRST_ITEMS).min(limit.most());
         let mut items = std::mem::take(&mut self.items).into_vec();
         items.reserve_exact(room - items.len());
         items.resize_with(room, T::default);
@@ -163,7 +168,9 @@ pub struct History {
 /// The words of a write before what it published.
 const HEAD: usize = 2;
 /// How many there is room for at first.
-const FIRST_ROOM: usize = 6;
+const FIRST_ROOM: usize = 5;
+/// The same for what a thread saw of a location.
+const FIRST_ITEMS: usize = 4;
 /// The least number of threads that there is room for: two, and the one that started them.
 const NARROWEST: usize = 3;
 
@@ -203,7 +210,7 @@ impl History {
         let (width, most) = (width.max(usize::from(self.width)).max(NARROWEST), limit.most());
         let room = usize::from(self.room);
         let full = self.count >= self.room;
-        let room = if full { (room + room / 2).max(FIRST_ROOM).min(most) } else { room };
+        let room = if full { (2 * room).max(FIRST_ROOM).min(most) } else { room };
         if room == usize::from(self.room) && width == usize::from(self.width) {
             return;
         }

@@ -110,6 +110,11 @@ impl Seen {
         Seen { shown: Ring::default(), newest: Stamp::NOWHERE, whose, acquired: false }
     }
 
+    /// The same of a thread that is not likely to see much.
+    pub(crate) fn little(whose: Tid) -> Seen {
+        Seen { shown: Ring::small(), ..Seen::new(whose) }
+    }
+
     /// Was this write the newest when the thread looked last?
     #[inline]
     pub fn is_newest(&self, stamp: Stamp) -> bool {
@@ -126,15 +131,30 @@ impl Seen {
         *self.shown.next(limit) = (time, stamp);
     }
 
-    /// The newest write shown by accesses up to this time.
+    /// The newest write shown by accesses up to this time. A thread's accesses to a location are at different times,
+    /// one after the other, so what it saw last is looked at first and the rest is halved.
     #[inline]
     pub fn up_to(&self, time: u64, doubtful: Doubtful) -> Stamp {
-        for index in (0..self.shown.len()).rev() {
-            if let Some(&(shown, stamp)) = self.shown.get(index)
-                && shown <= time
-            {
-                return stamp;
+        match self.shown.get(self.shown.len().wrapping_sub(1)) {
+            Some(&(shown, stamp)) if shown <= time => stamp,
+            None => Stamp::INITIAL,
+            _ => self.earlier(time, doubtful),
+        }
+    }
+
+    /// The same, if the thread accessed the location later as well.
+    #[inline(never)]
+    fn earlier(&self, time: u64, doubtful: Doubtful) -> Stamp {
+        let (mut from, mut to) = (0, self.shown.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.shown.get(middle) {
+                Some(&(shown, _)) if shown <= time => from = middle + 1,
+                _ => to = middle,
             }
+        }
+        if let Some(&(_, stamp)) = from.checked_sub(1).and_then(|index| self.shown.get(index)) {
+            return stamp;
         }
         match (doubtful, self.shown.get(0)) {
             (Doubtful::Most, Some(&(_, oldest))) if self.shown.forgot() && time > 0 => oldest,

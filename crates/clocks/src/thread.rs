@@ -127,10 +127,19 @@ impl Rows {
     /// Writes down what is published of all threads; there is room for them.
     #[inline]
     pub(crate) fn publish(&self, out: &mut [u64]) {
-        let far = self.far.as_ref().map_or(&[][..], |far| &far[..]);
-        let rows = self.near.iter().chain(far).take(self.width).map(|row| row.published);
-        let rest = out.iter_mut().zip(rows.chain(std::iter::repeat(0)));
-        rest.for_each(|(out, published)| *out = published);
+        let (near, far) = out.split_at_mut(out.len().min(NEAR));
+        // Rows beyond the width are zero.
+        near.iter_mut().zip(&self.near).for_each(|(out, row)| *out = row.published);
+        if !far.is_empty() {
+            self.publish_far(far);
+        }
+    }
+
+    #[cold]
+    fn publish_far(&self, out: &mut [u64]) {
+        let rows = self.far.as_ref().map_or(&[][..], |far| &far[..]);
+        let published = rows.iter().map(|row| row.published).chain(std::iter::repeat(0));
+        out.iter_mut().zip(published).for_each(|(out, published)| *out = published);
     }
 
     /// When a thread did the last of what the last write comes after; for the writer, that is the write.
@@ -223,10 +232,15 @@ impl Thread {
         self.tid as usize
     }
 
+    /// What it does from now on is not yet published. Its own epoch is known to `vector_acquire` at once: all it is
+    /// good for is to be joined into `vector`, which knows it anyway, and reading what one published oneself is no news
+    /// then.
     #[inline]
     pub(crate) fn next_epoch(&mut self) {
         let index = self.index();
-        self.vector.set(index, self.vector.get(index) + 1);
+        let epoch = self.vector.get(index) + 1;
+        self.vector.set(index, epoch);
+        self.vector_acquire.set(index, epoch);
     }
 
     /// Does it know all that it comes after in every interleaving? Then nothing it does can be stale.

@@ -96,7 +96,7 @@ impl Visitors {
             // A third is often the last.
             far.reserve_exact(1 + far.len() / 2);
         }
-        far.push(Visitor::new(tid));
+        far.push(Visitor { seen: Seen::little(tid), ..Visitor::new(tid) });
         NEAR + far.len() - 1
     }
 

@@ -475,7 +475,7 @@ impl State {
 
 /// A plain access that races with an atomic one to the same bytes.
 #[inline]
-fn against_plain(
+pub fn against_plain(
     thread: &Thread,
     address: usize,
     size: u8,

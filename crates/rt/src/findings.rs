@@ -9,6 +9,7 @@ use crate::heap::{self, Block};
 use crate::printer;
 use crate::registry;
 use clocks::access::Doubt;
+use clocks::hash::BuildMixer;
 use clocks::replay::Way;
 use clocks::trace::{self, Event};
 use clocks::{Order, Site, Tid};
@@ -180,9 +181,12 @@ pub struct Finding {
     pub doubt: Option<Doubt>,
 }
 
+/// Kinds of findings and their places.
+type Seen = HashSet<(Kind, usize, usize), BuildMixer>;
+
 /// How many findings there were.
 pub static COUNT: AtomicUsize = AtomicUsize::new(0);
-static SEEN: Mutex<Option<HashSet<(Kind, usize, usize)>>> = Mutex::new(None);
+static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 static BUFFER: Mutex<String> = Mutex::new(String::new());
 static FINISHED: AtomicBool = AtomicBool::new(false);
 

@@ -34,6 +34,7 @@ pub unsafe fn acquire(guard: *mut u64, pc: usize) -> bool {
     // SAFETY: the caller's promise: a guard has eight bytes, aligned as such.
     let word = unsafe { AtomicU32::from_ptr(guard.cast()) };
     loop {
+        let seen = schedule::writes();
         match word.compare_exchange(0, BEING_MADE, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => {
                 atomic::watch(guard.cast::<u8>(), Watch::Guard);
@@ -52,7 +53,7 @@ pub unsafe fn acquire(guard: *mut u64, pc: usize) -> bool {
                 system::call(libc::SYS_sched_yield, [0; 6]);
             },
             Err(_) => {
-                schedule::block(guard as usize, true);
+                schedule::block(guard as usize, true, seen);
             }
         }
     }

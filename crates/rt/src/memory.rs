@@ -24,9 +24,6 @@ static ATOMICS: AtomicUsize = AtomicUsize::new(0);
 static PLACES: AtomicUsize = AtomicUsize::new(0);
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many bytes of locations are worth no huge pages.
-const FEW: usize = 1 << 21;
-
 /// How many atomic locations there may be at a time.
 pub const PLACES_MOST: u32 = 1 << 28;
 
@@ -71,12 +68,7 @@ pub fn reserve() {
     SITES.store(map(GRANULES * size_of::<Sites>()), Ordering::Relaxed);
     ATOMICS.store(map(GRANULES * 4), Ordering::Relaxed);
     BLOCKS.store(map(GRANULES * 4), Ordering::Relaxed);
-    let bytes = PLACES_MOST as usize * size_of::<Place>();
-    let places = map(bytes);
-    PLACES.store(places, Ordering::Relaxed);
-    // Numbers are dense, and who has many locations uses them all.
-    // SAFETY: the end of the mapping just made.
-    unsafe { libc::madvise((places + FEW) as *mut _, bytes - FEW, libc::MADV_HUGEPAGE) };
+    PLACES.store(map(PLACES_MOST as usize * size_of::<Place>()), Ordering::Relaxed);
 }
 
 #[inline(always)]

@@ -12,6 +12,7 @@
 //! | `recognise_loops` | are loops that would only have gone round again no violations? | 1 |
 //! | `schedule`, `seed` | `os`, `random` or `pct:D`, and the seed of its choices | os, 0 |
 //! | `steps` | how many steps `pct` spreads its changes over | 1000 |
+//! | `quick` | may accesses that nothing can be wrong with go [a shorter way](crate::quick)? | 1 |
 //! | `record` | a file for all events, for `fencepost replay` | none |
 //!
 //! `fencepost run` sets what it needs itself.
@@ -43,6 +44,8 @@ pub struct Options {
     pub seed: u64,
     /// How many steps changes of priority are spread over.
     pub steps: u64,
+    /// May accesses that nothing can be wrong with go a shorter way?
+    pub quick: bool,
     /// A file for all events.
     pub record: Option<String>,
     /// A file that findings are appended to, unsymbolised, for whoever runs the program.
@@ -75,6 +78,7 @@ impl Default for Options {
             schedule: Schedule::Os,
             seed: 0,
             steps: 1000,
+            quick: true,
             record: None,
             raw: None,
         }
@@ -121,6 +125,7 @@ impl Options {
             "schedule" => self.schedule = Schedule::parse(value)?,
             "seed" => self.seed = value.parse().ok()?,
             "steps" => self.steps = value.parse().ok().filter(|&steps| steps > 0)?,
+            "quick" => self.quick = flag()?,
             "record" => self.record = path()?,
             "raw" => self.raw = path()?,
             _ => return None,

@@ -1,9 +1,10 @@
 //! Small blocks of memory for the runtime itself.
 //!
 //! A program with a million atomic locations has some millions of small blocks here: histories, and what
-//! threads saw. The C library would spread them over small pages, each of which the system has to provide, and that
-//! takes longer than all the rest. So they come from one reservation with huge pages, cut into pieces for
-//! threads, and a thread takes blocks of its piece one after the other.
+//! threads saw. The C library would spread them, and add a word to each, and what takes longest is that the system has
+//! to provide the memory. So they come from one reservation, cut into pieces for threads, and a thread takes blocks of
+//! its piece one after the other. Huge pages were tried: on the virtual machine where that was measured, the system took
+//! more than twice as long to provide them as small ones.
 //!
 //! Blocks that are given back are in lists, one for every size and thread. A thread that gets a long list, because it
 //! gives back what others took, hands it over to all as a *batch*, and who runs out of blocks of a size looks for a
@@ -23,8 +24,6 @@ const STEP: usize = 16;
 const SIZES: usize = LARGEST / STEP;
 /// How many bytes are reserved.
 const BYTES: usize = 1 << 36;
-/// How many of them are worth no huge pages.
-const FEW: usize = 1 << 21;
 /// How many a thread gets at a time.
 const PIECE: usize = 1 << 15;
 /// How many blocks of a size a thread keeps to itself.
@@ -80,8 +79,6 @@ static BATCHES: Batches =
 /// Reserves memory. Until then, and if there is none, there are no blocks here.
 pub fn reserve() {
     if let Some(base) = crate::memory::map(BYTES) {
-        // SAFETY: the end of the mapping just made.
-        unsafe { libc::madvise((base + FEW) as *mut _, BYTES - FEW, libc::MADV_HUGEPAGE) };
         NEXT.store(base, Ordering::Relaxed);
         BASE.store(base, Ordering::Relaxed);
     }

@@ -4,6 +4,7 @@ use crate::locked_location::Lock;
 use crate::options::Options;
 use crate::thread::{CallTree, Thread};
 use clocks::analysis::Numbers;
+use clocks::hash::BuildMixer;
 use clocks::history::Limit;
 use clocks::location::Settings;
 use clocks::sets::Sets;
@@ -29,7 +30,7 @@ pub struct State {
     /// The numbers of mutexes and the like, in recordings.
     pub object_numbers: Numbers,
     /// Pairs of sites that are known to go wrong: asking again is not worth the time.
-    pub told: HashSet<(Site, Site)>,
+    pub told: HashSet<(Site, Site), BuildMixer>,
     /// Words whose new value may be seen before the function that writes it returns, and by whom.
     pub unfinished: Vec<(usize, Tid)>,
     /// Events go here as well.
@@ -108,6 +109,7 @@ pub struct Guard(());
 
 static STATE: Shared = Shared { lock: Lock::new(), state: UnsafeCell::new(None) };
 static RECORDING: AtomicBool = AtomicBool::new(false);
+static QUICK: AtomicBool = AtomicBool::new(false);
 static HISTORY: AtomicUsize = AtomicUsize::new(0);
 static SETS: OnceLock<Sets> = OnceLock::new();
 static TREE: OnceLock<CallTree> = OnceLock::new();
@@ -124,6 +126,12 @@ pub fn lock() -> Guard {
 #[inline(always)]
 pub fn recording() -> bool {
     RECORDING.load(Ordering::Relaxed)
+}
+
+/// May accesses that nothing can be wrong with be [quick](crate::quick)? Not while everything is recorded.
+#[inline(always)]
+pub fn is_quick() -> bool {
+    QUICK.load(Ordering::Relaxed)
 }
 
 impl Deref for Guard {
@@ -166,12 +174,13 @@ pub fn create(options: Options) {
         threads: HashMap::new(),
         location_numbers: Numbers::from(1),
         object_numbers: Numbers::default(),
-        told: HashSet::new(),
+        told: HashSet::default(),
         unfinished: Vec::new(),
         recorder: None,
     };
     HISTORY.store(options.history_size, Ordering::Relaxed);
     RECORDING.store(options.record.is_some(), Ordering::Relaxed);
+    QUICK.store(options.quick && options.record.is_none(), Ordering::Relaxed);
     let _ = SETS.set(Sets::at_most(options.reader_sets));
     let _ = OPTIONS.set(options);
     let _ = TREE.set(CallTree::default());

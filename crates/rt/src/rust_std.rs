@@ -208,12 +208,13 @@ pub fn futex(arguments: [usize; 6], system: impl FnOnce() -> isize) -> Result<is
         && thread::current().is_some_and(|thread| !thread.busy && !thread.deciding);
     match operation as i32 & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if scheduled => {
+            let seen = schedule::writes();
             // SAFETY: the program waits on it.
             let now = unsafe { (*(address as *const AtomicU32)).load(Ordering::SeqCst) };
             if now != value as u32 {
                 return Err(libc::EAGAIN);
             }
-            match schedule::block(address, timeout == 0) {
+            match schedule::block(address, timeout == 0, seen) {
                 true => Err(libc::ETIMEDOUT),
                 false => Ok(0),
             }

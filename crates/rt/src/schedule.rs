@@ -233,8 +233,8 @@ pub fn steps() -> u64 {
 
 /// The thread is about to do something that others may notice.
 #[inline(always)]
-pub fn point(thread: Current, pc: usize) {
-    if active() {
+pub fn point(mut thread: Current, pc: usize) {
+    if active() && !std::mem::take(&mut thread.has_turn) {
         decide(thread, pc);
     }
 }
@@ -365,17 +365,34 @@ impl Status {
     }
 }
 
+/// How often somebody wrote or woke others so far; to be asked before one looks whether one has to [wait](block).
+pub fn writes() -> u64 {
+    WRITES.load(Ordering::SeqCst)
+}
+
 /// The calling thread waits until somebody wakes those who wait for `address`. Did it time out?
-pub fn block(address: usize, patient: bool) -> bool {
+///
+/// It has looked before and found that it has to wait. Threads that are outside run meanwhile, and one of them may have
+/// woken whoever waits between the look and now: if there were not `seen` [writes](writes), as there were before it
+/// looked, it does not wait but looks again.
+pub fn block(address: usize, patient: bool, seen: u64) -> bool {
     let Some(me) = thread::current().map(|thread| thread.tid) else { return false };
     STEPS.fetch_add(1, Ordering::SeqCst);
+    let mut missed = false;
     let next = queue(|queue| {
+        missed = writes() != seen;
+        if missed {
+            return None;
+        }
         if let Some(slot) = queue.threads.get_mut(&me) {
             slot.state = Waiting::For { address, patient };
             slot.timed_out = false;
         }
         queue.choose()
     });
+    if missed {
+        return false;
+    }
     match next.flatten() {
         Some(next) => hand_over(me, next),
         None => {
@@ -392,18 +409,22 @@ pub fn wake(address: usize, all: bool) -> usize {
     if !active() {
         return 0;
     }
-    WRITES.fetch_add(1, Ordering::SeqCst);
     let woken = queue(|queue| {
+        WRITES.fetch_add(1, Ordering::SeqCst);
         let woken = queue.wake(address, all);
-        if TURN.load(Ordering::SeqCst) == 0
-            && let Some(next) = queue.choose()
-        {
-            TURN.store(u32::from(next) + 1, Ordering::SeqCst);
-            wake_all();
+        if TURN.load(Ordering::SeqCst) == 0 {
+            pass_on(queue);
         }
         woken
     });
     woken.unwrap_or(0)
+}
+
+/// It is somebody else's turn now, or nobody's.
+fn pass_on(queue: &mut Queue) {
+    let next = queue.choose();
+    TURN.store(next.map_or(0, |next| u32::from(next) + 1), Ordering::SeqCst);
+    wake_all();
 }
 
 /// A thread may go on, whatever it waits for.
@@ -433,18 +454,18 @@ pub fn arrived(tid: Tid) {
 }
 
 /// A thread ends, and so does its turn. Those who wait for `address` may go on: they must be among those
-/// who may be next, or the choice would depend on who is quicker.
+/// who may be next, or the choice would depend on who is quicker. A thread that was outside may end when it is nobody's
+/// turn, because everybody waits for it.
 pub fn ended(tid: Tid, address: usize) {
     if !active() {
         return;
     }
     queue(|queue| {
+        WRITES.fetch_add(1, Ordering::SeqCst);
         queue.threads.remove(&tid);
         queue.wake(address, true);
-        if TURN.load(Ordering::SeqCst) == u32::from(tid) + 1 {
-            let next = queue.choose();
-            TURN.store(next.map_or(0, |next| u32::from(next) + 1), Ordering::SeqCst);
-            wake_all();
+        if [0, u32::from(tid) + 1].contains(&TURN.load(Ordering::SeqCst)) {
+            pass_on(queue);
         }
     });
 }

@@ -125,9 +125,10 @@ pub fn take(
     let result = if schedule::active() && thread::current().is_some_and(|thread| !thread.busy) {
         point(address);
         loop {
+            let seen = schedule::writes();
             match attempt() {
                 libc::EBUSY => {
-                    if schedule::block(address, patient) {
+                    if schedule::block(address, patient, seen) {
                         break libc::ETIMEDOUT;
                     }
                 }
@@ -168,13 +169,19 @@ pub unsafe fn wait(
         type Mutex = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> c_int;
         let unlock = below!(c"pthread_mutex_unlock", Mutex);
         let try_lock = below!(c"pthread_mutex_trylock", Mutex);
+        let seen = schedule::writes();
         // SAFETY: the caller holds the mutex.
         unsafe { unlock(mutex) };
+        // This is a write itself.
         schedule::wake(mutex as usize, true);
-        let timed_out = schedule::block(condition, patient);
-        // SAFETY: it is a mutex.
-        while unsafe { try_lock(mutex) } == libc::EBUSY {
-            schedule::block(mutex as usize, true);
+        let timed_out = schedule::block(condition, patient, seen + 1);
+        loop {
+            let seen = schedule::writes();
+            // SAFETY: it is a mutex.
+            if unsafe { try_lock(mutex) } != libc::EBUSY {
+                break;
+            }
+            schedule::block(mutex as usize, true, seen);
         }
         if timed_out { libc::ETIMEDOUT } else { 0 }
     } else {
@@ -268,8 +275,12 @@ pub fn barrier_wait(address: usize, block: impl FnOnce() -> c_int) -> c_int {
             schedule::wake(address, true);
             libc::PTHREAD_BARRIER_SERIAL_THREAD
         } else {
-            while barriers(|all| all.entry(address).or_default().generation) == generation {
-                schedule::block(address, true);
+            loop {
+                let seen = schedule::writes();
+                if barriers(|all| all.entry(address).or_default().generation) != generation {
+                    break;
+                }
+                schedule::block(address, true, seen);
             }
             0
         }
@@ -489,8 +500,14 @@ pub fn joined(handle: pthread_t) {
 pub fn join(handle: pthread_t, block: impl FnOnce() -> c_int) -> c_int {
     if schedule::active() {
         point(handle as usize);
-        while registry::lock().threads.get(&handle).is_some_and(|created| created.ended.is_none()) {
-            schedule::block(handle as usize, true);
+        loop {
+            let seen = schedule::writes();
+            let state = registry::lock();
+            if state.threads.get(&handle).is_none_or(|created| created.ended.is_some()) {
+                break;
+            }
+            drop(state);
+            schedule::block(handle as usize, true, seen);
         }
     }
     let result = block();

@@ -20,10 +20,10 @@ use std::sync::atomic::AtomicBool;
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
 const CACHE: usize = 1 << 11;
-/// How many loads are remembered that could be repeated.
-const LOADS: usize = 8;
+/// How many loads are remembered that could be repeated; half of them of words of eight bytes.
+const LOADS: usize = 16;
 /// How many pairs of sites that were told are remembered.
-const TOLD: usize = 64;
+const TOLD: usize = 256;
 /// How many callers of `free` are remembered.
 const GIVERS: usize = 64;
 
@@ -56,6 +56,8 @@ pub struct Thread {
     pub ignored: u32,
     /// Did it pass a fence in assembly since its last atomic access?
     pub fence_is_due: bool,
+    /// Was it chosen to go on for the access that it is about to make?
+    pub has_turn: bool,
     /// Loads that could as well not happen again.
     loads: [Load; LOADS],
     /// Pairs of sites that were told.
@@ -176,6 +178,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         deciding: false,
         ignored: 0,
         fence_is_due: false,
+        has_turn: false,
         loads: [Load::NONE; LOADS],
         told: [(0, 0); TOLD],
         reader_sets: [0; 16],
@@ -227,6 +230,22 @@ impl Thread {
             && load.place.is_some_and(|place| {
                 place.settled() == Some(load.version) && place.address() == address
             })
+    }
+
+    /// Where the location at this address is and the number of the write that the thread saw there, if it accessed it
+    /// with this size not long ago.
+    #[inline(always)]
+    pub fn last_seen(&self, address: usize, size: u8) -> Option<(&'static Place, u64)> {
+        let load = &self.loads[(address >> 2) % LOADS];
+        let place = load.place.filter(|_| load.address == address && load.size == size)?;
+        Some((place, load.version))
+    }
+
+    /// A load that was remembered has happened again: it could as well not happen once more.
+    #[inline(always)]
+    pub fn renew(&mut self, address: usize, acquired: bool) {
+        let load = &mut self.loads[(address >> 2) % LOADS];
+        (load.time, load.acquired) = (self.clocks.time(), acquired);
     }
 
     /// A load from this location could as well not happen.

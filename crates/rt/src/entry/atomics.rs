@@ -2,6 +2,7 @@
 
 use crate::atomic::{self, Plan};
 use crate::findings::Operation;
+use crate::quick;
 use crate::registry;
 use crate::schedule;
 use crate::spin::{Entry, Frame};
@@ -84,6 +85,13 @@ unsafe fn cas<T: Word>(
     unsafe { atomic::access(at, frame, &plan, effect) }
 }
 
+/// What a load found, if it was quick, in two registers.
+#[repr(C)]
+struct Loaded {
+    value: u64,
+    done: u64,
+}
+
 macro_rules! atomics {
     ($type:ty, $module:ident: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident
      $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $val:ident) => {
@@ -97,6 +105,17 @@ macro_rules! atomics {
             unsafe extern "C" fn store(at: *mut T, value: T, mode: c_int, frame: &Frame) {
                 // SAFETY: the program is about to access it.
                 unsafe { super::store(at, value, mode, frame) }
+            }
+            unsafe extern "C" fn load_quickly(at: *mut T, mode: c_int, pc: usize) -> Loaded {
+                // SAFETY: the program is about to access it.
+                let found = unsafe { quick::load(at, order(mode), pc) };
+                Loaded { value: found.map_or(0, Word::bits), done: u64::from(found.is_some()) }
+            }
+            unsafe extern "C" fn store_quickly(
+                at: *mut T, value: T, mode: c_int, pc: usize,
+            ) -> bool {
+                // SAFETY: the program is about to access it.
+                unsafe { quick::store(at, value, order(mode), pc) }
             }
             unsafe extern "C" fn exchange(at: *mut T, value: T, mode: c_int, frame: &Frame) -> T {
                 // SAFETY: the program is about to access it.
@@ -157,8 +176,8 @@ macro_rules! atomics {
                 // SAFETY: the program is about to access it.
                 unsafe { cas(at, expected, desired, s, f, frame, None, false) }
             }
-            saving!($load "rdx" load);
-            saving!($store "rcx" store);
+            saving!($load "rdx" load, try "rdx" load_quickly => "rdx");
+            saving!($store "rcx" store, try "rcx" store_quickly => "al");
             saving!($exchange "rcx" exchange);
             saving!($add "rcx" add);
             saving!($sub "rcx" sub);

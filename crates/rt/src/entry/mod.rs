@@ -36,14 +36,42 @@ macro_rules! with_caller {
     };
 }
 
-/// An entry point that saves registers and passes a pointer to them in `$register`.
+/// An entry point that saves registers and passes a pointer to them in `$register`. If there is a quick way, it is
+/// tried first, with the return address in `$pc`: it says in `$done` whether it was enough, and what it returns
+/// besides is what the entry point returns.
 macro_rules! saving {
     ($name:ident $register:literal $inner:path) => {
+        saving!(@ $name $register $inner, [] []);
+    };
+    ($name:ident $register:literal $inner:path, try $pc:literal $quick:path => $done:literal) => {
+        saving!(@ $name $register $inner, [
+            "push rdi",
+            ".cfi_adjust_cfa_offset 8",
+            "push rsi",
+            ".cfi_adjust_cfa_offset 8",
+            "push rdx",
+            ".cfi_adjust_cfa_offset 8",
+            concat!("mov ", $pc, ", [rsp + 24]"),
+            "call {quick}",
+            concat!("test ", $done, ", ", $done),
+            "pop rdx",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rsi",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rdi",
+            ".cfi_adjust_cfa_offset -8",
+            "je 2f",
+            "ret",
+            "2:",
+        ] [quick = sym $quick,]);
+    };
+    (@ $name:ident $register:literal $inner:path, [$($first:expr,)*] [$($quick:tt)*]) => {
         global_asm!(
             concat!(".globl ", stringify!($name)),
             concat!(".type ", stringify!($name), ", @function"),
             concat!(stringify!($name), ":"),
             ".cfi_startproc",
+            $($first,)*
             "push r15",
             ".cfi_adjust_cfa_offset 8",
             "push r14",
@@ -64,6 +92,7 @@ macro_rules! saving {
             ".cfi_adjust_cfa_offset -56",
             "ret",
             ".cfi_endproc",
+            $($quick)*
             inner = sym $inner,
         );
         unsafe extern "C" { fn $name(); }
