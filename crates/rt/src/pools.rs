@@ -3,8 +3,7 @@
 //! A program with a million atomic locations has some millions of small blocks here: histories, and what
 //! threads saw. The C library would spread them, and add a word to each, and what takes longest is that the system has
 //! to provide the memory. So they come from one reservation, cut into pieces for threads, and a thread takes blocks of
-//! its piece one after the other. Huge pages were tried: on the virtual machine where that was measured, the system took
-//! more than twice as long to provide them as small ones.
+//! its piece one after the other.
 //!
 //! Blocks that are given back are in lists, one for every size and thread. A thread that gets a long list, because it
 //! gives back what others took, hands it over to all as a *batch*, and who runs out of blocks of a size looks for a
@@ -79,6 +78,7 @@ static BATCHES: Batches =
 /// Reserves memory. Until then, and if there is none, there are no blocks here.
 pub fn reserve() {
     if let Some(base) = crate::memory::map(BYTES) {
+        crate::memory::enlarge_pages(base);
         NEXT.store(base, Ordering::Relaxed);
         BASE.store(base, Ordering::Relaxed);
     }

@@ -373,7 +373,7 @@ pub fn writes() -> u64 {
 /// The calling thread waits until somebody wakes those who wait for `address`. Did it time out?
 ///
 /// It has looked before and found that it has to wait. Threads that are outside run meanwhile, and one of them may have
-/// woken whoever waits between the look and now: if there were not `seen` [writes](writes), as there were before it
+/// woken whoever waits between the look and now: if there were not `seen` [`writes`], as there were before it
 /// looked, it does not wait but looks again.
 pub fn block(address: usize, patient: bool, seen: u64) -> bool {
     let Some(me) = thread::current().map(|thread| thread.tid) else { return false };
