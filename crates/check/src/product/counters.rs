@@ -5,7 +5,8 @@
 //! Let s be a state and r the state in which the numbers of each class of counters
 //! ([`analysis::counters`]) are smaller by one amount k ≥ 0, and with a [`Window`] those that are
 //! at or below its floor, `clock - behind`, are the floor. Then r can do what s can, and finds what s
-//! finds. Without guards such as `assume(b < 200)` it can do nothing else.
+//! finds. Without guards such as `assume(b < 200)` it can do nothing else. With them, one thing is lost that is no verdict: the
+//! warning that nobody goes on, where s has been stopped by a guard and r has not.
 //!
 //! A number at or below the floor is *below the window*: it stands for itself and for all smaller ones.
 //!
