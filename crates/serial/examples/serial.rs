@@ -1,7 +1,7 @@
 //! Tries the monitors on a recording.
 //!
 //! ```text
-//! serial FILE|- [--as execution|trace] [--json|--dot]
+//! serial FILE|- [--as execution|trace] [--json]
 //! serial --random [--threads K] [--events N] [--vars M] [--seed S] [--commits]
 //!        [--style free|fenced|locked|published]
 //! ```
@@ -13,7 +13,6 @@ extern crate fencepost_serial as serial;
 use std::io::{BufReader, Write};
 use std::process::ExitCode;
 
-use serial::execution::Question;
 use serial::judge::{self, Reading};
 use serial::random::{Shape, Style};
 use serial::report;
@@ -58,14 +57,8 @@ fn judge(arguments: &[String]) -> Result<ExitCode, String> {
         judge::judge(BufReader::with_capacity(1 << 16, input), reading)
     };
     let report = report.map_err(|bad| format!("{file}: {bad}"))?;
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    if has("--json") {
+    if arguments.iter().any(|argument| argument == "--json") {
         println!("{}", report::to_json(&report));
-    } else if has("--dot") {
-        let answer = report.answer(Question::TsoSerializable);
-        if let Some(violation) = answer.and_then(|answer| answer.violation.as_ref()) {
-            print!("{}", report::to_dot(violation, &report.names));
-        }
     } else {
         print!("{}", report::text(&report));
     }
