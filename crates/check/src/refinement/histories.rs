@@ -178,12 +178,13 @@ impl Histories {
         }
     }
 
-    /// What the steps of a run were. Only for automata where nothing propagates early.
-    pub(super) fn explain(&self, run: &Run) -> Vec<Event> {
+    /// What the steps of a run were, the last of which has this finding. Only for automata where nothing propagates early.
+    pub(super) fn explain(&self, run: &Run, finding: Option<Finding>) -> Vec<Event> {
         let store = |at: (Tid, ir::Pc)| Event { label: None, at: Some(at), read: None };
         let mut events: Vec<Event> = self.machine.initial_stores().into_iter().map(store).collect();
         let mut at: &[u8] = &run.start;
-        for (word, next) in &run.steps {
+        for (number, (word, next)) in run.steps.iter().enumerate() {
+            let sought = finding.filter(|_| number + 1 == run.steps.len());
             let mut found: Option<Step> = None;
             let mut bytes = Vec::new();
             self.machine.steps(&self.machine.unpack(at), |step| {
@@ -192,6 +193,7 @@ impl Histories {
                 if found.is_none()
                     && [self.symbol(&step.label), SILENT] == *word
                     && bytes[..] == **next
+                    && sought.is_none_or(|sought| step.finding == Some(sought))
                 {
                     found = Some(step);
                 }

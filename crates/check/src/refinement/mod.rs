@@ -323,10 +323,11 @@ fn refines_as(
             Verdict::Undecided(Why::NotCovered(Side::Second, finding))
         }
         Outcome::Bad { bad, run } => {
-            History::Wrong { finding: bad, run: first.explain(&run) }.violated()
+            let run = first.explain(&run, Some(bad));
+            History::Wrong { finding: bad, run }.violated()
         }
         Outcome::Differs { run, instead, shortest } => {
-            let run = first.explain(&run);
+            let run = first.explain(&run, None);
             let label = |symbol| Alphabet::of(&alphabet).label(symbol);
             let mut instead: Vec<Label> = instead.into_iter().filter_map(label).collect();
             instead.sort();

@@ -92,7 +92,7 @@ pub(super) fn stuck(
             let tid = stuck_thread(word[0])?;
             let local = &library.machine.unpack(&state).locals[tid.index()];
             let (pc, status) = (local.pc, local.status);
-            Some(Stuck { tid, pc, status, run: library.explain(&run) })
+            Some(Stuck { tid, pc, status, run: library.explain(&run, None) })
         })),
     }
 }

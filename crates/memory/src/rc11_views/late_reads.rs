@@ -1,7 +1,7 @@
 //! Reads come late.
 //!
-//! That a thread reads an atomic location changes nothing but the thread: what it knows and where it
-//! goes. So a read can be put off until right before the thread's next step of another kind: a write, a
+//! That a thread reads an atomic location changes nothing but the thread: what it knows of writes, markers and non-atomic
+//! accesses, and where it goes. So a read can be put off until right before the thread's next step of another kind: a write, a
 //! call or return, or the propagation of something to it. Of these, only a propagation can make the
 //! read impossible, if what it reads is out of reach then; otherwise the read can come after it as
 //! well. So no state has to be kept in which a thread has read and has done nothing with it. Reads are
@@ -94,12 +94,7 @@ impl Machine {
         let locals = state.locals[t].resolved_noting(program, tid, polling, noting);
         for local in locals {
             let mut later = |next: State, prelude: Prelude, loc: usize| {
-                let same = |other: &Ahead| {
-                    other.loc == loc
-                        && other.state.locals[t] == next.locals[t]
-                        && other.state.views.known[t] == next.views.known[t]
-                        && other.state.views.before[t] == next.views.before[t]
-                };
+                let same = |other: &Ahead| other.loc == loc && other.state == next;
                 if !open.iter().any(same) {
                     open.push(Ahead { state: next, prelude, loc });
                 }
