@@ -4,9 +4,10 @@
 //! time to explore the program again with no reduction at all and every value told apart. If that
 //! ends within its small budget and says something else, one of the two is wrong: an error in
 //! Fencepost, which the user is told about ([`Answer::internal`]), and the plain answer counts. It is
-//! the one that rests on the fewest arguments.
+//! the one that rests on the fewest arguments. Searches of the weak memory are checked in the same way
+//! ([`crate::weak`]).
 
-use crate::answer::{Answer, Verdict};
+use crate::answer::{Answer, Cost, Verdict};
 use crate::question::{DoubleCheck, Question};
 use crate::reduce::Reductions;
 use ir::Program;
@@ -28,15 +29,15 @@ pub(crate) fn confirm(
     answer: Answer,
     check: impl Fn(&Question) -> Answer,
 ) -> Answer {
-    let Some(limits) = limits(program, question, &answer) else { return answer };
+    if question.reductions == Reductions::NONE && question.track == Track::All {
+        return answer; // that was the plain search
+    }
+    let Some(limits) = limits(program, question, &answer.cost) else { return answer };
     let track = match program.domain.size() {
         ..=256 => Track::All,
         _ => question.track, // a row of bits for each value would be too much
     };
-    // What each process decides by its own clock, it decides by itself.
-    let cluster = question.cluster.filter(|_| question.double_check == DoubleCheck::Always);
-    let reductions = Reductions::NONE;
-    let plain = check(&Question { reductions, track, limits, cluster, ..*question });
+    let plain = check(&Question { track, ..plain(question, limits) });
     if plain.cost.limit.is_some() {
         return answer;
     }
@@ -52,12 +53,15 @@ pub(crate) fn confirm(
     plain
 }
 
-/// What the plain search may use up; none if there is to be none.
-fn limits(program: &Program, question: &Question, answer: &Answer) -> Option<Limits> {
-    let cost = &answer.cost;
-    if question.reductions == Reductions::NONE && question.track == Track::All {
-        return None; // that was the plain search
-    }
+/// The question as the plain search is asked it.
+pub(crate) fn plain(question: &Question, limits: Limits) -> Question {
+    // What each process decides by its own clock, it decides by itself.
+    let cluster = question.cluster.filter(|_| question.double_check == DoubleCheck::Always);
+    Question { reductions: Reductions::NONE, limits, cluster, ..*question }
+}
+
+/// What the plain search may use up after one that took `cost`; none if there is to be none.
+pub(crate) fn limits(program: &Program, question: &Question, cost: &Cost) -> Option<Limits> {
     match question.double_check {
         DoubleCheck::Never => None,
         DoubleCheck::Always => Some(question.limits),

@@ -51,6 +51,7 @@ fn correct_programs_are_safe_and_their_twins_are_not() {
         ("weak/store-buffering-harmless.fp", "-", "holds exactly"),
         ("weak/store-buffering-harmful.fp", "-", "violated exactly"),
         ("weak/stuck-behind-choices.fp", "-", "holds exactly"),
+        ("weak/spinning-beside-a-stale-wait.fp", "-", "violated exactly"),
     ];
     for (name, races, assertions) in expected {
         let answer = answer(&corpus(name), &full(Model::Rc11));

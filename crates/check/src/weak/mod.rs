@@ -16,7 +16,8 @@
 //! # What is reported
 //!
 //! Nothing is reported before the judge has accepted its execution (`replay`). The machine keeps all axioms
-//! exactly, so a finding that the judge rejects is an internal error.
+//! exactly, so a finding that the judge rejects is an internal error. So is one that a short search misses and the same search
+//! without partial order makes ([`crate::double_check`]).
 
 mod pack;
 mod persistent;
@@ -26,6 +27,7 @@ mod waiting;
 
 use crate::Task;
 use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
+use crate::double_check;
 use crate::plan::Observe;
 use crate::question::{Beyond, Property, Question};
 use ir::expr::Unary;
@@ -62,6 +64,8 @@ struct Explored {
     /// Why not everything within the bound was seen.
     cut: Option<Why>,
     rejected: Vec<&'static str>,
+    /// Was it found only without partial order?
+    missed: bool,
     cost: Cost,
 }
 
@@ -69,6 +73,18 @@ impl Explored {
     fn has_findings(&self) -> bool {
         let found = [&self.races, &self.assertions, &self.faults, &self.sought];
         found.iter().any(|witnesses| !witnesses.is_empty())
+    }
+
+    /// What is wrong with Fencepost, in words.
+    fn internal(&self) -> impl Iterator<Item = String> {
+        let rejected = self.rejected.iter().map(|what| {
+            format!("the weak memory showed {what}, but the judge rejected its execution")
+        });
+        let missed = self.missed.then(|| {
+            let text = "two searches of the weak memory disagree; only the one without partial order finds something";
+            text.to_string()
+        });
+        rejected.chain(missed)
     }
 }
 
@@ -120,7 +136,7 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
         };
         *decision = Decision { verdict, by, ..decision.clone() };
     }
-    answer.internal.extend(explored.rejected.iter().map(|what| rejected(what)));
+    answer.internal.extend(explored.internal());
     let place = |witness: &Witness| (witness.tid, witness.pc);
     let add = |kept: &mut Vec<Witness>, more: Vec<Witness>, most: usize| {
         for witness in more {
@@ -180,15 +196,18 @@ fn explore(
         (On::WeakMemory, Some(bound)) => vec![bound],
         (On::WeakMemory, None) => BOUNDS.to_vec(),
     };
-    let mut best: Option<(Explored, usize)> = None;
-    let mut cost = Cost::default();
-    for bound in bounds {
-        let reduce = question.reductions.partial_order;
+    let system = |bound, reduce| {
         let system = match on {
             On::WeakMemory => System::new(program, bound, reduce),
             On::Interleavings => System::interleaving(program, reduce),
         };
-        let system = Arc::new(system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone()));
+        Ok(Arc::new(system.ok_or(Why::NoWeakMemory)?.seeking(seeks.clone())))
+    };
+    let reduce = question.reductions.partial_order;
+    let mut best: Option<(Explored, usize)> = None;
+    let mut cost = Cost::default();
+    for bound in bounds {
+        let system = system(bound, reduce)?;
         let mut found = search_once(&system, question, limits, observe);
         cost.include(&found.cost);
         if is_brief && ran_into(question, &cost, found.cut) {
@@ -210,7 +229,19 @@ fn explore(
             break;
         }
     }
-    best.ok_or(Why::NoWeakMemory)
+    let (found, bound) = best.ok_or(Why::NoWeakMemory)?;
+    if !reduce || found.cut.is_some() || found.has_findings() {
+        return Ok((found, bound));
+    }
+    let Some(limits) = double_check::limits(program, question, &found.cost) else {
+        return Ok((found, bound));
+    };
+    let plain = double_check::plain(question, limits);
+    let plain = search_once(&system(bound, false)?, &plain, limits, observe);
+    Ok(match plain.has_findings() {
+        true => (Explored { missed: true, ..plain }, bound),
+        false => (found, bound),
+    })
 }
 
 /// Was it the end of a brief look that cut a search short, and no limit of the question?
@@ -262,14 +293,10 @@ pub(crate) fn decide(
             (None, false) => Verdict::Holds,
         },
     };
-    answer.internal.extend(explored.rejected.iter().map(|what| rejected(what)));
+    answer.internal.extend(explored.internal());
     answer.cost.include(&Cost { limit: None, ..explored.cost });
     answer.cost.elapsed += start.elapsed();
     (verdict, by)
-}
-
-fn rejected(what: &str) -> String {
-    format!("the weak memory showed {what}, but the judge rejected its execution")
 }
 
 fn search_once(

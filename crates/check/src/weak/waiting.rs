@@ -4,20 +4,12 @@
 //! writes only, no thread ever changes a value or comes to its end. The question is asked in every state of the search, so the
 //! common case is tried first: a thread that goes on with its next access.
 //!
-//! *Partial order.* Let ρ be a run from a state s to one in which all wait, and P the persistent set at s. Where these are
-//! sought, P contains a thread t that the newest write lets pass, and that does not come back to where it is.
-//!
-//! 1. If a thread of P moves in ρ, its first move p commutes with what is before it: after p, a shorter run than ρ leads to
-//!    the state in which all wait.
-//! 2. If none does, t is where it was when all wait, and nobody has written what it accesses. So it may read the newest
-//!    write, at the end as at s. That step changes no value, so all wait in the state that it leads to, too: what every
-//!    one of them does from there was among what it could do before. The step can come first, and a run as long as ρ
-//!    leads from there to that state; t has left a program counter that it never comes back to.
-//! 3. There are finitely many of these, so after finitely many steps of the second kind comes one of the first, or a state
-//!    where all threads move. It does not matter here which of the states that the threads of P lead to were seen before.
-//!
-//! A thread that spins, and so comes back, would not do for t: its step may lead to s itself, while another step of P, a
-//! stale read that lets a waiting thread pass, leads to a new state, and those who are not in P would never move from s.
+//! *Partial order.* Let ρ be a run from a state s to one in which all wait, and P the persistent set at s. The proof in
+//! `persistent` is about what a run finds on its way; here is what to add for a state that is found at the end. In its case 2, no
+//! thread of P moves in ρ, and p is a move of a thread t of P that is not stale. At the end t is where it was, and nobody has written
+//! what it accesses, so it may make the same move there. As all wait there, that move changes no value, and all
+//! wait in the state that it leads to, too: what every one of them does from there was among what it could do before. That is
+//! the state to which p·ρ leads.
 
 use super::pack::World;
 use super::system::System;
