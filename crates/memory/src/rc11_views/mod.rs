@@ -272,7 +272,7 @@ impl Machine {
             })
             .collect();
         let polling = |thread| match options.reduce {
-            true => Polling::of(thread),
+            true => Polling::of(program, thread),
             false => Polling::default(),
         };
         let polling: Vec<Polling> = program.threads.iter().map(polling).collect();
@@ -504,6 +504,7 @@ impl Machine {
             let finding = race.or(found);
             let status = next.locals[tid.index()].status;
             if status == Status::Fruitless {
+                debug_assert!(finding.is_none(), "loads of atomic locations do not race");
                 continue;
             }
             if self.reads_late()

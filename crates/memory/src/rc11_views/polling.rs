@@ -1,16 +1,16 @@
 //! Busy waits: loops that only read.
 //!
-//! A round of a loop of loads changes nothing but the knowledge of its thread. No other thread notices the loads, and
+//! A round of a loop of loads of atomic locations changes nothing but the knowledge of its thread. No other thread notices the loads, and
 //! more knowledge only restricts what the thread may do (`simulation`), so a run in which the thread stays at the head of the
 //! loop can do all that a run with the round can. The way back is left out, and a busy wait costs no more than a `wait`.
 //!
 //! The edge from step `j` back to `h` is such a way back if every path to `j` leads through `h`, all
-//! steps on paths from `h` to `j` are loads, waits or local, and none of them assigns a register that
-//! is live at `h`.
+//! steps on paths from `h` to `j` are loads or waits of atomic locations, or local, and none of them assigns a register that
+//! is live at `h`. A load of a non-atomic location is noticed by others: it races with a write, also with one that comes later.
 
 use analysis::liveness::live_registers;
-use ir::ids::{Pc, RegSet};
-use ir::program::{Instr, Thread};
+use ir::ids::{Loc, Pc, RegSet};
+use ir::program::{Instr, LocationKind, Place, Program, Thread};
 
 /// The ways back that need not be taken.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -19,12 +19,17 @@ pub(super) struct Polling {
 }
 
 impl Polling {
-    pub(super) fn of(thread: &Thread) -> Self {
+    pub(super) fn of(program: &Program, thread: &Thread) -> Self {
+        let is_atomic = |place: &Place| {
+            let kind = |loc: Loc| program.locations[loc.index()].kind;
+            place.locations().all(|loc| kind(loc) != LocationKind::NonAtomic)
+        };
         let live = live_registers(thread);
         let mut back = Vec::new();
         for (j, step) in thread.code.iter().enumerate() {
             for h in step.successors().map(Pc::index) {
-                if Loop::new(thread, h, j).is_some_and(|cycle| cycle.only_reads(thread, live[h])) {
+                let cycle = Loop::new(thread, h, j);
+                if cycle.is_some_and(|cycle| cycle.only_reads(thread, live[h], is_atomic)) {
                     back.push((Pc::from(j), Pc::from(h)));
                 }
             }
@@ -67,10 +72,18 @@ impl Loop {
         Some(Loop { steps: (0..thread.code.len()).filter(on_the_way).collect() })
     }
 
-    fn only_reads(&self, thread: &Thread, live: RegSet) -> bool {
+    fn only_reads(
+        &self,
+        thread: &Thread,
+        live: RegSet,
+        is_atomic: impl Fn(&Place) -> bool,
+    ) -> bool {
         self.steps.iter().all(|&pc| {
             let instr = &thread.code[pc].instr;
-            let reads = matches!(instr, Instr::Load { .. } | Instr::Wait { .. });
+            let reads = match instr {
+                Instr::Load { place, .. } | Instr::Wait { place, .. } => is_atomic(place),
+                _ => false,
+            };
             let assigns_live = instr.output().is_some_and(|reg| live.contains(reg));
             (reads || instr.is_local() && !matches!(instr, Instr::Halt)) && !assigns_live
         })
