@@ -395,7 +395,7 @@ impl Location {
 
     /// Performs a store by the thread that made the last write, in the same way, if nobody else came since and it has
     /// learned nothing in between. What it changes is the thread's own row, and what is remembered of writes.
-    /// This is [`write`](Location::write) where all but one of its branches are known, small enough to be a part of whoever calls it.
+    /// This is `write` where all but one of its branches are known, small enough to be a part of whoever calls it.
     #[inline(always)]
     pub fn store_again(
         &mut self,
