@@ -231,6 +231,8 @@ fn fences_in_assembly() {
         hidden("assembly.c", &["-DHOW=MFENCE"], &[]),
         hidden("assembly.c", &["-DHOW=LOCKED"], &[]),
         hidden("assembly.c", &["-DHOW=EXCHANGE"], &[]),
+        hidden("assembly.c", &["-DAGAIN"], &["stale-read"]),
+        hidden("assembly.c", &["-DAGAIN", "-DHOW=MFENCE"], &[]),
         hidden("assembly.c", &["-DHOW=MFENCE", "-DBRANCH"], &["stale-read"]),
         hidden("assembly.c", &["-DHOW=MFENCE", "-DBRANCH", "-DNAMED"], &[]),
         hidden("assembly.rs", &["--cfg=none"], &["stale-read"]),

@@ -336,6 +336,14 @@ fn what_is_given_up_is_told() {
     }
 }
 
+/// A value as text. Where blocks of memory are differs from run to run.
+fn without_addresses(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let is_address = |word: &str| word.len() > 11 && word.starts_with(|c: char| c.is_numeric());
+    words.map(|word| if is_address(word) { "address" } else { word }).collect()
+}
+
 /// Accesses that nothing can be wrong with go a shorter way. Without it, the same seeds show the same, run by run: the
 /// same findings, at the same places, with the same stale values.
 #[test]
@@ -344,7 +352,7 @@ fn a_shorter_way_changes_nothing() {
     for (compiler, level) in builds("mixture.c") {
         let program = bench.build(compiler, "mixture.c", &[level], "program");
         let mut findings = 0;
-        for seed in 1..=12 {
+        for seed in 1..=16 {
             let seed = seed.to_string();
             let [long, short] = ["quick=0", "quick=1"].map(|options| {
                 let mut command = bench.fencepost();
@@ -360,7 +368,7 @@ fn a_shorter_way_changes_nothing() {
                     .iter()
                     .map(|finding| {
                         let values = ["id", "value", "stale", "used", "may_fail"];
-                        format!("{:?}", values.map(|name| finding[name].to_string()))
+                        format!("{:?}", values.map(|name| without_addresses(&finding[name])))
                     })
                     .collect();
                 details.sort();

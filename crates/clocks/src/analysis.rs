@@ -87,7 +87,7 @@ impl Analysis {
             location_numbers: Numbers::from(1),
             objects: Vec::new(),
             object_numbers: Numbers::default(),
-            settings: Settings { limit: Limit(limit), predict: true },
+            settings: Settings { limit: Limit::new(limit), predict: true },
         }
     }
 

@@ -12,13 +12,24 @@ use crate::vector::Vector;
 
 /// How much of the past is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limit(pub usize);
+pub struct Limit(usize);
 
 impl Limit {
-    /// How many are remembered: two at least, and not more than 16 bits can count.
+    /// So many are remembered, but two at least, and not more than 16 bits can count.
+    pub const fn new(most: usize) -> Limit {
+        Limit(if most < 2 {
+            2
+        } else if most > u16::MAX as usize {
+            u16::MAX as usize
+        } else {
+            most
+        })
+    }
+
+    /// How many are remembered.
     #[inline]
     pub fn most(self) -> usize {
-        self.0.clamp(2, usize::from(u16::MAX))
+        self.0
     }
 
     /// Is there no room for more than so many?
@@ -95,7 +106,7 @@ impl<T: Default> Ring<T> {
     }
 
     /// Where the newest is to be written, over the oldest if there is no room for more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, limit: Limit) -> &mut T {
         let count = usize::from(self.count);
         if limit.is_reached(count) {
@@ -163,6 +174,8 @@ pub struct History {
     room: u16,
     /// Of how many threads each says what was published.
     width: u16,
+    /// How many of the last writes each wrote a higher value than the one before.
+    rising: u16,
 }
 
 /// The words of a write before what it published.
@@ -183,7 +196,7 @@ impl History {
     /// Adds a write with the number after the newest; there must have been a [beginning](History::begin). The oldest beyond `limit` is
     /// forgotten. Returns where to write what it published, zeroes so far, for `width` threads at least; what
     /// `write` says of that is not looked at.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, limit: Limit, write: &Write<'_>, width: usize) -> &mut [u64] {
         let full = self.count >= self.room && !limit.is_reached(usize::from(self.count));
         if usize::from(self.width) < width || full {
@@ -202,6 +215,18 @@ impl History {
         let entry = &mut self.words[usize::from(index) * stride..][..stride];
         (entry[0], entry[1]) = (write.value, write.details());
         &mut entry[HEAD..]
+    }
+
+    /// The next write will write a higher value than the newest did, or it will not.
+    #[inline(always)]
+    pub fn rises(&mut self, rises: bool) {
+        self.rising = if rises { self.rising.saturating_add(1) } else { 0 };
+    }
+
+    /// Is every remembered value higher than the one before, as of counters? Then no two are the same.
+    #[inline]
+    pub fn is_rising(&self) -> bool {
+        self.rising >= self.count.saturating_sub(1)
     }
 
     /// Makes room for one more if the limit allows, and for so many threads.
@@ -283,6 +308,38 @@ impl History {
 mod tests {
     use super::*;
 
+    /// Catches a history that is said to rise although a value comes twice: what an older write with the newest value
+    /// published would not be looked for, and a load that may not have synchronised would be taken for one that has.
+    #[test]
+    fn rising_values_are_different() {
+        let (mut state, mut rose, mut fell) = (7u64, 0, 0);
+        for limit in [2, 3, 8] {
+            let mut history = History::default();
+            history.begin(0, 3);
+            let mut values = vec![3u64];
+            for _ in 0..2_000 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let last = values[values.len() - 1];
+                let value = match (state >> 33) % 8 {
+                    0 => last,
+                    1 => last.saturating_sub(2),
+                    _ => last + 1,
+                };
+                history.rises(value > last);
+                let order = Order::Relaxed;
+                let write =
+                    Write { value, site: 1, thread: 0, order, is_update: false, published: &[] };
+                history.add(Limit::new(limit), &write, 1);
+                values.push(value);
+                let kept = &values[values.len() - limit.min(values.len())..];
+                let rises = kept.windows(2).all(|pair| pair[0] < pair[1]);
+                assert_eq!(history.is_rising(), rises, "{limit}: {kept:?}");
+                *(if rises { &mut rose } else { &mut fell }) += 1;
+            }
+        }
+        assert!(rose > 500 && fell > 500, "{rose} {fell}");
+    }
+
     /// Catches writes that change places, or lose what they published, where a history grows, goes round, or has to
     /// make room for more threads after it went round.
     #[test]
@@ -298,7 +355,7 @@ mod tests {
                 let (site, is_update) = (step as u32 ^ 0x8000_0001, step % 3 == 0);
                 let (thread, order) = (step as u16, Order::from_number(step as u32 % 6));
                 let write = Write { value: !step, site, thread, order, is_update, published: &[] };
-                let out = history.add(Limit(limit), &write, width);
+                let out = history.add(Limit::new(limit), &write, width);
                 out.fill(0);
                 out[..width].copy_from_slice(&published);
                 all.push((!step, site, is_update, published));

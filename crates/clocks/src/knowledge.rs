@@ -122,7 +122,7 @@ impl Seen {
     }
 
     /// The access at this time showed this write.
-    #[inline]
+    #[inline(always)]
     pub fn show(&mut self, time: u64, stamp: Stamp, limit: Limit) {
         if self.is_newest(stamp) {
             return;

@@ -62,6 +62,14 @@ struct Last {
     untouched: bool,
 }
 
+impl Last {
+    /// A write by this thread, before anybody else comes.
+    #[inline(always)]
+    fn by(thread: &Thread, order: Order, is_update: bool) -> Last {
+        Last { learned: thread.learned, tid: thread.tid, order, is_update, untouched: true }
+    }
+}
+
 impl Location {
     /// A location that holds this value.
     pub fn new(value: u64) -> Location {
@@ -268,7 +276,7 @@ impl Location {
 
     /// Performs a load of what the thread saw last, if it learned nothing from others in between. All that
     /// changes is its own row. Nothing can be wrong with it.
-    #[inline]
+    #[inline(always)]
     pub fn reread(&mut self, thread: &Thread, order: Order, site: Site) -> bool {
         let me = self.visitors.number(thread.tid);
         let visitor = self.visitors.at(me);
@@ -312,8 +320,7 @@ impl Location {
             thread.step();
         }
         let mut learned = false;
-        for index in 0..self.rows.meet(thread) {
-            let row = self.rows.row(index);
+        self.rows.each(thread, |thread, index, row| {
             let sc = thread.sc.raise(index, row.written, &mut learned);
             thread.acquire.threads.raise(index, row.view, &mut learned);
             if order.acquires() {
@@ -327,7 +334,7 @@ impl Location {
             if row.accessed < sc {
                 row.accessed = sc;
             }
-        }
+        });
         self.learn_order(thread, order, &mut learned);
         let visitor = self.visitors.at(me);
         visitor.seen.acquired = order.acquires() && doubt.is_none();
@@ -370,28 +377,66 @@ impl Location {
         is_update: bool,
     ) {
         self.stamp = self.stamp.next(is_update);
-        self.value = value;
         thread.step();
-        let (learned, tid) = (thread.learned, thread.tid);
-        let last = Last { learned, tid, order, is_update, untouched: true };
-        let repeated =
-            self.last == last || is_update && self.last == Last { is_update: false, ..last };
-        if repeated {
+        let last = Last::by(thread, order, is_update);
+        if self.last == last || is_update && self.last == (Last { is_update: false, ..last }) {
             self.rewrite(thread, order, is_update);
         } else {
             self.meet(thread, order, is_update);
         }
         self.last = Last { learned: thread.learned, ..last };
-        let visitor = self.visitors.at(me);
-        visitor.seen.acquired = order.acquires() || !is_update;
-        visitor.seen.show(thread.time, self.stamp, settings.limit);
-        let epoch = thread.vector.get(thread.index());
-        (visitor.touched.written, visitor.touched.written_at) = (epoch, site);
         if let Some(fences) = fences {
             fences.writes += 1;
             let seen = self.order.get_or_insert_with(|| Box::new(Seen::new(0)));
             seen.show(fences.writes, self.stamp, settings.limit);
         }
+        self.written(thread, order, site, me, settings, value, is_update);
+    }
+
+    /// Performs a store by the thread that made the last write, in the same way, if nobody else came since and it has
+    /// learned nothing in between. What it changes is the thread's own row, and what is remembered of writes.
+    /// This is `write` where all but one of its branches are known, small enough to be a part of whoever calls it.
+    #[inline(always)]
+    pub fn store_again(
+        &mut self,
+        thread: &mut Thread,
+        order: Order,
+        value: u64,
+        site: Site,
+        settings: Settings,
+    ) -> bool {
+        if self.last != Last::by(thread, order, false) {
+            return false;
+        }
+        let Some(me) = self.visitors.near(thread.tid) else { return false };
+        self.stamp = self.stamp.next(false);
+        thread.step();
+        self.rewrite(thread, order, false);
+        self.written(thread, order, site, me, settings, value, false);
+        self.visitors.at(me).time = thread.time;
+        true
+    }
+
+    /// What is remembered of a write once the rows are what it made them.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn written(
+        &mut self,
+        thread: &mut Thread,
+        order: Order,
+        site: Site,
+        me: usize,
+        settings: Settings,
+        value: u64,
+        is_update: bool,
+    ) {
+        self.history.rises(value > self.value);
+        self.value = value;
+        let visitor = self.visitors.at(me);
+        visitor.seen.acquired = order.acquires() || !is_update;
+        visitor.seen.show(thread.time, self.stamp, settings.limit);
+        let epoch = thread.vector.get(thread.index());
+        (visitor.touched.written, visitor.touched.written_at) = (epoch, site);
         let write = Write { value, site, thread: thread.tid, order, is_update, published: &[] };
         self.rows.publish(self.history.add(settings.limit, &write, self.rows.width()));
         if order.releases() {
@@ -401,7 +446,7 @@ impl Location {
 
     /// The rows after a write by a thread that wrote last and has learned nothing since: but for its own,
     /// they are what they were.
-    #[inline]
+    #[inline(always)]
     fn rewrite(&mut self, thread: &Thread, order: Order, is_update: bool) {
         let index = thread.index();
         let (view, published) = if order.releases() {
@@ -425,8 +470,7 @@ impl Location {
         if is_update {
             self.learn_order(thread, order, &mut learned);
         }
-        for index in 0..self.rows.meet(thread) {
-            let row = self.rows.row(index);
+        self.rows.each(thread, |thread, index, row| {
             let before = *row;
             let sc = thread.sc.raise(index, row.accessed, &mut learned);
             if is_update {
@@ -451,7 +495,7 @@ impl Location {
             if after != before {
                 *row = after;
             }
-        }
+        });
         let told = if order.releases() { thread.current.order } else { thread.release.order };
         let told = if is_update { told.max(self.rows.order) } else { told };
         if self.rows.order != told {
@@ -467,7 +511,7 @@ impl Location {
         fences: Option<&Fences>,
         site: Site,
     ) -> Option<(Box<[u64]>, Doubt)> {
-        if thread.knows_what_it_must() {
+        if self.history.is_rising() || thread.knows_what_it_must() {
             return None;
         }
         let (known, required) = self.window(thread, fences, |_| true)?;
@@ -498,26 +542,4 @@ impl Location {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::thread::Population;
-
-    /// Catches a thread that takes what it published itself for news: then no load is a re-read, and no fence is as
-    /// good as passed.
-    #[test]
-    fn what_a_thread_published_itself_is_no_news() {
-        let settings = Settings { limit: Limit(8), predict: true };
-        let (mut thread, mut fences) = (Population::default().start(None), Fences::new());
-        let mut location = Location::new(0);
-        let mut learned = Vec::new();
-        for value in 1..6 {
-            thread.fence(Order::Release, None);
-            let stored = Done::Store(value);
-            location.perform(&mut thread, None, Order::Relaxed, stored, 1, settings);
-            thread.fence(Order::SeqCst, Some(&mut fences));
-            location.perform(&mut thread, None, Order::Relaxed, Done::Read, 2, settings);
-            learned.push(thread.learned);
-        }
-        assert!(learned[1..].iter().all(|&time| time == learned[1]), "{learned:?}");
-    }
-}
+mod tests;

@@ -118,6 +118,27 @@ impl Rows {
         &mut self.far.get_or_insert_default()[index - NEAR]
     }
 
+    /// Does something with the row of every thread below the width, and room for as much as the thread that comes knows.
+    /// Rows that are near are taken first, so that their numbers are known to be small, and what `f` does with the
+    /// entries of clocks that have these numbers is done without asking where they are.
+    #[inline(always)]
+    pub(crate) fn each(
+        &mut self,
+        thread: &mut Thread,
+        mut f: impl FnMut(&mut Thread, usize, &mut Row),
+    ) {
+        let width = self.meet(thread);
+        for (index, row) in self.near.iter_mut().enumerate() {
+            if index >= width {
+                return;
+            }
+            f(thread, index, row);
+        }
+        for index in NEAR..width {
+            f(thread, index, self.far_row(index));
+        }
+    }
+
     /// Of how many threads anything is known.
     #[inline]
     pub(crate) fn width(&self) -> usize {
@@ -125,7 +146,7 @@ impl Rows {
     }
 
     /// Writes down what is published of all threads; there is room for them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn publish(&self, out: &mut [u64]) {
         let (near, far) = out.split_at_mut(out.len().min(NEAR));
         // Rows beyond the width are zero.
@@ -250,7 +271,7 @@ impl Thread {
     }
 
     /// Something happens that matters to others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step(&mut self) -> u64 {
         self.time += 1;
         let (index, time) = (self.index(), self.time);
@@ -291,16 +312,15 @@ impl Thread {
     pub fn exchange(&mut self, fences: &mut Fences) {
         self.step();
         let mut learned = false;
-        for index in 0..fences.rows.meet(self) {
-            let row = fences.rows.row(index);
-            let sc = self.sc.raise(index, row.written, &mut learned);
-            self.acquire.threads.raise(index, row.view, &mut learned);
-            let current = self.current.threads.raise(index, row.view, &mut learned);
-            let vector = self.vector.raise(index, row.published, &mut learned);
+        fences.rows.each(self, |thread, index, row| {
+            let sc = thread.sc.raise(index, row.written, &mut learned);
+            thread.acquire.threads.raise(index, row.view, &mut learned);
+            let current = thread.current.threads.raise(index, row.view, &mut learned);
+            let vector = thread.vector.raise(index, row.published, &mut learned);
             if (row.written, row.view, row.published) != (sc, current, vector) {
                 *row = Row { written: sc, accessed: 0, view: current, published: vector };
             }
-        }
+        });
         learned |= self.current.order != fences.writes;
         self.current.order = fences.writes;
         self.acquire.order = fences.writes;
@@ -321,12 +341,11 @@ impl Thread {
     /// What the thread did so far comes before whatever another does after it acquires the object.
     pub fn release(&mut self, object: &mut Synchroniser) {
         self.step();
-        for index in 0..object.0.meet(self) {
-            let row = object.0.row(index);
-            row.written = row.written.max(self.sc.get(index));
-            row.view = row.view.max(self.current.threads.get(index));
-            row.published = row.published.max(self.vector.get(index));
-        }
+        object.0.each(self, |thread, index, row| {
+            row.written = row.written.max(thread.sc.get(index));
+            row.view = row.view.max(thread.current.threads.get(index));
+            row.published = row.published.max(thread.vector.get(index));
+        });
         object.0.order = object.0.order.max(self.current.order);
         self.next_epoch();
     }
@@ -335,13 +354,12 @@ impl Thread {
     pub fn acquire(&mut self, object: &mut Synchroniser) {
         self.step();
         let mut learned = false;
-        for index in 0..object.0.meet(self) {
-            let row = object.0.row(index);
-            self.sc.raise(index, row.written, &mut learned);
-            self.current.threads.raise(index, row.view, &mut learned);
-            self.acquire.threads.raise(index, row.view, &mut learned);
-            self.vector.raise(index, row.published, &mut learned);
-        }
+        object.0.each(self, |thread, index, row| {
+            thread.sc.raise(index, row.written, &mut learned);
+            thread.current.threads.raise(index, row.view, &mut learned);
+            thread.acquire.threads.raise(index, row.view, &mut learned);
+            thread.vector.raise(index, row.published, &mut learned);
+        });
         learned |= object.0.order > self.current.order;
         self.current.order = self.current.order.max(object.0.order);
         self.acquire.order = self.acquire.order.max(object.0.order);

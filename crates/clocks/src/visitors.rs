@@ -66,15 +66,16 @@ impl Visitors {
     }
 
     /// A thread's, by a number for [`Visitors::at`]. It is new if the thread never came.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn number(&mut self, tid: Tid) -> usize {
-        if self.near[0].seen.whose == tid && self.near_count > 0 {
-            return 0;
-        }
-        if self.near[1].seen.whose == tid && self.near_count > 1 {
-            return 1;
-        }
-        self.far_number(tid)
+        self.near(tid).unwrap_or_else(|| self.far_number(tid))
+    }
+
+    /// The same, if it is in the location itself.
+    #[inline(always)]
+    pub(crate) fn near(&self, tid: Tid) -> Option<usize> {
+        let is = |index: usize| self.near[index].seen.whose == tid && self.near_count > index;
+        (0..NEAR).find(|&index| is(index))
     }
 
     #[inline(never)]
@@ -101,11 +102,12 @@ impl Visitors {
     }
 
     /// The one with this number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&mut self, number: usize) -> &mut Visitor {
         if number < NEAR { &mut self.near[number] } else { self.far_at(number - NEAR) }
     }
 
+    #[cold]
     fn far_at(&mut self, number: usize) -> &mut Visitor {
         &mut self.far.get_or_insert_default()[number]
     }

@@ -69,18 +69,21 @@ pub unsafe fn access<T: Word>(
     };
     schedule::point(thread, frame.pc as usize);
     let address = at as usize;
-    if plan.operation == Operation::Load {
-        // SAFETY: the caller's promise.
-        let found = unsafe { T::load(at) };
-        if thread.repeated(address, T::SIZE, plan.order, found.bits()) {
-            return found;
-        }
-    }
+    // Before the thread is busy: if there is no such memory, the program is told, and may go on elsewhere.
+    // SAFETY: the caller's promise.
+    let seen = unsafe { T::load(at) };
     thread.busy = true;
+    let (site, fenced) = thread.atomic_site(frame.pc as usize);
+    if plan.operation == Operation::Load
+        && !fenced
+        && thread.repeated(address, T::SIZE, plan.order, seen.bits())
+    {
+        thread.busy = false;
+        return seen;
+    }
     if thread.fence_is_due {
         pass(&mut thread, Order::SeqCst);
     }
-    let (site, fenced) = thread.atomic_site(frame.pc as usize);
     // SAFETY: the caller's promise.
     let now = || unsafe { T::load(at) }.bits();
     let (mut state, mut held) = hold(&mut thread, address, T::SIZE, now);

@@ -1,35 +1,32 @@
-//! Loads and stores that nothing can be wrong with, and that teach nobody anything but that they happened: what is left
-//! of [`crate::atomic::access`] where all its questions have a known answer.
+//! Loads and stores that nothing is wrong with: [`crate::atomic::access`] where all its questions have the usual answer.
 //!
-//! Entry points try this first, before they save registers, which only matter where a stale value must be followed. Where
-//! any of the premises is missing, nothing was done yet, and the access takes the long way. The analysis is the same
-//! either way: both ways end in [`reread`](clocks::location::Location::reread) or [`perform`](clocks::location::Location::perform)
-//! of the same location, under its lock, with the same arguments.
+//! Entry points try this first, before they save registers, which only matter where a stale value must be followed. An
+//! access has one of these outcomes: it is done, and is told to the analysis as the long way would have told it; or nothing was done, and it
+//! takes the long way. The analysis is the same either way, because both ways ask the same questions of the same location,
+//! under its lock, and end in [`reread`](clocks::location::Location::reread) or
+//! [`perform`](clocks::location::Location::perform) with the same arguments. What sends an access the long way:
 //!
-//! *A load of what the thread saw last* ([`load`]). The thread remembers where it accessed the location and which write
-//! was the newest. If under the lock that write is still the newest, the location is as it was then, and `reread` asks
-//! the rest: that the thread has learned nothing since. Then it knows of the newest write, and nothing is stale.
+//! * it may be [stale](clocks::location::Location::arrive), and the thread was not told of that before;
+//! * it races with a plain access. That the thread was told of a race with the same plain write is no reason not
+//!   to ask: this access may be at another place in the program, and is another race then;
+//! * the location is new, has another size, another value than it should have, no numbers left, or is written by
+//!   code that is not instrumented;
+//! * a fence in assembly comes before or after it;
+//! * it is seq_cst and needs the lock of the fences, unless it is a load that changes nothing;
+//! * everything is recorded, or the option `quick=0` was given, which is there so that both ways can be compared.
 //!
-//! *A store over what the thread knows* ([`store`]). If the thread knows of the newest write, nothing that it does here is
-//! stale: [`is_newest_known`](clocks::location::Location::is_newest_known) is what
-//! [`arrive`](clocks::location::Location::arrive) asks first. A seq_cst store takes the long way, because it needs the
-//! lock of the fences.
-//!
-//! Races with plain accesses are asked for both times. That the thread was told of a race with the same plain write
-//! before is no reason not to ask: this access may be at another place in the program, and is another race then.
-//!
-//! Not here: anything while accesses are recorded, after a fence in assembly, or of locations that code writes that is
-//! not instrumented; and nothing at all with the option `quick=0`, which is there so that both ways can be compared.
+//! A signal handler may come before the thread is busy, and access locations itself. Nothing that is found out
+//! before is relied on later, but that there was memory at the address.
 
 use crate::atomic::against_plain;
-use crate::locked_location::Place;
+use crate::locked_location::{Held, Place};
 use crate::memory;
 use crate::registry;
 use crate::schedule;
 use crate::thread::{self, Current};
 use crate::word::Word;
-use clocks::Order;
-use clocks::access::Done;
+use clocks::access::{Done, Intent};
+use clocks::{Order, Site};
 
 /// The thread, if it may be quick. Others had their turn then.
 #[inline(always)]
@@ -45,6 +42,7 @@ fn ready(pc: usize) -> Option<Current> {
 /// The access takes the long way, where it need not wait for its turn again.
 #[cold]
 fn give_up(mut thread: Current) {
+    thread.busy = false;
     thread.has_turn = schedule::active();
 }
 
@@ -55,55 +53,94 @@ fn races(thread: &Current, address: usize, size: u8, is_write: bool) -> bool {
         && against_plain(thread, address, size, is_write).is_some()
 }
 
+/// Holds the location of an access, if there is nothing unusual about it.
+#[inline(always)]
+fn hold<T: Word>(thread: &Current, at: *mut T, is_write: bool) -> Option<Held> {
+    let address = at as usize;
+    let held = Place::find(address)?.hold(thread, address)?;
+    // SAFETY: the caller's caller's promise.
+    let now = unsafe { T::load(at) };
+    let usual = held.location.value() == now.bits()
+        && held.size == T::SIZE
+        && !held.is_foreign()
+        && !held.location.is_worn_out()
+        && !races(thread, address, T::SIZE, is_write);
+    usual.then_some(held)
+}
+
+/// May an access to the location be stale?
+#[inline(always)]
+fn is_stale(thread: &Current, held: &Held, intent: Intent, site: Site) -> bool {
+    // What is asked there first, and is nearly always enough.
+    if held.location.is_newest_known(&thread.clocks) {
+        return false;
+    }
+    let cares = |missed| !thread.has_told((site, missed));
+    held.location.arrive(&thread.clocks, None, intent, cares).is_some()
+}
+
 /// Loads, if there is nothing to it.
 ///
 /// # Safety
 /// As for [`crate::atomic::access`].
 #[inline(always)]
 pub unsafe fn load<T: Word>(at: *mut T, order: Order, pc: usize) -> Option<T> {
-    let thread = ready(pc)?;
+    let mut thread = ready(pc)?;
+    // Before the thread is busy, as there.
     // SAFETY: the caller's promise.
-    let found = unsafe { try_load(thread, at, order, pc) };
-    if found.is_none() {
+    let seen = unsafe { T::load(at) };
+    thread.busy = true;
+    let (site, fenced) = thread.atomic_site(pc);
+    if fenced {
         give_up(thread);
+        return None;
     }
-    found
+    if thread.repeated(at as usize, T::SIZE, order, seen.bits()) {
+        thread.busy = false;
+        return Some(seen);
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { try_load(thread, at, order, site) } {
+        Some(found) => {
+            thread.busy = false;
+            Some(found)
+        }
+        None => {
+            give_up(thread);
+            None
+        }
+    }
 }
 
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-unsafe fn try_load<T: Word>(mut thread: Current, at: *mut T, order: Order, pc: usize) -> Option<T> {
-    let address = at as usize;
-    // SAFETY: the caller's promise.
-    let found = unsafe { T::load(at) };
-    if thread.repeated(address, T::SIZE, order, found.bits()) {
-        return Some(found);
-    }
-    // Nothing is remembered after a fence in assembly.
-    let (place, version) = thread.last_seen(address, T::SIZE)?;
-    if place.settled() != Some(version) {
+unsafe fn try_load<T: Word>(
+    mut thread: Current,
+    at: *mut T,
+    order: Order,
+    site: Site,
+) -> Option<T> {
+    if thread.fence_is_due {
         return None;
     }
-    thread.busy = true;
-    let (site, fenced) = thread.atomic_site(pc);
-    let mut result = None;
-    if !fenced && let Some(mut held) = place.hold(&thread, address) {
-        // SAFETY: the caller's promise.
-        let found = unsafe { T::load(at) };
-        if held.location.stamp().bits() == version
-            && held.location.value() == found.bits()
-            && held.size == T::SIZE
-            && !held.is_foreign()
-            && !races(&thread, address, T::SIZE, false)
-            && held.location.reread(&thread.clocks, order, site)
-        {
-            thread.renew(address, order.acquires());
-            result = Some(found);
-        }
+    let mut held = hold(&thread, at, false)?;
+    // SAFETY: the caller's promise.
+    let found = unsafe { T::load(at) };
+    let acquired = if held.location.reread(&thread.clocks, order, site) {
+        order.acquires()
+    } else if order == Order::SeqCst || is_stale(&thread, &held, Intent::Load, site) {
+        return None;
+    } else {
+        let settings = registry::settings();
+        held.location.perform(&mut thread.clocks, None, order, Done::Read, site, settings)
+    };
+    thread.remember(&held, at as usize, T::SIZE, acquired);
+    drop(held);
+    if order != Order::Relaxed {
+        thread.refresh();
     }
-    thread.busy = false;
-    result
+    Some(found)
 }
 
 /// Stores, if there is nothing to it; says whether it did.
@@ -112,13 +149,20 @@ unsafe fn try_load<T: Word>(mut thread: Current, at: *mut T, order: Order, pc: u
 /// As for [`crate::atomic::access`].
 #[inline(always)]
 pub unsafe fn store<T: Word>(at: *mut T, value: T, order: Order, pc: usize) -> bool {
-    let Some(thread) = ready(pc) else { return false };
+    let Some(mut thread) = ready(pc) else { return false };
+    // Before the thread is busy, as there.
     // SAFETY: the caller's promise.
-    let done = unsafe { try_store(thread, at, value, order, pc) };
+    unsafe { T::load(at) };
+    thread.busy = true;
+    let (site, fenced) = thread.atomic_site(pc);
+    // SAFETY: the caller's promise.
+    let done = !fenced && unsafe { try_store(thread, at, value, order, site) };
     if !done {
         give_up(thread);
+        return false;
     }
-    done
+    thread.busy = false;
+    true
 }
 
 /// # Safety
@@ -129,41 +173,28 @@ unsafe fn try_store<T: Word>(
     at: *mut T,
     value: T,
     order: Order,
-    pc: usize,
+    site: Site,
 ) -> bool {
-    let address = at as usize;
     if order == Order::SeqCst || thread.fence_is_due {
         return false;
     }
-    let Some(place) = Place::find(address) else { return false };
-    thread.busy = true;
-    let (site, fenced) = thread.atomic_site(pc);
-    let mut done = false;
-    if !fenced && let Some(mut held) = place.hold(&thread, address) {
-        // SAFETY: the caller's promise.
-        let now = unsafe { T::load(at) };
-        if held.location.is_newest_known(&thread.clocks)
-            && held.location.value() == now.bits()
-            && held.size == T::SIZE
-            && !held.is_foreign()
-            && !held.location.is_worn_out()
-            && !races(&thread, address, T::SIZE, true)
-        {
-            // SAFETY: the caller's promise.
-            unsafe { T::store(at, value) };
-            let stored = Done::Store(value.bits());
-            let settings = registry::settings();
-            let acquired =
-                held.location.perform(&mut thread.clocks, None, order, stored, site, settings);
-            held.written();
-            schedule::wrote();
-            thread.remember(&held, address, T::SIZE, acquired);
-            done = true;
-        }
+    let Some(mut held) = hold(&thread, at, true) else { return false };
+    if is_stale(&thread, &held, Intent::Write, site) {
+        return false;
     }
-    if done && order != Order::Relaxed {
+    // SAFETY: the caller's promise.
+    unsafe { T::store(at, value) };
+    let (clocks, bits, settings) = (&mut thread.clocks, value.bits(), registry::settings());
+    if !held.location.store_again(clocks, order, bits, site, settings) {
+        held.location.perform(clocks, None, order, Done::Store(bits), site, settings);
+    }
+    held.written();
+    schedule::wrote();
+    // One may acquire what one stored oneself.
+    thread.remember(&held, at as usize, T::SIZE, true);
+    drop(held);
+    if order != Order::Relaxed {
         thread.refresh();
     }
-    thread.busy = false;
-    done
+    true
 }

@@ -14,7 +14,7 @@ use clocks::{Site, Tid};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 /// Everything that is shared and has no lock of its own.
@@ -110,7 +110,7 @@ pub struct Guard(());
 static STATE: Shared = Shared { lock: Lock::new(), state: UnsafeCell::new(None) };
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static QUICK: AtomicBool = AtomicBool::new(false);
-static HISTORY: AtomicUsize = AtomicUsize::new(0);
+static HISTORY: AtomicU16 = AtomicU16::new(0);
 static SETS: OnceLock<Sets> = OnceLock::new();
 static TREE: OnceLock<CallTree> = OnceLock::new();
 static OPTIONS: OnceLock<Options> = OnceLock::new();
@@ -178,7 +178,8 @@ pub fn create(options: Options) {
         unfinished: Vec::new(),
         recorder: None,
     };
-    HISTORY.store(options.history_size, Ordering::Relaxed);
+    let most = u16::try_from(options.history_size).unwrap_or(u16::MAX);
+    HISTORY.store(most, Ordering::Relaxed);
     RECORDING.store(options.record.is_some(), Ordering::Relaxed);
     QUICK.store(options.quick && options.record.is_none(), Ordering::Relaxed);
     let _ = SETS.set(Sets::at_most(options.reader_sets));
@@ -191,7 +192,7 @@ pub fn create(options: Options) {
 /// What is the same for all locations.
 #[inline(always)]
 pub fn settings() -> Settings {
-    Settings { limit: Limit(HISTORY.load(Ordering::Relaxed)), predict: true }
+    Settings { limit: Limit::new(usize::from(HISTORY.load(Ordering::Relaxed))), predict: true }
 }
 
 /// Interned sets of epochs.

@@ -2,7 +2,7 @@
 
 use crate::atomic::Plan;
 use crate::findings::{self, Access, Finding, Operation};
-use crate::registry::{self, Guard, State};
+use crate::registry::{self, Guard};
 use crate::spin::{self, Fate, Frame, Question};
 use crate::thread::Thread;
 use crate::word::Word;
@@ -25,18 +25,26 @@ pub fn suspect<T: Word>(
     found: T,
 ) {
     let pair = (site, stale.missed.map_or(0, |missed| missed.site));
-    let mut state = state.unwrap_or_else(registry::lock);
+    let state = state.unwrap_or_else(registry::lock);
     if state.recorder.is_none() && state.told.contains(&pair) {
         thread.tell(pair);
         return;
     }
-    let judged = judge(&mut state, at, frame, plan, &stale, found);
+    // Following the code takes long and concerns nobody else, unless everything is recorded in one order.
+    let mut state = Some(state).filter(|state| state.recorder.is_some());
+    let judged = judge(at, frame, plan, &stale, found);
+    if let Some(state) = &mut state {
+        state.record(&Event::Judged { spins: judged.spins.clone() });
+    }
     if stale.is_harmless(&judged.spins) {
         return;
     }
-    state.told.insert(pair);
+    let mut state = state.unwrap_or_else(registry::lock);
+    let is_news = state.told.insert(pair) || state.recorder.is_some();
     drop(state);
-    report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &judged);
+    if is_news {
+        report(thread, at as usize, T::SIZE, plan.operation, plan.order, site, &stale, &judged);
+    }
 }
 
 /// What becomes of stale values.
@@ -52,14 +60,7 @@ pub struct Judged {
 
 /// What becomes of the stale values of an access that found the newest one.
 #[cold]
-fn judge<T: Word>(
-    state: &mut State,
-    at: *mut T,
-    frame: &Frame,
-    plan: &Plan<T>,
-    stale: &Stale,
-    found: T,
-) -> Judged {
+fn judge<T: Word>(at: *mut T, frame: &Frame, plan: &Plan<T>, stale: &Stale, found: T) -> Judged {
     let stack = frame as *const Frame as u64 + size_of::<Frame>() as u64;
     let question = |value: u64| {
         let (result, wrote) = match plan.expected {
@@ -108,7 +109,6 @@ fn judge<T: Word>(
         judged.used = used.then_some(true).or(unused.then_some(false));
     }
     judged.may_fail &= matches!(plan.intent, Intent::StrongCas(_)) && !stale.overtakes;
-    state.record(&Event::Judged { spins: judged.spins.clone() });
     judged
 }
 

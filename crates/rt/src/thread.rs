@@ -218,7 +218,8 @@ impl Thread {
         Me { epoch: self.epoch, clock: self.clocks.vector() }
     }
 
-    /// What a load would find, if it could as well not happen.
+    /// Could a load that finds this value as well not happen? No fence in assembly may follow it, which would be lost
+    /// otherwise.
     #[inline(always)]
     pub fn repeated(&self, address: usize, size: u8, order: Order, value: u64) -> bool {
         let load = &self.loads[(address >> 2) % LOADS];
@@ -232,24 +233,8 @@ impl Thread {
             })
     }
 
-    /// Where the location at this address is and the number of the write that the thread saw there, if it accessed it
-    /// with this size not long ago.
-    #[inline(always)]
-    pub fn last_seen(&self, address: usize, size: u8) -> Option<(&'static Place, u64)> {
-        let load = &self.loads[(address >> 2) % LOADS];
-        let place = load.place.filter(|_| load.address == address && load.size == size)?;
-        Some((place, load.version))
-    }
-
-    /// A load that was remembered has happened again: it could as well not happen once more.
-    #[inline(always)]
-    pub fn renew(&mut self, address: usize, acquired: bool) {
-        let load = &mut self.loads[(address >> 2) % LOADS];
-        (load.time, load.acquired) = (self.clocks.time(), acquired);
-    }
-
     /// A load from this location could as well not happen.
-    #[inline]
+    #[inline(always)]
     pub fn remember(&mut self, held: &Held, address: usize, size: u8, acquired: bool) {
         self.loads[(address >> 2) % LOADS] = Load {
             address,
@@ -336,14 +321,14 @@ impl Thread {
     }
 
     /// The number of the place `pc` with the calls that led to it.
-    #[inline]
+    #[inline(always)]
     pub fn site(&mut self, pc: usize) -> Site {
         let node = if self.here == UNNAMED { self.name_frames() } else { self.here };
         self.child(node, pc)
     }
 
     /// The same of an atomic access; does a fence in assembly follow?
-    #[inline]
+    #[inline(always)]
     pub fn atomic_site(&mut self, pc: usize) -> (Site, bool) {
         let site = self.site(pc | ATOMIC);
         (site & !FENCED, site & FENCED != 0)
@@ -365,7 +350,7 @@ impl Thread {
         self.givers[slot].1
     }
 
-    #[inline]
+    #[inline(always)]
     fn child(&mut self, node: Site, pc: usize) -> Site {
         let (parent, at, site) = self.cache[slot(node, pc)];
         if parent == node && at == pc { site } else { self.other_child(node, pc) }
@@ -384,9 +369,22 @@ impl Thread {
         self.new_child(node, pc)
     }
 
-    /// Gives the frames numbers that have none yet; that of the innermost.
+    /// Gives the frames numbers that have none yet; that of the innermost. Most often it is the only one.
     #[inline(never)]
     fn name_frames(&mut self) -> Site {
+        let top = self.depth.wrapping_sub(1);
+        if let Some(&Frame { caller, parent, .. }) = self.frames.get(top)
+            && parent != UNNAMED
+        {
+            self.here = self.child(parent, caller);
+            self.frames[top].node = self.here;
+            return self.here;
+        }
+        self.name_all_frames()
+    }
+
+    #[cold]
+    fn name_all_frames(&mut self) -> Site {
         let known = self.frames[..self.depth].iter().rposition(|frame| frame.node != UNNAMED);
         let mut node = known.map_or(0, |index| self.frames[index].node);
         for index in known.map_or(0, |index| index + 1)..self.depth {

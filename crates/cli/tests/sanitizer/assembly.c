@@ -1,5 +1,5 @@
 /* Store buffering with fences in assembly. HOW says which; without a HOW there are none. BRANCH: behind a branch, where
- * they are not seen, unless they are NAMED as well. */
+ * they are not seen, unless they are NAMED as well. AGAIN: between what was stored and the fence, it is loaded again. */
 #include "run.h"
 #include <fencepost.h>
 #define MFENCE 1
@@ -28,6 +28,10 @@ static void full_fence(void) {
 }
 __attribute__((noinline)) static void announce(atomic_int *flag) {
   atomic_store_explicit(flag, 1, rlx);
+#ifdef AGAIN
+  (void)atomic_load_explicit(flag, rlx);
+  (void)atomic_load_explicit(flag, rlx);
+#endif
 }
 static void *left(void *p) {
   announce(&x);

@@ -3,6 +3,7 @@
 use super::operands::{high, index, is_even, is_move, is_set, ones, survives, writes};
 use super::{Entry, Frame, Question};
 use crate::system;
+use clocks::hash::BuildMixer;
 use iced_x86::{
     ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpKind, Register,
@@ -28,7 +29,7 @@ pub(super) struct Machine {
     /// The carry, where it is the only flag that is known.
     pub(super) bit: Option<bool>,
     /// Bytes that were written; none is known of those that are unknown.
-    pub(super) written: HashMap<u64, Option<u8>>,
+    pub(super) written: HashMap<u64, Option<u8>, BuildMixer>,
     /// May it write elsewhere than on the stack?
     pub(super) writes_anywhere: bool,
     /// Was something that is not known written where it stays: to memory, or to a register that survives a call?
@@ -72,7 +73,7 @@ impl Machine {
             registers,
             flags: None,
             bit: None,
-            written: HashMap::new(),
+            written: HashMap::default(),
             writes_anywhere: false,
             is_vague: false,
             info: InstructionInfoFactory::new(),
