@@ -182,23 +182,38 @@ pub struct Readable {
 /// The most events for which it is worked out who could still read what.
 const KNOWLEDGE: usize = 250;
 
+/// How much work it may be to say of all steps of a run who could still read what, in words of relations: about a second.
+/// Programs in C have many locations, and a relation is closed for each value that is asked about.
+pub const EFFORT: usize = 30_000_000;
+
 /// What each thread could still read instead of the latest value, when this is what happened; `None`
-/// if too much happened to work it out quickly.
-pub fn stale_values(program: &Program, graph: &ExecutionGraph) -> Option<Vec<Readable>> {
+/// if too much happened to work it out quickly, or more than is left of `effort` would be needed.
+pub fn stale_values(
+    program: &Program,
+    graph: &ExecutionGraph,
+    effort: &mut usize,
+) -> Option<Vec<Readable>> {
     if graph.len() > KNOWLEDGE {
         return None;
     }
+    let closing = graph.len() * graph.len() * (1 + graph.len() / 64);
+    *effort = effort.checked_sub(closing)?;
     let awareness = Awareness::new(graph, &[]);
     let mut all = Vec::new();
     for tid in program.tids() {
         for loc in (0..program.locations.len()).map(Loc::from) {
             let latest = graph.latest(loc);
-            let old = awareness.readable(graph, tid, loc).into_iter().filter(|w| *w != latest);
-            let value = |write| {
-                let event = graph.event(write);
-                Some((event.label.value_written()?, event.step))
-            };
-            let values: Vec<_> = old.filter_map(value).collect();
+            let mut values = Vec::new();
+            for write in awareness.not_overwritten(graph, tid, loc) {
+                if write == latest {
+                    continue;
+                }
+                *effort = effort.checked_sub(closing)?;
+                if awareness.is_in_sc_order(graph, tid, write) {
+                    let event = graph.event(write);
+                    values.extend(event.label.value_written().map(|value| (value, event.step)));
+                }
+            }
             if !values.is_empty() {
                 let forbidden = awareness.must_follow(tid, latest);
                 all.push(Readable { tid, loc, values, forbidden });

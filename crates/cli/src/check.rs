@@ -232,7 +232,9 @@ impl Job<'_> {
             Ok(report) => report,
             Err(unusable) => return self.refuse(&unusable),
         };
-        if question.beyond == Beyond::Nothing || !report.awaits_weak_memory() {
+        // Buffers are not explored, however much of the threads is known.
+        let explored = question.beyond != Beyond::Nothing && question.model.machine().is_none();
+        if !explored || !report.awaits_weak_memory() {
             return self.conclude(report);
         }
         let mut brief = question;

@@ -64,6 +64,9 @@ struct Texts<'m> {
     known: HashMap<PathBuf, Option<usize>>,
 }
 
+/// What to do about values that grow without bound.
+const UNROLL: &str = "`--unroll N` lets every loop go round at most N times; the answer is then about the program up to there";
+
 impl<'m> Texts<'m> {
     fn new(module: &'m Module, name: &str) -> Self {
         let mut texts =
@@ -156,13 +159,29 @@ impl<'m> Texts<'m> {
                     limit.reached(),
                     progress.states
                 );
-                return self.error_at(name, &at, Diagnostic::error(codes::UNFINISHED, why));
+                let error = Diagnostic::error(codes::UNFINISHED, why);
+                let error = if many.is_empty() { error } else { error.with_help(UNROLL) };
+                return self.error_at(name, &at, error);
             }
-            Undiscovered::Grows { at, cell, values } => {
-                let why = format!(
-                    "undecided: `{cell}` grows without bound, as far as can be seen: it takes {values} values and more"
-                );
-                return self.error_at(name, &at, Diagnostic::error(codes::UNFINISHED, why));
+            Undiscovered::Grows { at, cell, values, interleaved } => {
+                let (why, help) = match interleaved {
+                    true => (
+                        format!(
+                            "undecided: `{cell}` grows without bound, as far as can be seen: it takes {values} values and more"
+                        ),
+                        UNROLL,
+                    ),
+                    false => (
+                        format!(
+                            "undecided: `{cell}` grows without bound where threads are followed beyond interleavings: it takes \
+                             {values} values and more"
+                        ),
+                        "on a machine with store buffers each thread is followed with whatever others may have written, so \
+                         a count has no end; for `--model rc11` interleavings say which values there are",
+                    ),
+                };
+                let error = Diagnostic::error(codes::UNFINISHED, why).with_help(help);
+                return self.error_at(name, &at, error);
             }
             Undiscovered::Refused { at, why } => {
                 return self.error_at(name, &at, Diagnostic::error(codes::CODE, why));

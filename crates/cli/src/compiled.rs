@@ -235,7 +235,7 @@ impl Program {
     }
 
     /// All that the program's threads can do in interleavings, and beyond as far as `reads` says; on machines with store
-    /// buffers, whatever they read.
+    /// buffers, whatever they read, unless the question is about robustness.
     pub(crate) fn discover(
         &self,
         args: &CodeArgs,
@@ -249,7 +249,8 @@ impl Program {
                 None => args.entry.clone(),
             },
             stubs: args.stub.clone(),
-            beyond_interleavings: question.model.machine().is_some(),
+            beyond_interleavings: question.model.machine().is_some()
+                && (reads != Reads::Interleavings || question.property != Property::Robustness),
             beyond_seen_values: match reads {
                 Reads::Interleavings => false,
                 Reads::SeenAnywhere => true,

@@ -215,6 +215,24 @@ fn main() { let (s, r) = channel::<()>(); let t = thread::spawn(move || { unsafe
     ]);
 }
 
+/// What is left when the receiver goes is thrown away also where weak memory is explored: how much there is makes no difference
+/// to the thread that does it. Catches threads that remember it, and so have no end.
+#[test]
+fn what_is_left_is_thrown_away_on_weak_memory() {
+    if no_rustc() {
+        return;
+    }
+    let text = "use std::sync::mpsc::*;\nstatic X: AtomicU32 = AtomicU32::new(0); static Y: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { let _ = s.send(1u32); let _ = s.send(2); X.store(1, Relaxed); Y.load(Relaxed) });
+Y.store(1, Relaxed); let a = X.load(Relaxed); drop(r); let b = t.join().unwrap(); assert!(a + b <= 2); }";
+    let said = check_text("program.rs", &format!("{HEAD}{text}\n"), &["--require", "safe"]);
+    for answer in ["robustness violated", "assertions holds in all executions of the weak memory"] {
+        assert!(said.all.contains(answer), "no `{answer}` in\n{}", said.all);
+    }
+    let said = check_text("program.rs", &format!("{HEAD}{text}\n"), &["--model", "tso"]);
+    assert!(said.all.contains("robustness violated"), "{}", said.all);
+}
+
 /// Catches memory that is accessed in several sizes and mistaken for something else.
 #[test]
 fn hash_maps_are_shared() {

@@ -33,6 +33,14 @@ fn main() { let t = thread::spawn(|| { X.store(1, SeqCst); Y.load(SeqCst) }); Y.
 fn main() { let t = thread::spawn(|| { X.store(1, Relaxed); fence(SeqCst); Y.load(Relaxed) }); Y.store(1, Relaxed); fence(SeqCst); let b = X.load(Relaxed); let a = t.join().unwrap(); assert!(a == 1 || b == 1); }"#,
             "robustness holds, assertions holds",
         ),
+        // An update of a variable of its own, in assembly, is a fence to some libraries; the variable is negated.
+        (
+            "sb_negation",
+            r#"static X: AtomicU8 = AtomicU8::new(0); static Y: AtomicU8 = AtomicU8::new(0);
+fn full() { let a = UnsafeCell::new(1usize); unsafe { std::arch::asm!("lock not qword ptr [{0}]", in(reg) a.get()); assert_eq!(*a.get(), !1); } }
+fn main() { let t = thread::spawn(|| { X.store(1, Relaxed); full(); Y.load(Relaxed) }); Y.store(1, Relaxed); full(); let b = X.load(Relaxed); let a = t.join().unwrap(); assert!(a == 1 || b == 1); }"#,
+            "robustness holds, assertions holds",
+        ),
         (
             "lb",
             r#"static X: AtomicI32 = AtomicI32::new(0); static Y: AtomicI32 = AtomicI32::new(0);

@@ -1,5 +1,5 @@
-//! C programs whose plain accesses share some of their bytes: each byte is what was written to it last, and races where
-//! it is accessed in no order.
+//! C programs whose plain accesses share some of their bytes, or meet atomic ones: each byte is what was written to it last,
+//! and races where it is accessed in no order.
 
 use std::process::Command;
 
@@ -9,6 +9,89 @@ const HEAD: &str = "#include <pthread.h>\n#include <string.h>\n#include <assert.
     #define LOCK pthread_mutex_lock(&m);\n#define UNLOCK pthread_mutex_unlock(&m);\n";
 
 const ALL: &str = "robustness holds, races holds, assertions holds";
+
+/// Catches races of plain with atomic accesses that are missed, and accesses that are ordered and said to race.
+#[test]
+fn plain_accesses_may_meet_atomic_ones() {
+    if Command::new("clang").arg("--version").output().is_err() {
+        eprintln!("skipped: no clang");
+        return;
+    }
+    let load = "#define LOAD(o) __atomic_load_n(&x, __ATOMIC_##o)\n#define STORE(v, o) __atomic_store_n(&x, v, __ATOMIC_##o)\n\
+        #define CAS(a, b, o) ({ int e = a; __atomic_compare_exchange_n(&x, &e, b, 0, __ATOMIC_##o, __ATOMIC_RELAXED); })\n\
+        int x, y;\n";
+    let cases = [
+        // The loop is left by what orders the plain write, but it has read before.
+        (
+            "a loop that waits while a plain write comes",
+            "void *f(void *p) { while (LOAD(ACQUIRE) != 7); return 0; }\nint main(void) { GO x = 5; STORE(7, RELEASE); END }",
+            "races violated",
+        ),
+        // The plain write comes after the thread has come to its loop.
+        (
+            "a loop that waits already",
+            "void *f(void *p) { __atomic_store_n(&y, 1, __ATOMIC_RELEASE); while (LOAD(ACQUIRE) != 7); return 0; }\n\
+             int main(void) { GO while (!__atomic_load_n(&y, __ATOMIC_ACQUIRE)); x = 5; STORE(7, RELEASE); END }",
+            "races violated",
+        ),
+        (
+            "a loop behind the plain write",
+            "void *f(void *p) { while (!__atomic_load_n(&y, __ATOMIC_ACQUIRE)); while (LOAD(ACQUIRE) != 7); return 0; }\n\
+             int main(void) { GO x = 5; __atomic_store_n(&y, 1, __ATOMIC_RELEASE); STORE(7, RELEASE); END }",
+            ALL,
+        ),
+        (
+            "a load that acquires what was written plainly",
+            "void *f(void *p) { if (LOAD(ACQUIRE) == 7) y = x; return 0; }\nint main(void) { x = 5; GO STORE(7, RELEASE); END }",
+            ALL,
+        ),
+        // It takes what the plain read has seen only if it succeeds, and then it comes after the read.
+        (
+            "an exchange that succeeds after a plain read",
+            "void *f(void *p) { CAS(1, 2, ACQUIRE); return 0; }\nint main(void) { GO y = x; STORE(1, RELEASE); END }",
+            ALL,
+        ),
+        (
+            "a lock that is taken after a plain read",
+            "void *f(void *p) { while (!CAS(1, 2, ACQUIRE)); return 0; }\nint main(void) { GO y = x; STORE(1, RELEASE); END }",
+            ALL,
+        ),
+        (
+            "an exchange that does not acquire",
+            "void *f(void *p) { CAS(1, 2, RELAXED); return 0; }\nint main(void) { GO y = x; STORE(1, RELEASE); END }",
+            "races violated",
+        ),
+        (
+            "a lock that does not acquire",
+            "void *f(void *p) { while (!CAS(1, 2, RELAXED)); return 0; }\nint main(void) { GO y = x; STORE(1, RELEASE); END }",
+            "races violated",
+        ),
+        (
+            "an exchange whose thread releases later",
+            "void *f(void *p) { CAS(0, 2, ACQUIRE); __atomic_store_n(&y, 1, __ATOMIC_RELEASE); return 0; }\n\
+             int main(void) { GO int r = 0; if (__atomic_load_n(&y, __ATOMIC_ACQUIRE)) r = x; END return r != 2 && r != 0; }",
+            ALL,
+        ),
+        (
+            "an exchange that publishes itself",
+            "void *f(void *p) { CAS(0, 2, RELEASE); return 0; }\nint main(void) { GO if (LOAD(ACQUIRE) == 2) y = x; END }",
+            ALL,
+        ),
+        (
+            "an exchange that publishes nothing",
+            "void *f(void *p) { CAS(0, 2, ACQUIRE); return 0; }\nint main(void) { GO if (LOAD(ACQUIRE) == 2) y = x; END }",
+            "races violated",
+        ),
+        (
+            "a plain write behind an exchange that fails",
+            "void *f(void *p) { CAS(1, 2, ACQUIRE); return 0; }\nint main(void) { GO x = 3; END }",
+            "races violated",
+        ),
+    ];
+    for (name, text, answers) in cases {
+        expect(name, &format!("{load}{text}"), answers);
+    }
+}
 
 /// Catches bytes that are lost, or taken for others, where accesses of several sizes meet, and their races.
 #[test]
@@ -70,18 +153,22 @@ fn plain_accesses_may_share_some_bytes() {
         ),
     ];
     for (name, text, answers) in cases {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("program.c");
-        std::fs::write(&file, format!("{HEAD}{text}\n")).expect("a file");
-        let output = Command::new(env!("CARGO_BIN_EXE_fencepost"))
-            .arg("check")
-            .arg(&file)
-            .output()
-            .expect("the binary runs");
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
-        for answer in answers.split(", ") {
-            assert!(said.contains(answer), "{name}: no `{answer}` in\n{said}");
-        }
+        expect(name, text, answers);
+    }
+}
+
+fn expect(name: &str, text: &str, answers: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("program.c");
+    std::fs::write(&file, format!("{HEAD}{text}\n")).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .arg("check")
+        .arg(&file)
+        .output()
+        .expect("the binary runs");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
+    for answer in answers.split(", ") {
+        assert!(said.contains(answer), "{name}: no `{answer}` in\n{said}");
     }
 }

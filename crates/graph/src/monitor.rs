@@ -289,20 +289,20 @@ impl Awareness {
         self.precedes.domain_into(&self.threads[tid.index()]).contains(write)
     }
 
-    /// The writes to a location that a relaxed load of the thread may read: those of which it does not
-    /// know that they were overwritten, and with which the `sc` events have an order, in modification
-    /// order. The latest is always one of them.
-    pub fn readable(&self, graph: &ExecutionGraph, tid: Tid, loc: Loc) -> Vec<EventId> {
+    /// The writes to a location of which the thread does not know that they were overwritten, in modification order. The
+    /// latest is always one of them. A relaxed load of the thread may read those that [`Awareness::is_in_sc_order`].
+    pub fn not_overwritten(&self, graph: &ExecutionGraph, tid: Tid, loc: Loc) -> Vec<EventId> {
         let known = self.overwritten.domain_into(&self.threads[tid.index()]);
-        let has_sc_order = |write: EventId| {
-            let value = graph.event(write).label.value_written()?;
-            let load = Label::Read { loc, value, mode: ReadMode::Rlx };
-            let read = graph.extend(tid, Pc(0), load, &[], Some(write))?;
-            Some(axioms::has_sc_order(&read, &self.tainted(read.len())))
-        };
-        let readable =
-            |&write: &EventId| !known.contains(write) && has_sc_order(write) == Some(true);
-        graph.writes_to(loc).iter().copied().filter(readable).collect()
+        graph.writes_to(loc).iter().copied().filter(|&write| !known.contains(write)).collect()
+    }
+
+    /// Do the `sc` events still have an order if a relaxed load of the thread reads this write?
+    pub fn is_in_sc_order(&self, graph: &ExecutionGraph, tid: Tid, write: EventId) -> bool {
+        let label = &graph.event(write).label;
+        let (Some(loc), Some(value)) = (label.loc(), label.value_written()) else { return false };
+        let load = Label::Read { loc, value, mode: ReadMode::Rlx };
+        let read = graph.extend(tid, Pc(0), load, &[], Some(write));
+        read.is_some_and(|read| axioms::has_sc_order(&read, &self.tainted(read.len())))
     }
 
     /// `write ∈ dom(rf_T̄? ; hb_T̄? ; [E^τ])`: does happens-before oblige the thread to know of `write`?

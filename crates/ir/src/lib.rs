@@ -17,6 +17,7 @@ pub mod print;
 pub mod program;
 pub mod random;
 pub mod run_local;
+pub mod shadows;
 pub mod thread;
 pub mod update;
 pub mod validate;

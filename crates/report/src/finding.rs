@@ -7,7 +7,7 @@ use crate::observed::Observed;
 use crate::place::Place;
 use crate::proof::{Event, EventKind, Proof};
 use crate::run::{self, Assigned, Start, Step, stale_values};
-use check::{Evidence, Model, Problem, Property, Witness};
+use check::{Evidence, Model, Problem, Property, Witness, remedy};
 use graph::EventId;
 use ir::{Program, Tid};
 use lang::{Diagnostic, Source, Span};
@@ -280,6 +280,7 @@ impl Finding {
 /// what could be read stale.
 fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]) {
     let Some(played) = witness.played() else { return };
+    let mut effort = remedy::EFFORT;
     let mut known = Some(Vec::new());
     for (index, step) in run.iter_mut().enumerate() {
         let after = played.after(index);
@@ -291,7 +292,7 @@ fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]
             };
             step.events = played.events_of(index).filter(same).collect();
         }
-        let now = stale_values(source, program, &after);
+        let now = stale_values(source, program, &after, &mut effort);
         if now != known {
             step.stale = Some(now.clone().unwrap_or_default());
             known = now;

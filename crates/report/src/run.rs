@@ -227,11 +227,12 @@ pub(crate) fn observed_values(
 }
 
 /// What each thread could still read instead of the latest value, when this is what happened; `None`
-/// if too much happened to work it out quickly.
+/// if too much happened to work it out quickly, or with what is left of `effort`.
 pub(crate) fn stale_values(
     source: &Source,
     program: &Program,
     graph: &ExecutionGraph,
+    effort: &mut usize,
 ) -> Option<Vec<Stale>> {
     let line = |(tid, pc): (Tid, Pc)| Place::of_step(source, program, tid, pc).line;
     let stale = |old: Readable| Stale {
@@ -247,5 +248,5 @@ pub(crate) fn stale_values(
             .collect(),
         forbidden: old.forbidden,
     };
-    Some(remedy::stale_values(program, graph)?.into_iter().map(stale).collect())
+    Some(remedy::stale_values(program, graph, effort)?.into_iter().map(stale).collect())
 }

@@ -72,6 +72,8 @@ pub enum Undiscovered {
         cell: String,
         /// It has more values than this, or as many.
         values: usize,
+        /// Do interleavings write them?
+        interleaved: bool,
     },
 }
 
@@ -134,7 +136,7 @@ pub(crate) fn discover(
             return Err(world.limit(spent.into(), report.progress));
         }
         if let Some(cell) = world.endless {
-            return Err(world.grows(cell));
+            return Err(world.grows(cell, true));
         }
         if let Some(limit) = report.limit {
             return Err(world.limit(limit, report.progress));
@@ -179,7 +181,7 @@ impl World {
         machine.volatile_atomic = entry.volatile_atomic;
         machine.constructors = structors(&module, "llvm.global_ctors");
         let destructors = structors(&module, "llvm.global_dtors");
-        let later = |function: FunctionId| AtExit { function, argument: None };
+        let later = |function: FunctionId| AtExit { function, argument: None, with_thread: false };
         let mut started = Vec::new();
         if entry.functions.is_empty() {
             let Some(main) = module
@@ -305,7 +307,7 @@ impl World {
     }
 
     /// Says of a cell that it takes more and more values.
-    fn grows(&self, id: usize) -> Undiscovered {
+    fn grows(&self, id: usize, interleaved: bool) -> Undiscovered {
         let cell = self.cells[id];
         let writes = |action: &Action| action.cell() == Some(cell) && action.writes();
         let node = self.automata.nodes().find(|(_, node)| match &node.pause {
@@ -314,7 +316,8 @@ impl World {
         });
         let at = node.map_or(Vec::new(), |(_, node)| self.places(&node.sites));
         let values = self.values[id].len();
-        Undiscovered::Grows { at, cell: self.machine.cell_name(cell), values }
+        let cell = self.machine.cell_name(cell);
+        Undiscovered::Grows { at, cell, values, interleaved }
     }
 
     fn places(&self, sites: &[Site]) -> Vec<llvm::PlaceId> {
@@ -444,7 +447,7 @@ impl World {
                         self.values[id].extend(new);
                         added += self.values[id].len() - known;
                         if added > MOST_ADDED {
-                            return Err(self.grows(id));
+                            return Err(self.grows(id, false));
                         }
                     }
                     self.automata.step(&mut self.machine, node, input);

@@ -12,8 +12,14 @@ pub struct Entry {
     pub functions: Vec<String>,
     /// What functions do that no file defines.
     pub stubs: Vec<(String, Stub)>,
-    /// Follow threads also where they read what no interleaving lets them read. Robustness against RC11 and RC20 is
-    /// decided on interleavings alone; machines with store buffers and final states of weak memory are not.
+    /// Follow threads also where they read what no interleaving lets them read. Robustness is decided on interleavings
+    /// alone; final states are not.
+    ///
+    /// For RC11 and RC20 that is Theorem 4.6 of the RC20 paper. For machines with store buffers, let a computation have a
+    /// cyclic trace, and none of its prefixes. Without its last step it has the trace of an interleaving, so each thread has come to
+    /// where some interleaving brings it, with the same registers (the theorem of `check::robustness::store_atomic::safety`,
+    /// which is about one computation at a time). The last step is made from there. So a program whose threads end where
+    /// they read what no interleaving lets them read has this computation as well; and it has no others than the program.
     pub beyond_interleavings: bool,
     /// Follow threads also where they read, at some place, a value that interleavings put into the cell at any other. On
     /// a weak memory that writes no other values, threads are then known completely; the program lists the values

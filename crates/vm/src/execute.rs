@@ -295,6 +295,9 @@ impl Machine {
     ) -> Result<(), Stop> {
         let frame = local.frames.last().expect("a running thread is in a call");
         let (then, objects) = (frame.then, frame.objects.clone());
+        if then == Then::EndThread && local.thread != 0 && self.next_at_exit(local, Then::Again)? {
+            return Ok(());
+        }
         if then == Then::EndThread && (local.thread != 0 || local.at_exit.is_empty()) {
             return self.end_thread(local, &value, local.thread != 0);
         }
@@ -337,7 +340,11 @@ impl Machine {
                 local.frames.pop();
                 self.returned(local, module, Val::Undef)
             }
-            Then::Discard { slot, channel } => self.discarded(local, slot, channel),
+            Then::Again => {
+                local.frames.pop();
+                Ok(())
+            }
+            Then::Discard(slot) => self.discarded(local, slot),
             Then::Constructor(next) => {
                 local.frames.pop();
                 self.next_constructor(local, next)

@@ -34,7 +34,7 @@ pub(crate) struct Local {
     pub(crate) starting: Vec<Starting>,
     /// Threads that it waits for before its next visible action.
     pub(crate) joining: Vec<ObjectId>,
-    /// What is to run when the program ends, the latest last; only the first thread has any.
+    /// What is to run when the program ends, the latest last, which only the first thread has, or when the thread ends.
     pub(crate) at_exit: Vec<AtExit>,
     /// Threads that it has started and not waited for.
     pub(crate) running: u32,
@@ -52,6 +52,8 @@ pub(crate) struct Local {
     pub(crate) inputs: Vec<Word>,
     /// How many of them the instruction has used.
     pub(crate) cursor: usize,
+    /// The call of a library function was carried out to its end and is to be made again; so it is during that call only.
+    pub(crate) calls_again: bool,
 }
 
 /// A thread about to be started.
@@ -113,8 +115,10 @@ pub(crate) enum Then {
     FreeException,
     /// A `Once` of Rust is marked as complete.
     Complete(crate::action::Cell),
-    /// A message that nobody received is destroyed, in this slot; the next of the channel's, or the end of the call.
-    Discard { slot: ObjectId, channel: crate::action::Cell },
+    /// It was called on top of a call that the thread is about to leave for good, and leaves now.
+    Again,
+    /// A message that nobody received was destroyed, in this slot; its caller makes its call again.
+    Discard(ObjectId),
     /// The next of the functions that run before `main`, by its number; then `main` itself.
     Constructor(u32),
 }
@@ -150,6 +154,7 @@ impl Local {
             landing: None,
             inputs: Vec::new(),
             cursor: 0,
+            calls_again: false,
         }
     }
 
@@ -216,15 +221,17 @@ impl Local {
 
     /// Forgets what cannot matter: dead registers, and private blocks that nothing points to.
     pub(crate) fn tidy(&mut self, space: &Space) {
-        let innermost = self.frames.len().saturating_sub(1);
+        // An instruction that is yet to be carried out, or once more, needs its operands.
+        let comes_back = |then: Then| matches!(then, Then::Again | Then::Discard(_));
+        let above: Vec<bool> = self.frames.iter().skip(1).map(|it| comes_back(it.then)).collect();
         for (depth, frame) in self.frames.iter_mut().enumerate() {
-            let live = match depth == innermost {
+            let is_next = above.get(depth).copied().unwrap_or(true);
+            let live = match is_next {
                 true => frame.code.live_before(frame.block, frame.instr),
                 false => frame.code.live_after(frame.block, frame.instr),
             };
             for (index, value) in frame.registers.iter_mut().enumerate() {
-                let is_result =
-                    depth != innermost && frame.code.is_result(frame.block, frame.instr, index);
+                let is_result = !is_next && frame.code.is_result(frame.block, frame.instr, index);
                 if is_result || !live.contains(index) {
                     *value = Val::Undef;
                 }
@@ -351,8 +358,8 @@ impl Local {
         self.stray.iter().for_each(|object| number(object.0 as usize, out));
         number(self.abandoned.map_or(0, |object| 1 + object.0 as usize), out);
         number(self.at_exit.len(), out);
-        for AtExit { function, argument } in &self.at_exit {
-            number(function.index(), out);
+        for AtExit { function, argument, with_thread } in &self.at_exit {
+            number(2 * function.index() + usize::from(*with_thread), out);
             put_value(argument.as_ref().unwrap_or(&Val::Undef), out);
         }
         number(self.thrown.len(), out);
@@ -423,11 +430,10 @@ fn put_then(then: Then, out: &mut Vec<u8>) {
         Then::Exit => put(5, out),
         Then::FreeException => put(6, out),
         Then::DestroyState => put(7, out),
-        Then::Discard { slot, channel } => {
+        Then::Again => put(9, out),
+        Then::Discard(slot) => {
             put(8, out);
             put(slot.0.into(), out);
-            put(channel.object.0.into(), out);
-            put(channel.offset.into(), out);
         }
     }
 }

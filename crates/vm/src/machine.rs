@@ -495,7 +495,7 @@ impl Machine {
                         || self.is_known_rust(*function)
                 }
                 llvm::Callee::Pointer(_) => true,
-                llvm::Callee::Asm(_) => false,
+                llvm::Callee::Asm(asm) => !asm.template.is_empty(),
             },
             InstrKind::Return { .. } | InstrKind::Resume { .. } => true,
             _ => false,

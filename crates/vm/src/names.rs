@@ -95,7 +95,7 @@ impl Machine {
                 Queueing::Send { .. } => "sends a message".to_string(),
                 Queueing::Receive { .. } => "receives a message".to_string(),
                 Queueing::DropSenders => "drops the last sender".to_string(),
-                Queueing::DropReceivers => "drops the receiver".to_string(),
+                Queueing::DropReceivers { .. } => "drops the receiver".to_string(),
             },
             (Name::Slot { .. }, Action::Update { operand: 1, .. }) => {
                 "has sent the message".to_string()

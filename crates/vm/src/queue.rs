@@ -29,8 +29,9 @@ pub(crate) enum Queueing {
     Receive { thread: u32, waits: bool },
     /// No messages will come. The input is 1 if some might have.
     DropSenders,
-    /// No messages will be received. The input is 1 if some might have been.
-    DropReceivers,
+    /// No messages will be received, and the first of those that are on their way is taken out. The input is its
+    /// [`Slot`], or [`EMPTY`].
+    DropReceivers { thread: u32 },
 }
 
 /// Where a message is: whose, and which of the thread's.
@@ -83,10 +84,7 @@ impl Queue {
                 (Some(next), Word::Bits(nth.into()))
             }
             Queueing::Receive { thread, .. } if !self.waiting.is_empty() => {
-                let slot = next.waiting.remove(0);
-                next.read.retain(|(reader, _)| *reader != thread);
-                next.read.push((thread, slot));
-                next.read.sort_unstable();
+                let slot = next.take(thread);
                 (Some(next), slot.word())
             }
             Queueing::Receive { .. } if self.senders_gone => (None, GONE),
@@ -96,11 +94,24 @@ impl Queue {
                 next.senders_gone = true;
                 (Some(next), Word::Bits((!self.senders_gone).into()))
             }
-            Queueing::DropReceivers => {
+            Queueing::DropReceivers { thread } => {
                 next.receivers_gone = true;
-                (Some(next), Word::Bits((!self.receivers_gone).into()))
+                let input = match self.waiting.is_empty() {
+                    true => EMPTY,
+                    false => next.take(thread).word(),
+                };
+                (Some(next), input)
             }
         })
+    }
+
+    /// The first message, which the thread reads now.
+    fn take(&mut self, thread: u32) -> Slot {
+        let slot = self.waiting.remove(0);
+        self.read.retain(|(reader, _)| *reader != thread);
+        self.read.push((thread, slot));
+        self.read.sort_unstable();
+        slot
     }
 }
 
@@ -185,8 +196,13 @@ mod tests {
         let (none, slot) = step(&mut queues, left, RECEIVE);
         assert_eq!(Slot::of(slot), Some(Slot { thread: 1, nth: 0 }));
         assert_eq!(step(&mut queues, none, RECEIVE), (none, GONE));
-        let (gone, _) = step(&mut queues, two, Queueing::DropReceivers);
+        let drop = Queueing::DropReceivers { thread: 0 };
+        let (gone, slot) = step(&mut queues, two, drop);
+        assert_eq!(Slot::of(slot), Some(Slot { thread: 2, nth: 0 }));
         assert_eq!(step(&mut queues, gone, SEND), (gone, GONE));
+        let (gone, slot) = step(&mut queues, gone, drop);
+        assert_eq!(Slot::of(slot), Some(Slot { thread: 1, nth: 0 }));
+        assert_eq!(step(&mut queues, gone, drop), (gone, EMPTY));
         assert_eq!(Slot::of(GONE), None);
     }
 }

@@ -22,8 +22,7 @@
 //! 1. *Types.* A program has one kind of values. A test whose types differ in width or sign is refused,
 //!    except that 128-bit integers are kept in 64 bits, with a warning.
 //! 2. *Plain accesses.* `*x` is a non-atomic access, also where `x` points to an atomic type, as in herd. A
-//!    location that has both kinds of accesses becomes atomic and its plain accesses relaxed, with a
-//!    warning: what can be read is the same, but races there are not looked for.
+//!    location may have both kinds of accesses (`mixed`).
 //! 3. *Addresses* are no values: a pointer to a pointer, and a register that holds an address other than
 //!    the one that its parameter names, are refused.
 //! 4. *Other architectures*, and Linux's primitives, are refused.
@@ -32,6 +31,7 @@ mod c;
 mod condition;
 mod initial;
 mod lexer;
+mod mixed;
 mod threads;
 mod x86;
 
@@ -177,7 +177,7 @@ fn read(text: &str, sink: &mut Sink) -> Option<(Lowered, Litmus)> {
         }
     };
     let asked = condition::read(reader, &mut threads, architecture).ok()?;
-    let (program, spans) = threads.finish(&asked, reader.sink)?;
+    let (program, spans, locations) = threads.finish(&asked, reader.sink)?;
     let litmus = Litmus {
         architecture,
         name: title,
@@ -185,7 +185,8 @@ fn read(text: &str, sink: &mut Sink) -> Option<(Lowered, Litmus)> {
         filter: asked.filter,
         shown: asked.shown,
     };
-    Some((Lowered { program, spans, tracks: vec![], unwritten: Unwritten::default() }, litmus))
+    let unwritten = Unwritten { locations, ..Unwritten::default() };
+    Some((Lowered { program, spans, tracks: vec![], unwritten }, litmus))
 }
 
 /// Skips comments, a string and lines `Key=value`; where the initial state starts.

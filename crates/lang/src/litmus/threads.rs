@@ -3,6 +3,7 @@
 use super::condition::Asked;
 use super::initial::{Initial, InitialValue, Type};
 use super::lexer::{Read, Reader, Token};
+use super::mixed;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::lower::MAX_LOCATIONS;
@@ -10,7 +11,7 @@ use crate::source::Span;
 use ir::expr::{Binary, Op, Unary};
 use ir::{
     Condition, Domain, Edge, Expr, Instr, Loc, Location, LocationKind, Origin, Pc, Place, Program,
-    Quantifier, ReadMode, Reg, RegSet, Step, Thread, Value, WriteMode, canonical,
+    Quantifier, Reg, RegSet, Step, Thread, Value, canonical,
 };
 use std::collections::BTreeMap;
 
@@ -327,10 +328,19 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// The program, and where its steps came from.
-    pub(super) fn finish(mut self, asked: &Asked, sink: &mut Sink) -> Option<(Program, Vec<Span>)> {
+    /// The program, where its steps came from, and which locations the test does not name.
+    pub(super) fn finish(
+        mut self,
+        asked: &Asked,
+        sink: &mut Sink,
+    ) -> Option<(Program, Vec<Span>, Vec<Loc>)> {
         let domain = domain(self.values.map_or(Type::INT, |(of, _)| of));
-        self.separate_plain_accesses(sink);
+        for thread in &mut self.threads {
+            let end = Pc::from(thread.code.len());
+            thread.code.push(Step { instr: Instr::Halt, next: end, origin: Origin(0) });
+        }
+        let shared: Vec<Shared> = self.shared.values().copied().collect();
+        let shadows = mixed::separate(&mut self.locations, &shared, &mut self.threads);
         let outside = |value: Value| !domain.contains(value.into());
         for &(value, span) in asked.constants.iter().filter(|(value, _)| outside(*value)) {
             sink.push(out_of_range(value, span, domain));
@@ -343,15 +353,13 @@ impl<'a> Threads<'a> {
         let mut threads = Vec::new();
         for (tid, mut thread) in self.threads.into_iter().enumerate() {
             for step in &mut thread.code {
-                let span = self.spans[step.origin.index()];
+                let span = self.spans.get(step.origin.index()).copied().unwrap_or(asked.span);
                 canonical::for_each_expr(&mut step.instr, |expr| {
                     constants(expr).filter(|value| outside(*value)).for_each(|value| {
                         sink.push(out_of_range(value, span, domain));
                     });
                 });
             }
-            let end = Pc::from(thread.code.len());
-            thread.code.push(Step { instr: Instr::Halt, next: end, origin: Origin(0) });
             let thread = Thread {
                 name: format!("P{tid}"),
                 replica: None,
@@ -378,51 +386,7 @@ impl<'a> Threads<'a> {
             );
             return None;
         }
-        Some((program, self.spans))
-    }
-
-    /// A location that only plain accesses touch is non-atomic. Where others do, too, plain accesses
-    /// become relaxed ones.
-    fn separate_plain_accesses(&mut self, sink: &mut Sink) {
-        let mut plain: Vec<Option<Origin>> = vec![None; self.locations.len()];
-        let mut atomic = vec![false; self.locations.len()];
-        let every = |place: &Place| place.base.index()..(place.base.0 + place.len) as usize;
-        let steps = || self.threads.iter().flat_map(|thread| &thread.code);
-        for step in steps() {
-            let Some(place) = step.instr.place() else { continue };
-            for loc in every(place) {
-                match is_plain(&step.instr) {
-                    true => plain[loc] = plain[loc].or(Some(step.origin)),
-                    false => atomic[loc] = true,
-                }
-            }
-        }
-        for (loc, location) in self.locations.iter_mut().enumerate() {
-            let Some(origin) = plain[loc] else { continue };
-            if !atomic[loc] {
-                location.kind = LocationKind::NonAtomic;
-                continue;
-            }
-            let name = location.display_name();
-            let message = format!("`{name}` is accessed both plainly and atomically");
-            sink.push(
-                Diagnostic::warning(codes::MIXED_ACCESS, message)
-                    .with_label(self.spans[origin.index()], "a plain access")
-                    .with_help(format!(
-                        "plain accesses to `{name}` count as relaxed ones, and races there are not looked for"
-                    )),
-            );
-        }
-        for step in self.threads.iter_mut().flat_map(|thread| &mut thread.code) {
-            let mixed = step.instr.place().is_some_and(|place| every(place).any(|loc| atomic[loc]));
-            match &mut step.instr {
-                Instr::Load { mode, .. } if mixed && *mode == ReadMode::Na => *mode = ReadMode::Rlx,
-                Instr::Store { mode, .. } if mixed && *mode == WriteMode::Na => {
-                    *mode = WriteMode::Rlx;
-                }
-                _ => {}
-            }
-        }
+        Some((program, self.spans, shadows))
     }
 }
 
@@ -433,13 +397,6 @@ pub(super) fn binary(op: Binary, a: Expr, b: Expr) -> Option<Expr> {
         return None;
     }
     Expr::binary(op, a, b)
-}
-
-fn is_plain(instr: &Instr) -> bool {
-    matches!(
-        instr,
-        Instr::Load { mode: ReadMode::Na, .. } | Instr::Store { mode: WriteMode::Na, .. }
-    )
 }
 
 fn constants(expr: &Expr) -> impl Iterator<Item = Value> + '_ {

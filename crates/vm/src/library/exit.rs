@@ -4,6 +4,9 @@
 //! run when `main` returns or calls `exit`, the latest first, while other threads are still there. The first thread keeps
 //! the list of what it has registered; what other threads register, and what an `exit` of theirs would run, is not run,
 //! and a note says so.
+//!
+//! Destructors of thread-local objects in C++ run when their thread ends, before what runs when the program does. They run
+//! on top of the call that is the thread's last, which then returns once more: so its result stays where it is.
 
 use crate::action::Stop;
 use crate::local::{Local, Then};
@@ -11,20 +14,23 @@ use crate::machine::Machine;
 use crate::value::Val;
 use llvm::FunctionId;
 
-/// A function that is to run when the program ends, with its argument.
+/// A function that is to run when the program or the thread ends, with its argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AtExit {
     pub(crate) function: FunctionId,
     pub(crate) argument: Option<Val>,
+    /// When the thread ends, which is before the program does.
+    pub(crate) with_thread: bool,
 }
 
 impl Machine {
-    /// A function is to run when the program ends.
+    /// A function is to run when the program ends, or the thread.
     pub(super) fn at_exit(
         &mut self,
         local: &mut Local,
         function: &Val,
         argument: Option<Val>,
+        with_thread: bool,
     ) -> Result<Val, Stop> {
         let known = match function {
             Val::Bits(address) => self.function_at(*address),
@@ -37,9 +43,9 @@ impl Machine {
         if self.module.function(function).is_declaration() {
             return Ok(Val::Bits(0));
         }
-        match local.thread {
-            0 => local.at_exit.push(AtExit { function, argument }),
-            _ => self.note(
+        match local.thread == 0 || with_thread {
+            true => local.at_exit.push(AtExit { function, argument, with_thread }),
+            false => self.note(
                 "functions that a thread other than `main` registers to run at exit are not run",
             ),
         }
@@ -60,7 +66,9 @@ impl Machine {
 
     /// Enters the latest of the functions that are to run when the program ends; is there any?
     pub(crate) fn next_at_exit(&mut self, local: &mut Local, then: Then) -> Result<bool, Stop> {
-        let Some(AtExit { function, argument }) = local.at_exit.pop() else { return Ok(false) };
+        let Some(last) = local.at_exit.len().checked_sub(1) else { return Ok(false) };
+        let next = local.at_exit.iter().rposition(|it| it.with_thread).unwrap_or(last);
+        let AtExit { function, argument, .. } = local.at_exit.remove(next);
         self.enter(local, function, argument.into_iter().collect(), then)?;
         Ok(true)
     }

@@ -6,6 +6,7 @@
 //! LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
+mod assembly;
 mod cxx;
 mod environment;
 mod exceptions;
@@ -26,13 +27,12 @@ pub(crate) use exceptions::Thrown;
 pub(crate) use exit::AtExit;
 pub(crate) use locks::DESTROYED;
 
-use crate::action::{Action, Cell, Order, Stop};
+use crate::action::{Action, Cell, Stop};
 use crate::local::{Local, Then};
 use crate::machine::{Machine, Stub};
 use crate::shared::Strength;
 use crate::space::{Fill, Name, Object, Site};
 use crate::value::{Val, Word};
-use llvm::instruction::InlineAsm;
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
@@ -87,7 +87,9 @@ impl Machine {
         let function = match &call.callee {
             Callee::Function(function) => *function,
             Callee::Asm(asm) => {
-                let value = self.assembly(local, asm)?;
+                let arguments = call.args.iter().map(|arg| self.eval(local, &arg.value));
+                let arguments = arguments.collect::<Result<Vec<Val>, Stop>>()?;
+                let value = self.assembly(local, asm, &arguments)?;
                 return self.done(local, instr, value);
             }
             Callee::Pointer(operand) => {
@@ -169,6 +171,9 @@ impl Machine {
         }
         let here = (local.frames.len(), local.top().function);
         let value = self.outside(local, function, &declared.name, &arguments, call)?;
+        if std::mem::take(&mut local.calls_again) {
+            return Ok(());
+        }
         // A library function may have entered one of the program's, which comes back here by itself.
         match (local.frames.len(), local.top().function) == here {
             true => self.done(local, instr, value),
@@ -287,8 +292,11 @@ impl Machine {
                 });
                 Ok(Machine::pointer(object))
             }
-            "atexit" => self.at_exit(local, &argument(0), None),
-            "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1))),
+            "atexit" => self.at_exit(local, &argument(0), None, false),
+            "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1)), false),
+            "__cxa_thread_atexit" | "__cxa_thread_atexit_impl" => {
+                self.at_exit(local, &argument(0), Some(argument(1)), true)
+            }
             "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
@@ -341,34 +349,6 @@ impl Machine {
         let (object, offset) = self.bytes_at(local, address, 1, true)?;
         self.alive(local, object, "use of a lock in")?;
         Ok(Cell::sync(object, offset + further))
-    }
-
-    fn assembly(&mut self, local: &mut Local, asm: &InlineAsm) -> Result<Val, Stop> {
-        let text: String = asm.template.split_whitespace().collect::<Vec<_>>().join(" ");
-        let text = text.trim_end_matches(';').to_ascii_lowercase();
-        match &*text {
-            // A barrier for the compiler.
-            "" => Ok(Val::Undef),
-            "pause" | "rep; nop" | "rep nop" | "yield" | "nop" => Ok(Val::Undef),
-            "mfence"
-            | "dmb ish"
-            | "dmb sy"
-            | "sync"
-            | "fence rw,rw"
-            | "lock; addl $$0,0(%rsp)"
-            | "lock; addl $$0,0(%esp)"
-            | "lock; addl $$0, 0(%rsp)"
-            | "lock addl $$0, 0(%rsp)"
-            | "lock; addl $$0,-4(%rsp)"
-            | "lock; orl $$0,0(%rsp)"
-            | "lock; orl $$0, (%rsp)"
-            | "lock; addl $$0,(%rsp)" => {
-                self.note(format!("the assembly `{text}` is taken for a seq_cst fence"));
-                self.visible(local, Action::Fence { order: Order::SeqCst })?;
-                Ok(Val::Undef)
-            }
-            _ => Stop::refuse(format!("inline assembly: `{}`", asm.template)),
-        }
     }
 }
 

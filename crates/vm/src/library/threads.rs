@@ -5,7 +5,7 @@
 
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
-use crate::local::{Local, Starting};
+use crate::local::{Local, Starting, Then};
 use crate::machine::Machine;
 use crate::space::{Name, ObjectId};
 use crate::team::{Gift, Task};
@@ -54,6 +54,9 @@ impl Machine {
             "pthread_exit" | "thrd_exit" if self.unwinds(local) => Stop::refuse(
                 "`pthread_exit` where destructors or handlers of C++ are to run on the way out of the thread",
             ),
+            "pthread_exit" | "thrd_exit" if local.thread != 0 && !local.at_exit.is_empty() => {
+                self.next_at_exit(local, Then::Again).map(|_| Val::Undef)
+            }
             "pthread_exit" | "thrd_exit" => {
                 self.end_thread(local, &argument(0), true).map(|()| Val::Undef)
             }

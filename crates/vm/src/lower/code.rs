@@ -20,7 +20,7 @@ impl Code {
     }
 
     /// Steps one after the other.
-    pub(super) fn extend(&mut self, instrs: Vec<Instr>, origin: Origin) {
+    pub(super) fn extend(&mut self, instrs: impl IntoIterator<Item = Instr>, origin: Origin) {
         for instr in instrs {
             self.push(instr, origin);
         }

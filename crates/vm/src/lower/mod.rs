@@ -25,11 +25,12 @@ use crate::fold::{Merged, fold};
 use crate::machine::Pause;
 use crate::space::Site;
 use crate::value::Word;
-use cells::{Cells, changes, read_mode, write_mode};
+use cells::{Cells, access, read_mode, write_mode};
 use code::Code;
+use ir::shadows::Access;
 use ir::{
-    Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Thread,
-    Tid, Update, UpdateOp, Value, WriteMode,
+    Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Step,
+    Thread, Tid, Update, UpdateOp, Value, WriteMode,
 };
 use llvm::{Module, PlaceId};
 use numbers::Numbers;
@@ -307,10 +308,8 @@ impl Lowering<'_> {
             }
             Action::Write { cell, value, order } => {
                 let value = Expr::Const(self.numbers.get(cell, value));
-                code.extend(
-                    self.cells.before(cell, thread, &action, changes(&action, &next)),
-                    origin,
-                );
+                let access = access(&action, &next);
+                code.extend(self.cells.before(cell, thread, access), origin);
                 let placed = self.cells.placed(cell);
                 let place = Place::location(placed.loc);
                 let mode = match order {
@@ -343,10 +342,8 @@ impl Lowering<'_> {
                 code.alternatives(steps, origin);
             }
             Action::Update { cell, op, operand, width, order } => {
-                code.extend(
-                    self.cells.before(cell, thread, &action, changes(&action, &next)),
-                    origin,
-                );
+                let access = access(&action, &next);
+                code.extend(self.cells.before(cell, thread, access), origin);
                 let held = self.held(cell);
                 let place = Place::location(self.cells.placed(cell).loc);
                 let (read, write) = (read_mode(order), write_mode(order));
@@ -360,10 +357,9 @@ impl Lowering<'_> {
                 self.branch(code, cell, &next, origin);
             }
             Action::CompareExchange { cell, expected, desired, success, failure, weak } => {
-                code.extend(
-                    self.cells.before(cell, thread, &action, changes(&action, &next)),
-                    origin,
-                );
+                let access = access(&action, &next);
+                code.extend(self.cells.before(cell, thread, access), origin);
+                let touch = self.cells.after_success(cell, thread, access);
                 self.compare_exchange(
                     code,
                     id,
@@ -371,6 +367,7 @@ impl Lowering<'_> {
                     (expected, desired),
                     (success, failure, weak),
                     &next,
+                    touch,
                     origin,
                 );
             }
@@ -387,10 +384,11 @@ impl Lowering<'_> {
         (expected, desired): (u128, Word),
         (success, failure, weak): (Order, Order, bool),
         next: &[(Word, NodeId)],
+        touch: Option<Instr>,
         origin: Origin,
     ) {
         let place = Place::location(self.cells.placed(cell).loc);
-        let value = Expr::Const(self.numbers.get(cell, Word::Bits(expected)));
+        let value = self.numbers.get(cell, Word::Bits(expected));
         let new = Expr::Const(self.numbers.get(cell, desired));
         let spurious = next.iter().find(|(input, _)| weak && *input == SPURIOUS).map(|(_, to)| *to);
         let next: Vec<(Word, NodeId)> =
@@ -406,8 +404,20 @@ impl Lowering<'_> {
         let to = next.iter().find(|(input, _)| *input == Word::Bits(expected)).map(|(_, to)| *to);
         if blocks && !fails.is_empty() {
             let (read, write) = (read_mode(success), write_mode(success));
-            let lock = Instr::BlockingCas { place, expected: value, desired: new, read, write };
-            code.push_to(lock, origin, to);
+            let lock = Instr::BlockingCas {
+                place,
+                expected: Expr::Const(value),
+                desired: new,
+                read,
+                write,
+            };
+            match touch {
+                Some(touch) => {
+                    code.push(lock, origin);
+                    code.push_to(touch, origin, to);
+                }
+                None => code.push_to(lock, origin, to),
+            }
             return;
         }
         let choice = spurious.map(|to| {
@@ -421,7 +431,7 @@ impl Lowering<'_> {
             Instr::Cas {
                 dst: Some(READ),
                 place: place.clone(),
-                expected: value,
+                expected: Expr::Const(value),
                 desired: new,
                 read: read_mode(success),
                 write: write_mode(success),
@@ -429,6 +439,16 @@ impl Lowering<'_> {
             },
             origin,
         );
+        if let Some((touch, to)) = touch.zip(to) {
+            let after = Pc::from(code.steps.len() + 2);
+            let cases = vec![(value, Pc::from(code.steps.len() + 1))];
+            code.steps.push(Step {
+                instr: Instr::Switch { value: Expr::Reg(READ), cases },
+                next: after,
+                origin,
+            });
+            code.push_to(touch, origin, Some(to));
+        }
         self.branch(code, cell, &next, origin);
         if let Some((choice, to)) = choice {
             let failing = Pc::from(code.steps.len());
@@ -486,7 +506,7 @@ impl Lowering<'_> {
         thread: u32,
         origin: Origin,
     ) {
-        let action = Action::Read { cell, order };
+        let access = access(&Action::Read { cell, order }, next);
         let placed = self.cells.placed(cell);
         let place = Place::location(placed.loc);
         let mode = match order {
@@ -495,21 +515,21 @@ impl Lowering<'_> {
         };
         let spins = next.iter().any(|(_, to)| self.after_plain_reads(*to) == id);
         if spins && mode != ReadMode::Na {
-            code.extend(self.cells.before(cell, thread, &action, false), origin);
+            let access = if access == Access::Load { Access::Wait } else { access };
+            code.extend(self.cells.before(cell, thread, access), origin);
             let held = self.held(cell);
             let leaving: Vec<Word> =
                 held.into_iter().filter(|word| !self.returns(id, *word)).collect();
             let values = self.constants(cell, &leaving);
             code.push(Instr::Wait { dst: Some(READ), place, values, mode }, origin);
-            code.extend(self.cells.after(cell, &action), origin);
             let next = next.iter().filter(|(input, _)| leaving.contains(input));
             let next: Vec<(Word, NodeId)> = next.copied().collect();
             self.branch(code, cell, &next, origin);
             return;
         }
-        code.extend(self.cells.before(cell, thread, &action, false), origin);
+        code.extend(self.cells.before(cell, thread, access), origin);
         code.push(Instr::Load { dst: READ, place, mode }, origin);
-        code.extend(self.cells.after(cell, &action), origin);
+        code.extend(self.cells.after(cell, access), origin);
         self.branch(code, cell, next, origin);
     }
 

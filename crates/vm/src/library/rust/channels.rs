@@ -24,7 +24,7 @@
 //! Messages that nobody receives are destroyed by who drops the receiver. Channels without any room, whose sender waits
 //! until its message is received, are refused.
 
-use super::names::{self, Class, Known};
+use super::names::{self, Class};
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
@@ -33,7 +33,7 @@ use crate::queue::{FULL, Queueing, Slot};
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
-use llvm::{Callee, FunctionId, InstrKind, Module};
+use llvm::{FunctionId, Module};
 
 /// The two kinds of channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,13 @@ pub(crate) enum Flavor {
     List,
     /// With room for some.
     Array,
+}
+
+/// A call of one of a channel's functions.
+pub(super) struct On<'a> {
+    pub(super) flavor: Flavor,
+    pub(super) function: FunctionId,
+    pub(super) arguments: &'a [Val],
 }
 
 /// How long a call waits.
@@ -97,13 +104,8 @@ impl Machine {
     }
 
     /// A sender reserves a slot: is the call over?
-    pub(super) fn start_send(
-        &mut self,
-        local: &mut Local,
-        flavor: Flavor,
-        function: FunctionId,
-        arguments: &[Val],
-    ) -> Result<Val, Stop> {
+    pub(super) fn start_send(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
+        let On { flavor, function, arguments } = on;
         let [channel, token, ..] = arguments else { return unknown_version() };
         let most = match flavor {
             Flavor::List => u64::MAX,
@@ -126,13 +128,8 @@ impl Machine {
     }
 
     /// A receiver looks for the next message: is the call over?
-    pub(super) fn start_receive(
-        &mut self,
-        local: &mut Local,
-        flavor: Flavor,
-        function: FunctionId,
-        arguments: &[Val],
-    ) -> Result<Val, Stop> {
+    pub(super) fn start_receive(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
+        let On { flavor, function, arguments } = on;
         let [channel, token, ..] = arguments else { return unknown_version() };
         let (cell, waits) = (self.sync_cell(local, channel, 0)?, self.waits(local)?);
         let queueing = Queueing::Receive { thread: local.thread, waits };
@@ -180,79 +177,38 @@ impl Machine {
         self.sync(local, Action::Queue { cell, queueing }).map(Val::from)
     }
 
-    /// All receivers are gone, and what was not received is destroyed.
-    pub(super) fn drop_receivers(
-        &mut self,
-        local: &mut Local,
-        flavor: Flavor,
-        function: FunctionId,
-        arguments: &[Val],
-    ) -> Result<Val, Stop> {
+    /// All receivers are gone, and what was not received is destroyed: one message at a time, and after each the call is made
+    /// again, so that a thread that is in it does not remember how many there were.
+    pub(super) fn drop_receivers(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
+        let On { flavor, function, arguments } = on;
         let [channel, ..] = arguments else { return unknown_version() };
         let cell = self.sync_cell(local, channel, 0)?;
-        let queueing = Queueing::DropReceivers;
-        match self.sync(local, Action::Queue { cell, queueing })? {
-            Word::ZERO => Ok(Val::Bits(0)),
-            _ => self.discard(local, flavor, function, cell).map(|_| Val::Bits(1)),
+        let queueing = Queueing::DropReceivers { thread: local.thread };
+        let left = Slot::of(self.sync(local, Action::Queue { cell, queueing })?);
+        let Some(left) = left else { return Ok(Val::Bits(1)) };
+        let slot = self.slot(cell, left, function);
+        self.sync(local, Action::Await { cell: Cell::sync(slot, 0), least: 1 })?;
+        let Some(destructor) = self.destructor(function)? else {
+            self.flag(local, slot, false)?;
+            local.calls_again = true;
+            return Ok(Val::Undef);
+        };
+        let discards = called(&self.module, function, "discard_all_messages");
+        let Some(discards) = discards else { return unknown_version() };
+        let mut at = self.field_in(discards, "slot", &["msg"])?;
+        if flavor == Flavor::List {
+            at += self.field_in(discards, "block", &["slots"])?;
         }
+        let message = displaced(&Machine::pointer(slot), at);
+        self.enter(local, destructor, vec![message], Then::Discard(slot))?;
+        Ok(Val::Undef)
     }
 
-    /// Destroys messages that are left, or starts to: is it done?
-    fn discard(
-        &mut self,
-        local: &mut Local,
-        flavor: Flavor,
-        function: FunctionId,
-        cell: Cell,
-    ) -> Result<bool, Stop> {
-        let queueing = Queueing::Receive { thread: local.thread, waits: false };
-        while let Some(slot) = Slot::of(self.sync(local, Action::Queue { cell, queueing })?) {
-            let slot = self.slot(cell, slot, function);
-            self.sync(local, Action::Await { cell: Cell::sync(slot, 0), least: 1 })?;
-            let Some(destructor) = self.destructor(function)? else {
-                self.flag(local, slot, false)?;
-                continue;
-            };
-            let discards = called(&self.module, function, "discard_all_messages");
-            let Some(discards) = discards else { return unknown_version() };
-            let mut at = self.field_in(discards, "slot", &["msg"])?;
-            if flavor == Flavor::List {
-                at += self.field_in(discards, "block", &["slots"])?;
-            }
-            let message = displaced(&Machine::pointer(slot), at);
-            let then = Then::Discard { slot, channel: cell };
-            self.enter(local, destructor, vec![message], then)?;
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// A message was destroyed; the call that destroyed it was left. Others may follow.
-    pub(crate) fn discarded(
-        &mut self,
-        local: &mut Local,
-        slot: ObjectId,
-        channel: Cell,
-    ) -> Result<(), Stop> {
+    /// A message was destroyed. The call that destroyed it was left, and is made again.
+    pub(crate) fn discarded(&mut self, local: &mut Local, slot: ObjectId) -> Result<(), Stop> {
         self.flag(local, slot, false)?;
         local.frames.pop();
-        let module = self.module.clone();
-        let frame = local.top();
-        let code = &module.function(frame.function).blocks[frame.block as usize];
-        let instr = &code.instrs[frame.instr as usize];
-        let call = match &instr.kind {
-            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => call,
-            _ => return unknown_version(),
-        };
-        let Callee::Function(function) = &call.callee else { return unknown_version() };
-        let flavor = match self.class(*function) {
-            Class::Known(Known::DropReceivers(flavor)) => flavor,
-            _ => return unknown_version(),
-        };
-        match self.discard(local, flavor, *function, channel)? {
-            true => self.done(local, instr, Val::Bits(1)),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     /// What destroys a message of a channel, by a function of the channel's; none if nothing has to be done.

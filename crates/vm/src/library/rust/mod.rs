@@ -173,10 +173,16 @@ impl Machine {
                 self.note("destructors of thread-local variables are not run");
                 Ok(Val::Undef)
             }
-            Known::StartSend(flavor) => self.start_send(local, flavor, function, arguments),
-            Known::StartReceive(flavor) => self.start_receive(local, flavor, function, arguments),
+            Known::StartSend(flavor) => {
+                self.start_send(local, channels::On { flavor, function, arguments })
+            }
+            Known::StartReceive(flavor) => {
+                self.start_receive(local, channels::On { flavor, function, arguments })
+            }
             Known::DropSenders => self.drop_senders(local, arguments),
-            Known::DropReceivers(flavor) => self.drop_receivers(local, flavor, function, arguments),
+            Known::DropReceivers(flavor) => {
+                self.drop_receivers(local, channels::On { flavor, function, arguments })
+            }
             Known::Rendezvous => Stop::refuse(
                 "a channel of `std::sync::mpsc` without room (`sync_channel(0)`), whose sender waits until its \
                  message is received",
