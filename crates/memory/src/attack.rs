@@ -26,11 +26,11 @@
 
 use crate::sc::{Access, access};
 use crate::store_buffer::Machine;
-use crate::{Effect, EffectOn, Memory, Never};
+use crate::{Attempt, Effect, EffectOn, Memory, Never};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
 use ir::mode::FenceMode;
-use ir::program::{Instr, Program};
+use ir::program::Program;
 use ir::thread::Action;
 
 /// How far an attack has come.
@@ -431,7 +431,6 @@ impl Memory for Attacks {
     type Way = Way;
     type Own = Never;
     type Seen = Act;
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Attack {
         Attack::new(self.initial.clone())
@@ -482,9 +481,7 @@ impl Memory for Attacks {
     fn step(
         &self,
         attack: &mut Attack,
-        tid: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { tid, action, .. }: Attempt<'_>,
         way: Way,
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault> {

@@ -20,7 +20,7 @@ use ir::thread::{Action, destination, next_action};
 use ir::{Condition, Fault, Instr, Loc, Notes, Observed, OneOf, Pc, Program};
 use ir::{Quantifier, Reg, RegSet, Tid, Value};
 use memory::rc11::{Machine, Violation};
-use memory::{Effect, Memory};
+use memory::{Attempt, Effect, Memory};
 use std::sync::Arc;
 
 /// What a search of the weak memory finds.
@@ -245,7 +245,8 @@ impl System {
                     }
                     let action = Action::Fence(*mode);
                     let (views, mut notes) = (&mut world.views, Notes::default());
-                    let effect = self.machine.step(views, tid, instr, &action, 0, &mut notes);
+                    let attempt = Attempt { tid, instr, action: &action };
+                    let effect = self.machine.step(views, attempt, 0, &mut notes);
                     if !matches!(effect, Ok(Effect::Done(..))) {
                         return Came::TooFar;
                     }
@@ -379,7 +380,8 @@ impl System {
             let taken = Taken { tid, pc, to: step.next, action: action.clone(), read, newer };
             before.iter().cloned().chain([taken]).collect()
         };
-        match self.machine.step(views, tid, &step.instr, action, way, &mut notes) {
+        let attempt = Attempt { tid, instr: &step.instr, action };
+        match self.machine.step(views, attempt, way, &mut notes) {
             Ok(Effect::Blocked) => {}
             Ok(Effect::Wrong(Violation::Race, read, _)) => {
                 each(Err(Finding::Race(tid, pc)), steps(read));
