@@ -24,11 +24,10 @@ mod worlds;
 use self::worlds::{Key, Place, elements, exact, is_stopped, key, names_elements, normal_form};
 use self::worlds::{STATES, place, worlds};
 use super::system::threads;
-use super::{Finding, Pending, Product, Scratch, World};
+use super::{Finding, Move, Noted, Pending, Product, RunStep, Scratch, World, beginnings, moves};
 use crate::explore::Explorer;
 use crate::plan::{Plan, plans};
 use crate::question::{Model, Question};
-use crate::replay::{Noted, beginnings, moves};
 use crate::{Extent, Reductions};
 use analysis::symmetry::Symmetries;
 use ir::random::{Strengthen, with_sc_orders};
@@ -93,9 +92,8 @@ fn check_normal_form<M: Monitor>(
         active.note("counters", !scratch.lowerings.is_empty());
         let (from_world, found) = moves(plain, &mut plain_scratch, &world);
         let (from_representative, found_there) = moves(reduced, &mut scratch, &representative);
-        let unclear = |noted: &crate::replay::Noted<M::Violation>| {
-            matches!(noted.finding, Finding::Unclear { .. })
-        };
+        let unclear =
+            |noted: &Noted<M::Violation>| matches!(noted.finding, Finding::Unclear { .. });
         if found_there.iter().any(unclear) {
             active.note("unclear", true);
             return Ok(()); // the search says so and is not believed
@@ -112,7 +110,7 @@ fn check_normal_form<M: Monitor>(
             .into_iter()
             .map(|next| key(reduced, &elements, next.packed))
             .collect();
-        let places = |noted: Vec<crate::replay::Noted<M::Violation>>| -> BTreeSet<Place> {
+        let places = |noted: Vec<Noted<M::Violation>>| -> BTreeSet<Place> {
             noted.iter().filter_map(|n| place::<M>(&reduced.symmetries, &n.finding)).collect()
         };
         let (found, found_there) = (places(found), places(found_there));
@@ -213,7 +211,7 @@ fn does<M: Monitor>(
     tid: Tid,
 ) -> Vec<(Vec<u64>, World<M::State>)> {
     let (next, _) = moves(product, scratch, world);
-    let of_tid = |steps: &[crate::replay::RunStep]| steps.first().is_some_and(|s| s.tid == tid);
+    let of_tid = |steps: &[RunStep]| steps.first().is_some_and(|s| s.tid == tid);
     let mut all: Vec<_> = next
         .into_iter()
         .filter(|next| of_tid(&next.steps))
@@ -317,7 +315,7 @@ fn check_subsumption<M: Monitor>(product: &Product<M>, active: &mut Active) -> R
                 let (next, found) = moves(product, &mut scratch, from);
                 let (next_there, found_there) = moves(product, &mut scratch, other);
                 let found_there = places::<M>(&found_there);
-                let goes = |next: &crate::replay::Move<M>| {
+                let goes = |next: &Move<M>| {
                     next_there.iter().any(|there| covers(&there.packed, &next.packed))
                 };
                 let missing: Vec<_> =

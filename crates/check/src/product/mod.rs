@@ -31,12 +31,15 @@ mod normal_form;
 mod orbit;
 mod pack;
 mod persistent;
+mod record;
 mod retire;
 mod system;
 mod thread_key;
 
 pub(crate) use follow::Follow;
 pub(crate) use orbit::Naming;
+pub use record::RunStep;
+pub(crate) use record::{Move, Noted, beginnings, moves};
 
 use crate::reduce::Reductions;
 use analysis::access::{Future, futures, next_accesses};

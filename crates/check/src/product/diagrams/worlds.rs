@@ -3,8 +3,7 @@
 //! [`worlds`] enumerates the states of a plain search. [`normal_form`] is what a reduced search would keep of one, and
 //! [`key`] is the same for all states that a reduction may take for each other, whichever of them it keeps.
 
-use super::super::{Finding, Product, Scratch, World};
-use crate::replay::{beginnings, moves};
+use super::super::{Finding, Move, Product, Scratch, World, beginnings, moves};
 use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::{Automorphism, Symmetries};
 use ir::{Instr, Pc, Tid, Value};
@@ -158,15 +157,14 @@ pub(super) fn worlds<M: Monitor>(
     let mut open = VecDeque::new();
     let mut all = Vec::new();
     let (begun, _) = beginnings(product, &mut scratch);
-    let add = |found: Vec<crate::replay::Move<M>>,
-               seen: &mut HashSet<Vec<u8>>,
-               open: &mut VecDeque<World<M::State>>| {
-        for next in found {
-            if fits(&next.world) && seen.insert(next.packed) {
-                open.push_back(next.world);
+    let add =
+        |found: Vec<Move<M>>, seen: &mut HashSet<Vec<u8>>, open: &mut VecDeque<World<M::State>>| {
+            for next in found {
+                if fits(&next.world) && seen.insert(next.packed) {
+                    open.push_back(next.world);
+                }
             }
-        }
-    };
+        };
     add(begun, &mut seen, &mut open);
     while let Some(world) = open.pop_front() {
         if all.len() < STATES {
