@@ -4,10 +4,10 @@
 //! counter; comparisons of two registers, and of a register with a constant, narrow the bounds on
 //! the branches where they hold.
 //!
-//! Sums in a loop have no bound of that kind. But where the loop keeps a loop_counter ([`super::loop_counter`]), each
-//! can be taken only so often. A value comes about by a chain of copies and sums, and each time a sum
-//! is taken it is in the chain at most once. So all that such sums can ever add is added up and set
-//! aside, and the interpretation does without them.
+//! A sum in a loop, such as `r = r + 1`, has no bound of that kind. But where a register limits the rounds of the loop
+//! (a [loop counter](super::loop_counter)), the sum is computed a limited number of times. A value is the result of a
+//! chain of copies and sums, and each computation of a sum occurs in the chain at most once. So the most that all such
+//! sums can ever add is added to the bounds at the end, and the interpretation leaves the sums out.
 
 use super::loop_counter::LoopCounter;
 use ir::expr::{Binary, Expr, Op, Unary};

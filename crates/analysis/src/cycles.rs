@@ -1,4 +1,7 @@
-//! The steps of a thread that are on a cycle of its control flow.
+//! Which steps of a thread lie on a cycle of its control flow.
+//!
+//! A thread may come back to such a step. A fence there costs more than one outside of loops (`check::fix::fences`), and a
+//! reduction that rests on threads getting on must not rest on it (`check::weak`).
 
 use ir::program::Thread;
 use petgraph::algo::kosaraju_scc;

@@ -1,5 +1,8 @@
-//! What can be known of a program before it runs: live registers, possible values, future accesses,
-//! opaque values, counters, loop_counters, upper bounds, automorphisms, cycles of control flow.
+//! Facts about programs, found from their text before any search.
+//!
+//! Each module finds one kind of fact and says at its top what it promises: live registers, possible values, future
+//! accesses, opaque values, counters, loop counters, upper bounds, automorphisms, steps on cycles. Memories and reductions
+//! rest on these promises; none of the modules knows a memory or a search.
 
 #![cfg_attr(not(test), warn(unused_crate_dependencies))]
 

@@ -1,15 +1,15 @@
-//! Registers that only keep a loop_counter.
+//! Loop counters: registers whose only use is to limit how often something is done.
 //!
 //! `if (n < 3) { n = n + 1; … }` does something at most three times. A register that is only ever
 //! set to constants, counted up, and tested says how often something was done, and nothing else.
 //! Two things follow.
 //!
-//! * What comes round again only with counting up is done as often as the loop_counter can grow, or once
-//!   more if it is done before ([`LoopCounter::times`]). That bounds numbers that nothing else bounds.
-//! * Without the tests a program can do what it did, and more ([`without`]). If nothing goes wrong
-//!   then, nothing goes wrong with them, and states need not tell how often things were done.
-//!   (Nor can a test itself be what goes wrong, by depending on a stale value: no value in it comes
-//!   from memory.)
+//! * A step that cannot be repeated unless the counter is counted up in between is taken as often as the counter can
+//!   grow, or once more if it comes before the counting ([`LoopCounter::times`]). That bounds numbers that nothing else
+//!   bounds.
+//! * Without the tests of the counter, the program has all its runs, and more ([`without`]). If nothing goes wrong in
+//!   any of them, nothing goes wrong in the program, and states need not hold the counter. (A test cannot go wrong
+//!   itself, by depending on a stale value: no value in it comes from memory.)
 
 use super::values::PossibleValues;
 use ir::bits::above;

@@ -1,4 +1,9 @@
-//! Runs one search per task over one program and combines their results into one answer.
+//! Runs the searches of one check over one program, and puts together what they show.
+//!
+//! A check asks for a search per [`Task`], such as one for each location. An `Explorer` has what all of them share: the
+//! program, its automorphisms, its counters, and the values that locations may hold, which a search under plain SC finds out
+//! if that makes the monitors smaller. It turns each finding into a run ([`replay`]), and keeps what belongs to no single
+//! search: cost, run-time errors, threads that wait.
 
 use crate::answer::{Answer, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::{Compared, Observe, Plan, comparisons};

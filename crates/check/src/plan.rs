@@ -1,10 +1,10 @@
 //! Plans: what a check makes of a program's counters.
 //!
-//! The boldest plan comes first. It does not tell numbers far behind a clock apart, and if only
-//! loop_counters keep the numbers finite it does not keep the loop_counters either ([`analysis::loop_counter`]).
-//! That is exact as long as nothing depends on what is not told apart; where something does, or
-//! where a program without its loop_counters is not all right, the next plan is tried. The last one makes
-//! counters smaller at most, and does without that, too, if need be.
+//! Plans are tried in turn; the one that saves most comes first. It treats all numbers far behind a clock alike, and if
+//! the numbers are finite only because of loop counters ([`analysis::loop_counter`]), it checks the program without the
+//! tests of these counters, which has more runs. The answer stands if nothing depends on a difference that was ignored,
+//! and if nothing goes wrong in the program without the tests. Otherwise the next plan is tried. The last plan makes
+//! counters smaller at most, and if a finding cannot be replayed it does without that, too.
 
 use crate::answer::{Answer, Verdict};
 use crate::explore::Task;

@@ -7,28 +7,12 @@
 //! the states before it were, to look as it did to the search (`product::orbit::Naming`). The steps then get the values
 //! that they write and assign, so that nobody has to do the run again to know them.
 
-use crate::product::{Finding, Follow, Naming, Product, Scratch, World};
+pub use crate::product::RunStep;
+use crate::product::{Finding, Move, Naming, Noted, Product, Scratch, beginnings, moves};
 use ir::thread::Action;
-use ir::{Instr, Notes, Pc, Program, Reg, Tid, Value};
+use ir::{Instr, Notes, Pc, Program, Tid, Value};
 use memory::Monitor;
 use search::Model;
-
-/// One step of a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RunStep {
-    /// The thread that moves.
-    pub tid: Tid,
-    /// Its program counter before the step.
-    pub pc: Pc,
-    /// The action that it takes.
-    pub action: Action,
-    /// The value read, if it reads.
-    pub read: Option<Value>,
-    /// The value written, if it writes.
-    pub written: Option<Value>,
-    /// The register that gets a new value, and the value.
-    pub assigned: Option<(Reg, Value)>,
-}
 
 /// A run of the program under SC, up to where something was found: the thread concerned is about to
 /// take the step that is wrong.
@@ -40,106 +24,6 @@ pub struct Run<V> {
     pub finding: Finding<V>,
     /// How deep the search had to go for it.
     pub depth: usize,
-}
-
-/// A way for a thread to move from one resting state to the next.
-pub(crate) struct Move<M: Monitor> {
-    pub world: World<M::State>,
-    /// Its representative, with which diagrams compare.
-    #[cfg(test)]
-    pub packed: Vec<u8>,
-    pub steps: Vec<RunStep>,
-}
-
-/// A finding, and the steps that led to it.
-pub(crate) struct Noted<V> {
-    pub finding: Finding<V>,
-    pub steps: Vec<RunStep>,
-}
-
-/// Follows a thread and keeps all the ways it went and all that was found on any of them.
-struct Recorder<M: Monitor> {
-    tid: Tid,
-    moves: Vec<Move<M>>,
-    findings: Vec<Noted<M::Violation>>,
-    steps: Vec<RunStep>,
-    /// What led to each alternative not yet followed.
-    forks: Vec<Vec<RunStep>>,
-}
-
-impl<M: Monitor> Recorder<M> {
-    fn new(tid: Tid, steps: Vec<RunStep>) -> Self {
-        Recorder { tid, moves: Vec::new(), findings: Vec::new(), steps, forks: Vec::new() }
-    }
-}
-
-impl<M: Monitor> Follow<M> for Recorder<M> {
-    fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
-        self.steps.push(RunStep {
-            tid,
-            pc,
-            action: action.clone(),
-            read,
-            written: None,
-            assigned: None,
-        });
-    }
-
-    fn forked(&mut self, alternatives: usize) {
-        for _ in 0..alternatives {
-            self.forks.push(self.steps.clone());
-        }
-    }
-
-    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
-        let steps = std::mem::replace(&mut self.steps, self.forks.pop().unwrap_or_default());
-        let Ok(_packed) = product.packed(scratch) else {
-            // Not even the state in which all begin may fit: nothing that is left out goes unsaid.
-            let (tid, pc) = (self.tid, scratch.next.pcs[self.tid.index()]);
-            self.findings.push(Noted { finding: Finding::Unclear { tid, pc }, steps });
-            return;
-        };
-        self.moves.push(Move {
-            #[cfg(test)]
-            packed: _packed.to_vec(),
-            world: scratch.next.clone(),
-            steps,
-        });
-    }
-
-    fn dropped(&mut self) {
-        self.steps = self.forks.pop().unwrap_or_default();
-    }
-
-    fn finding(&mut self, finding: Finding<M::Violation>) {
-        self.findings.push(Noted { finding, steps: self.steps.clone() });
-    }
-}
-
-/// The states in which all threads have come to rest for the first time, and what was found on the
-/// way there.
-pub(crate) fn beginnings<M: Monitor>(
-    product: &Product<M>,
-    scratch: &mut Scratch<M::State>,
-) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
-    let mut begun = vec![Move {
-        world: product.initial_world(),
-        #[cfg(test)]
-        packed: Vec::new(),
-        steps: Vec::new(),
-    }];
-    let mut findings = Vec::new();
-    for tid in product.program.tids() {
-        let mut further = Vec::new();
-        for before in begun {
-            let mut recorder = Recorder::new(tid, before.steps);
-            product.run_from(scratch, &before.world, tid, &mut recorder);
-            further.append(&mut recorder.moves);
-            findings.append(&mut recorder.findings);
-        }
-        begun = further;
-    }
-    (begun, findings)
 }
 
 /// The run along `path` to `finding`; `None` if there is none, which would be a bug.
@@ -229,23 +113,6 @@ fn follow_path<M: Monitor>(
         let waiting = waiting.map(|tid| (tid, world.pcs[tid.index()])).collect();
         Run { steps, finding: Finding::Deadlock { waiting }, depth: path.len() }
     })
-}
-
-/// All moves of all threads from `world`, and all that is found on the way.
-#[allow(clippy::type_complexity)]
-pub(crate) fn moves<M: Monitor>(
-    product: &Product<M>,
-    scratch: &mut Scratch<M::State>,
-    world: &World<M::State>,
-) -> (Vec<Move<M>>, Vec<Noted<M::Violation>>) {
-    let (mut all, mut findings) = (Vec::new(), Vec::new());
-    for tid in product.program.tids() {
-        let mut recorder = Recorder::new(tid, Vec::new());
-        product.fire_from(scratch, world, tid, &mut recorder);
-        all.append(&mut recorder.moves);
-        findings.append(&mut recorder.findings);
-    }
-    (all, findings)
 }
 
 /// Is `wanted` the image of `finding` under some automorphism?

@@ -147,13 +147,8 @@ pub(crate) fn load(path: &Path) -> Result<Source, Unusable> {
 pub(crate) fn load_as(path: &Path, language: Option<InputName>) -> Result<Source, Unusable> {
     let bytes = read(path).map_err(|why| Unusable::new(path, String::new(), vec![why]))?;
     let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
-    let shown = |text: &str| match () {
-        () if lang::trencher::looks_like(text) => InputName::Trencher,
-        () if lang::litmus::looks_like(text) => InputName::Litmus,
-        () => InputName::Fp,
-    };
-    let language = language.or_else(|| text.map(shown));
     let parsed = match (language, text) {
+        (None, Some(text)) => lang::parse_any(&name(path), text),
         (Some(InputName::Trencher), Some(text)) => lang::trencher::parse(&name(path), text),
         (Some(InputName::Litmus), Some(text)) => lang::litmus::parse(&name(path), text),
         _ => lang::parse_bytes(&name(path), &bytes),

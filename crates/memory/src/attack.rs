@@ -26,11 +26,11 @@
 
 use crate::sc::{Access, access};
 use crate::store_buffer::Machine;
-use crate::{Effect, EffectOn, Memory, Never};
+use crate::{Attempt, Effect, EffectOn, Memory, Never};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
 use ir::mode::FenceMode;
-use ir::program::{Instr, Program};
+use ir::program::Program;
 use ir::thread::Action;
 
 /// How far an attack has come.
@@ -72,7 +72,8 @@ impl Mark {
     }
 }
 
-/// What the memory remembers.
+/// What the memory remembers. What belongs to one phase is empty in the others: delayed values outside of
+/// [`Phase::Delaying`], marks and notes outside of [`Phase::Closing`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attack {
     /// How far the attack has come.
@@ -115,18 +116,48 @@ impl Attack {
         }
     }
 
-    /// Becomes a copy of `other` without allocating.
+    /// Forgets what belongs to the phase it is in: nobody attacks any more.
+    #[inline(always)]
+    pub fn calm_down(&mut self) {
+        match self.phase {
+            Phase::Calm => {}
+            Phase::Delaying => {
+                self.fence_delayed = false;
+                self.delayed.fill(None);
+            }
+            Phase::Closing => {
+                self.joined = 0;
+                self.marks.fill(Mark::None);
+                self.noted.fill(Mark::None);
+            }
+        }
+        self.phase = Phase::Calm;
+    }
+
+    /// Becomes a copy of `other` without allocating. Only what belongs to the phase of either is touched.
+    #[inline(always)]
     pub fn copy_from(&mut self, other: &Attack) {
+        if self.phase != other.phase {
+            self.calm_down();
+        }
         self.phase = other.phase;
         self.attacker = other.attacker;
         self.target = other.target;
-        self.fence_delayed = other.fence_delayed;
         self.owner = other.owner;
-        self.joined = other.joined;
         self.memory.copy_from_slice(&other.memory);
-        self.delayed.copy_from_slice(&other.delayed);
-        self.marks.copy_from_slice(&other.marks);
-        self.noted.copy_from_slice(&other.noted);
+        match other.phase {
+            Phase::Calm => {}
+            Phase::Delaying => {
+                self.fence_delayed = other.fence_delayed;
+                self.delayed.copy_from_slice(&other.delayed);
+            }
+            Phase::Closing => {
+                self.joined = other.joined;
+                self.marks.copy_from_slice(&other.marks);
+                self.noted.copy_from_slice(&other.noted);
+            }
+        }
+        debug_assert_eq!(self, other, "what belongs to other phases is empty");
     }
 
     /// May `tid` move, as far as uninterrupted blocks are concerned?
@@ -400,7 +431,6 @@ impl Memory for Attacks {
     type Way = Way;
     type Own = Never;
     type Seen = Act;
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Attack {
         Attack::new(self.initial.clone())
@@ -451,9 +481,7 @@ impl Memory for Attacks {
     fn step(
         &self,
         attack: &mut Attack,
-        tid: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { tid, action, .. }: Attempt<'_>,
         way: Way,
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault> {

@@ -41,6 +41,17 @@ pub enum Effect<V, S = ()> {
 /// What came of an action of a thread on a memory.
 pub type EffectOn<M> = Effect<<M as Memory>::Violation, <M as Memory>::Seen>;
 
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'p> {
+    /// Who.
+    pub tid: Tid,
+    /// Where: the instruction it has come to.
+    pub instr: &'p Instr,
+    /// What the instruction wants of memory, with the thread's registers.
+    pub action: &'p Action,
+}
+
 /// A memory system: a thread *arrives* at an instruction, and the memory may object; the thread takes
 /// the *step*, in one of the *ways* that the memory allows; and in between the memory may take steps of
 /// its own, such as writing a buffered store.
@@ -56,7 +67,7 @@ pub trait Memory: Send + Sync {
     /// What a trace says of a step.
     type Seen: Copy + Debug;
     /// Does it ever object to a thread's arrival?
-    const OBJECTS: bool;
+    const OBJECTS: bool = false;
 
     /// What it remembers at first.
     fn initial(&self) -> Self::State;
@@ -71,16 +82,10 @@ pub trait Memory: Send + Sync {
         let _ = learnt;
     }
 
-    /// Does it object to thread `tid` having come to `instr`, where it wants `action`?
+    /// Does it object to a thread having come this far?
     #[inline(always)]
-    fn arrive(
-        &self,
-        state: &Self::State,
-        tid: Tid,
-        instr: &Instr,
-        action: &Action,
-    ) -> Option<Self::Violation> {
-        let _ = (state, tid, instr, action);
+    fn arrive(&self, state: &Self::State, attempt: Attempt<'_>) -> Option<Self::Violation> {
+        let _ = (state, attempt);
         None
     }
 
@@ -102,13 +107,11 @@ pub trait Memory: Send + Sync {
     /// find that one is blocked.
     fn ways(&self, state: &Self::State, tid: Tid, action: &Action, each: impl FnMut(Self::Way));
 
-    /// Performs `action` of thread `tid` at `instr`, which is no local step, in this way.
+    /// Lets a thread do what it is about to do, which is no local step, in this way.
     fn step(
         &self,
         state: &mut Self::State,
-        tid: Tid,
-        instr: &Instr,
-        action: &Action,
+        attempt: Attempt<'_>,
         way: Self::Way,
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault>;

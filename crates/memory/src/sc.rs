@@ -1,6 +1,6 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
-use super::{Effect, Lowered, Memory, Never, Packed, Renamed};
+use super::{Attempt, Effect, Lowered, Memory, Never, Packed, Renamed};
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
@@ -8,7 +8,7 @@ use analysis::values::{FEW, PossibleValues, Values};
 use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
-use ir::program::{Instr, Program};
+use ir::program::Program;
 use ir::thread::Action;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -216,7 +216,6 @@ impl Memory for Sc {
     type Way = ();
     type Own = Never;
     type Seen = ();
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Vec<Value> {
         self.store.initial.clone()
@@ -256,9 +255,7 @@ impl Memory for Sc {
     fn step(
         &self,
         state: &mut Vec<Value>,
-        _: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { action, .. }: Attempt<'_>,
         (): (),
         notes: &mut Notes,
     ) -> Result<Effect<Never>, Fault> {

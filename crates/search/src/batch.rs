@@ -1,4 +1,4 @@
-//! States on their way to a visited set.
+//! States on their way to a visited set, looked up together so that memory is fetched for all of them at once.
 
 /// Successors waiting to be inserted together: while one is looked up, the memory that the others
 /// need is on its way.

@@ -1,4 +1,4 @@
-//! Byte strings with numbers, each once: a visited set for one worker, who counts what it inserts.
+//! A visited set for one worker that numbers its byte strings, each once, in the order in which they come.
 
 use crate::Width;
 use crate::visited::{Id, Inserted, Visited};

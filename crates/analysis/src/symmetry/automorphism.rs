@@ -1,4 +1,8 @@
 //! Automorphisms, and the conditions that one must meet before it is used.
+//!
+//! An [`Automorphism`] is a table of images: of threads, program counters, registers, locations and opaque values.
+//! [`Automorphism::is_of`] tests the premises that the module above numbers, step by step over the whole program, whoever
+//! proposed the table.
 
 use super::Facts;
 use crate::opaque_values::{Class, Types, operands};

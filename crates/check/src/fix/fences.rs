@@ -322,7 +322,7 @@ pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<()
         }
         looked_through |= !matches!(decision.by, By::Attacks { examined: 0, .. });
     }
-    if looked_through || !may_fault(program) || !values_may_fault(program) {
+    if looked_through || !may_fault(program) {
         return Ok(());
     }
     let sc = Question { model: Model::Sc, double_check: DoubleCheck::Never, ..*question };
@@ -336,33 +336,32 @@ pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<()
     }
 }
 
-/// Could a step of the program be a run-time error, with the values that registers may have?
-fn values_may_fault(program: &Program) -> bool {
+/// Could a step of the program be a run-time error? An expression is ruled out by its operators, or by the values that
+/// its registers may have; an update is not, as it may overflow whatever its operand is.
+fn may_fault(program: &Program) -> bool {
     let possible = PossibleValues::of(program);
-    program.steps().any(|(tid, pc, step)| {
-        let fails = |expr: &Expr| possible.may_fail(program, tid.index(), pc, expr);
-        let is_outside = |place: &Place| {
-            place.index.as_ref().is_some_and(|index| {
+    program.steps().any(|(tid, pc, Step { instr, .. })| {
+        let fails =
+            |expr: &Expr| !is_total(expr) && possible.may_fail(program, tid.index(), pc, expr);
+        let is_outside = |place: &Place| match (place.known(), &place.index) {
+            (Some(known), _) => known.is_err(),
+            (None, Some(index)) => {
                 let indices = possible.expr(program, tid.index(), pc, index);
                 let inside =
                     |indices: &[Value]| indices.iter().all(|&k| place.element(k).is_some());
                 fails(index) || !indices.members().is_some_and(inside)
-            })
+            }
+            (None, None) => false,
         };
-        is_doubtful(&step.instr)
-            || step.instr.operands().into_iter().any(fails)
-            || step.instr.places().iter().any(is_outside)
+        matches!(instr, Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_))
+            || instr.operands().into_iter().any(fails)
+            || instr.places().iter().any(is_outside)
     })
 }
 
-/// Is it left open whether a step of this kind fails? An update may overflow, whatever its operand is.
-fn is_doubtful(instr: &Instr) -> bool {
-    matches!(instr, Instr::Rmw { .. } | Instr::Begin | Instr::End | Instr::Mark(_))
-}
-
-/// Could a step of the program be a run-time error, as far as its text tells?
-fn may_fault(program: &Program) -> bool {
-    let is_total = |expr: &Expr| match expr {
+/// Has the expression a value whatever its registers hold?
+fn is_total(expr: &Expr) -> bool {
+    match expr {
         Expr::Const(_) | Expr::Reg(_) => true,
         Expr::Code(code) => code.iter().all(|op| match op {
             Op::Const(_) | Op::Reg(_) | Op::Unary(Unary::Not) => true,
@@ -372,13 +371,7 @@ fn may_fault(program: &Program) -> bool {
             }
             Op::Unary(Unary::Neg) => false,
         }),
-    };
-    let known = |place: &Place| matches!(place.known(), Some(Ok(_)));
-    program.steps().any(|(_, _, Step { instr, .. })| {
-        is_doubtful(instr)
-            || !instr.operands().into_iter().all(is_total)
-            || !instr.places().iter().all(known)
-    })
+    }
 }
 
 /// What is to be reached, and the search that tells whether it is. What the program's text says about attacks is found out once
@@ -495,12 +488,16 @@ fn points(of: &HashMap<(Tid, Pc), usize>, attacker: Tid, between: &[Pc]) -> Vec<
 mod tests {
     use super::*;
 
+    /// A thread whose registers may be 0 or 2, and 0 or 3, at first.
     fn program(thread: &str) -> Program {
-        let text = format!("global x, y, a[2]; thread t {{ local r, s; {thread} }}");
+        let text = format!(
+            "global x, y, a[2]; thread u {{ x.store(2); y.store(3); }}
+             thread t {{ local r, s; r = x.load(); s = y.load(); {thread} }}"
+        );
         lang::parse("test", &text).expect("a program").program
     }
 
-    /// Catches a program that is taken for one without run-time errors.
+    /// Catches a program that is taken for one without run-time errors, by what its text or its values rule out.
     #[test]
     fn what_may_be_an_error() {
         let may = |thread: &str| may_fault(&program(thread));
@@ -509,19 +506,23 @@ mod tests {
             "r = a[s].load();",
             "r = 1 / s;",
             "r = 1 % s;",
-            "r = r + 1;",
-            "x.store(0 - r);",
+            "x.store(1 / r);",
             "if (r / s == 1) { skip; }",
             "r = CAS(x, r / s, 1);",
-            "r = CAS(x, 1, r + 1);",
+            "r = CAS(x, 1, 1 / r);",
             "wait(x, 1 / r);",
             "assert(r / s == 0);",
             "r = FADD(x, 1);",
+            "while (s != 1) { s = s + 5; } a[s].store(1);",
+            "while (s != 1) { s = s + 5; } s = 1 / s;",
         ] {
             assert!(may(thread), "{thread}");
         }
-        let fine = "x.store(1); fence(sc); r = y.load(); a[1].store(r); if (r == 1 && !(s < 2)) { s = CAS(x, r, 0); } \
+        let by_text = "x.store(1); fence(sc); r = y.load(); a[1].store(r); if (r == 1 && !(s < 2)) { s = CAS(x, r, 0); } \
             while (r != 0) { wait(y, 1); r = a[0].load(); } assert(r <= s || r >= 1);";
-        assert!(!may(fine));
+        let by_values = "a[r / 2].store(1); a[s == 3].store(1); r = 6 / (s + 1); a[0].store(r);";
+        for fine in [by_text, by_values] {
+            assert!(!may(fine), "{fine}");
+        }
     }
 }

@@ -1,4 +1,7 @@
 //! The machine with store buffers as a system whose findings are final states.
+//!
+//! A state is one of [`memory::store_buffer`], with the run-time error that stopped each thread, if one did. It is final when
+//! no thread can move and the buffers are empty. `most` limits how many stores may wait in the buffers of one thread.
 
 use super::Ending;
 use crate::packed::{put_fault, put_state, take_fault, take_state};

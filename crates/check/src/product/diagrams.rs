@@ -16,39 +16,31 @@
 //! Programs are the corpus and those of `tests/aimed`, aimed at the premises. Each reduction has to be
 //! active in as many as a tenth of the programs that are not about names, and names that stand for elements of arrays
 //! in a tenth of those that are; `FENCEPOST_DIAGRAM_PROGRAMS` asks for more programs.
-//!
-//! The diagrams are in one file because they share what enumerates worlds and compares them.
 
 #[path = "../../tests/aimed/mod.rs"]
 mod aimed;
+mod worlds;
 
+use self::worlds::{Key, Place, elements, exact, is_stopped, key, names_elements, normal_form};
+use self::worlds::{STATES, place, worlds};
 use super::system::threads;
-use super::{Finding, Pending, Product, Scratch, World};
+use super::{Finding, Move, Noted, Pending, Product, RunStep, Scratch, World, beginnings, moves};
 use crate::explore::Explorer;
 use crate::plan::{Plan, plans};
 use crate::question::{Model, Question};
-use crate::replay::{Noted, beginnings, moves};
 use crate::{Extent, Reductions};
-use analysis::counters::{Counters, Lowering, is_upper_guard};
-use analysis::symmetry::{Automorphism, Symmetries};
+use analysis::symmetry::Symmetries;
 use ir::random::{Strengthen, with_sc_orders};
-use ir::{Instr, Loc, Pc, Program, Tid, Value};
+use ir::{Instr, Loc, Pc, Program, Tid};
+use memory::Monitor;
 use memory::rc20::row_layout::{self, Track};
 use memory::rc20::{Rc20, Robustness};
 use memory::sc::Sc;
-use memory::{Monitor, Renamed};
 use search::{Limits, Model as _};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// States of a program that are looked at; of the rest nothing is said.
-const STATES: usize = 150;
-
-/// Elements of a group with which representatives are compared; larger groups have one representative each in
-/// the programs that there are.
-const ELEMENTS: usize = 150;
 
 /// What one program made a reduction do.
 #[derive(Default)]
@@ -60,176 +52,6 @@ impl Active {
             self.0.insert(what);
         }
     }
-}
-
-/// A finding as it looks in every image of its place: its kind, and the smallest image of the place.
-type Place = (String, Tid, Pc);
-
-fn place<M: Monitor>(symmetries: &Symmetries, finding: &Finding<M::Violation>) -> Option<Place> {
-    let (kind, tid, pc) = exact::<M>(finding)?;
-    let (tid, pc) = symmetries.first_place(tid, pc);
-    Some((kind, tid, pc))
-}
-
-/// A finding where it is made.
-fn exact<M: Monitor>(finding: &Finding<M::Violation>) -> Option<Place> {
-    match finding {
-        Finding::Violation { tid, pc, violation } => Some((format!("{violation:?}"), *tid, *pc)),
-        Finding::Assertion { tid, pc } => Some(("assertion".into(), *tid, *pc)),
-        Finding::Fault { tid, pc, fault } => Some((format!("{fault:?}"), *tid, *pc)),
-        Finding::Unclear { .. } | Finding::Deadlock { .. } => None,
-    }
-}
-
-/// The packed normal form of `world`; none if a number is too large for its window.
-fn normal_form<M: Monitor>(
-    product: &Product<M>,
-    scratch: &mut Scratch<M::State>,
-    world: &World<M::State>,
-) -> Option<Vec<u8>> {
-    scratch.next.clone_from(world);
-    scratch.mover = None;
-    for tid in product.program.tids() {
-        let pc = world.pcs[tid.index()];
-        product.forget_if_dead(scratch, tid, pc);
-    }
-    product.packed(scratch).ok().map(<[u8]>::to_vec)
-}
-
-/// What is the same for a packed state and those that differ from it by an automorphism, or by how large
-/// the counters of a class without a window are: such counters are made small but never larger, and an orbit
-/// may have several representatives, so states that can do the same may be packed differently.
-fn key<M: Monitor>(product: &Product<M>, elements: &[Element<M>], packed: Vec<u8>) -> Key {
-    let lowers = product.lowers_counters();
-    if !lowers && elements.is_empty() {
-        return Key::Packed(packed);
-    }
-    let mut world = product.initial_world();
-    product.unpack(&packed, &mut Vec::new(), &mut world);
-    let shown = |world: &World<M::State>| {
-        if !lowers {
-            let mut words = Vec::new();
-            product.pack(world, &mut words);
-            return Key::Packed(bytemuck::cast_slice(&words).to_vec());
-        }
-        let mut world = world.clone();
-        let values = product.memory.values(&world.memory);
-        let lowering = |counters: &Counters| {
-            let at = counters.locations.iter().map(|loc| values[loc.index()]);
-            let held = counters.registers.iter().enumerate().flat_map(|(t, sets)| {
-                let regs = product.regs(&world, Tid::from(t));
-                sets[world.pcs[t].index()].iter().map(|reg| regs[reg.index()])
-            });
-            let lowest = at.chain(held).filter(|value| !counters.is_constant(*value)).min();
-            let by = lowest.filter(|_| counters.window.is_none()).map_or(0, |v| v - counters.base);
-            Lowering { floor: Value::MIN, by }
-        };
-        let lowerings: Vec<_> = product.counters.iter().map(lowering).collect();
-        product.lower(&mut world, &lowerings);
-        Key::Shown(format!("{world:?}"))
-    };
-    let mut image = world.clone();
-    let images = elements.iter().map(|(alpha, renaming)| {
-        product.rename(alpha, renaming, &world, &mut image);
-        shown(&image)
-    });
-    images.chain([shown(&world)]).min().expect("there is the identity")
-}
-
-/// An element of a group, as the memory needs it.
-type Element<M> = (Automorphism, <M as Renamed>::Renaming);
-
-/// All elements of the group. Some may exchange the same threads and rename other values. None if there are more
-/// than [`ELEMENTS`].
-fn elements<M: Monitor>(product: &Product<M>) -> Vec<Element<M>> {
-    let symmetries = &product.symmetries;
-    let does = |alpha: &Automorphism| {
-        let mut values: Vec<_> =
-            alpha.moved_values().map(|(class, v)| (class, v, alpha.value(class, v))).collect();
-        values.sort_unstable();
-        let Automorphism { threads, pcs, registers, locations, .. } = alpha;
-        (threads.clone(), pcs.clone(), registers.clone(), locations.clone(), values)
-    };
-    let generators: Vec<_> = symmetries.generators().collect();
-    let mut elements: Vec<Automorphism> = Vec::new();
-    let mut known = HashSet::new();
-    let mut next = 0;
-    elements.extend(generators.iter().map(|alpha| (*alpha).clone()));
-    known.extend(elements.iter().map(does));
-    while next < elements.len() {
-        if elements.len() > ELEMENTS {
-            return Vec::new();
-        }
-        for alpha in &generators {
-            let product = elements[next].then(alpha);
-            if known.insert(does(&product)) {
-                elements.push(product);
-            }
-        }
-        next += 1;
-    }
-    let renaming = |alpha: &Automorphism| product.memory.renaming(alpha, &symmetries.types);
-    let with_renaming = |alpha| {
-        let renaming = renaming(&alpha);
-        (alpha, renaming)
-    };
-    elements.into_iter().map(with_renaming).collect()
-}
-
-/// See [`key`].
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Key {
-    Packed(Vec<u8>),
-    Shown(String),
-}
-
-/// All worlds that a plain search of `product` comes to, up to [`STATES`], with their packed forms.
-/// Worlds that `fits` refuses are left out, with all that is behind them.
-fn worlds<M: Monitor>(
-    product: &Product<M>,
-    fits: impl Fn(&World<M::State>) -> bool,
-) -> Vec<World<M::State>> {
-    let mut scratch = product.scratch();
-    let mut seen = HashSet::new();
-    let mut open = VecDeque::new();
-    let mut all = Vec::new();
-    let (begun, _) = beginnings(product, &mut scratch);
-    let add = |found: Vec<crate::replay::Move<M>>,
-               seen: &mut HashSet<Vec<u8>>,
-               open: &mut VecDeque<World<M::State>>| {
-        for next in found {
-            if fits(&next.world) && seen.insert(next.packed) {
-                open.push_back(next.world);
-            }
-        }
-    };
-    add(begun, &mut seen, &mut open);
-    while let Some(world) = open.pop_front() {
-        if all.len() < STATES {
-            let (next, _) = moves(product, &mut scratch, &world);
-            add(next, &mut seen, &mut open);
-            all.push(world);
-        }
-    }
-    all
-}
-
-/// Are values renamed that name elements of arrays?
-fn names_elements<M: Monitor>(product: &Product<M>) -> bool {
-    let Symmetries { types, .. } = &product.symmetries;
-    product.program.steps().any(|(tid, pc, step)| {
-        let index = step.instr.place().and_then(|place| types.index(tid, pc, place));
-        let renames = |class| product.symmetries.generators().any(|alpha| alpha.renames(class));
-        index.is_some_and(|(class, _)| renames(class))
-    })
-}
-
-/// Has a guard of counters stopped a thread for good?
-fn is_stopped<M: Monitor>(product: &Product<M>, world: &World<M::State>) -> bool {
-    product.program.tids().any(|tid| {
-        let instr = &product.program.step(tid, world.pcs[tid.index()]).instr;
-        matches!(instr, Instr::Assume(cond) if is_upper_guard(cond))
-    })
 }
 
 /// What is wrong with a diagram, for a person to read.
@@ -270,9 +92,8 @@ fn check_normal_form<M: Monitor>(
         active.note("counters", !scratch.lowerings.is_empty());
         let (from_world, found) = moves(plain, &mut plain_scratch, &world);
         let (from_representative, found_there) = moves(reduced, &mut scratch, &representative);
-        let unclear = |noted: &crate::replay::Noted<M::Violation>| {
-            matches!(noted.finding, Finding::Unclear { .. })
-        };
+        let unclear =
+            |noted: &Noted<M::Violation>| matches!(noted.finding, Finding::Unclear { .. });
         if found_there.iter().any(unclear) {
             active.note("unclear", true);
             return Ok(()); // the search says so and is not believed
@@ -289,7 +110,7 @@ fn check_normal_form<M: Monitor>(
             .into_iter()
             .map(|next| key(reduced, &elements, next.packed))
             .collect();
-        let places = |noted: Vec<crate::replay::Noted<M::Violation>>| -> BTreeSet<Place> {
+        let places = |noted: Vec<Noted<M::Violation>>| -> BTreeSet<Place> {
             noted.iter().filter_map(|n| place::<M>(&reduced.symmetries, &n.finding)).collect()
         };
         let (found, found_there) = (places(found), places(found_there));
@@ -390,7 +211,7 @@ fn does<M: Monitor>(
     tid: Tid,
 ) -> Vec<(Vec<u64>, World<M::State>)> {
     let (next, _) = moves(product, scratch, world);
-    let of_tid = |steps: &[crate::replay::RunStep]| steps.first().is_some_and(|s| s.tid == tid);
+    let of_tid = |steps: &[RunStep]| steps.first().is_some_and(|s| s.tid == tid);
     let mut all: Vec<_> = next
         .into_iter()
         .filter(|next| of_tid(&next.steps))
@@ -494,7 +315,7 @@ fn check_subsumption<M: Monitor>(product: &Product<M>, active: &mut Active) -> R
                 let (next, found) = moves(product, &mut scratch, from);
                 let (next_there, found_there) = moves(product, &mut scratch, other);
                 let found_there = places::<M>(&found_there);
-                let goes = |next: &crate::replay::Move<M>| {
+                let goes = |next: &Move<M>| {
                     next_there.iter().any(|there| covers(&there.packed, &next.packed))
                 };
                 let missing: Vec<_> =

@@ -35,7 +35,7 @@
 use super::{Finding, Pending, Product, Scratch, World};
 use ir::thread::Action;
 use ir::{Instr, Pc, Reg, Tid, Value};
-use memory::Monitor;
+use memory::{Attempt, Monitor};
 use search::Sink;
 
 /// Local steps taken in one go. A thread that has not come to an access by then rests where it is,
@@ -218,7 +218,8 @@ impl<M: Monitor> Product<M> {
         let pending = self.pending(world, tid, |finding| follow.finding(finding));
         let Pending::Wants(action) = &pending else { return Came::ToRest };
         if M::OBJECTS
-            && let Some(violation) = self.memory.arrive(&world.memory, tid, instr, action)
+            && let Some(violation) =
+                self.memory.arrive(&world.memory, Attempt { tid, instr, action })
         {
             follow.finding(Finding::Violation { tid, pc, violation });
         }

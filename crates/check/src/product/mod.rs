@@ -31,12 +31,15 @@ mod normal_form;
 mod orbit;
 mod pack;
 mod persistent;
+mod record;
 mod retire;
 mod system;
 mod thread_key;
 
 pub(crate) use follow::Follow;
 pub(crate) use orbit::Naming;
+pub use record::RunStep;
+pub(crate) use record::{Move, Noted, beginnings, moves};
 
 use crate::reduce::Reductions;
 use analysis::access::{Future, futures, next_accesses};
@@ -49,7 +52,7 @@ use ir::bits::{width_for, width_of};
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{self, Action};
 use ir::{Fault, Instr, Loc, Notes, Pc, Program, Reg, RegSet, Tid, Value};
-use memory::{Effect, Monitor, is_private_fence};
+use memory::{Attempt, Effect, Monitor, is_private_fence};
 use orbit::{Rotations, Turn};
 use pack::{Layout, ThreadLayout};
 use retire::End;
@@ -406,7 +409,8 @@ impl<M: Monitor> Product<M> {
             return self.step_locally(world, tid, choices, pool, follow);
         }
         let mut notes = Notes::default();
-        let effect = self.memory.step(&mut world.memory, tid, &step.instr, action, (), &mut notes);
+        let attempt = Attempt { tid, instr: &step.instr, action };
+        let effect = self.memory.step(&mut world.memory, attempt, (), &mut notes);
         self.note(tid, pc, notes);
         let read = match effect {
             Ok(Effect::Done(read, ())) => read,

@@ -299,8 +299,9 @@ mod tests {
     use super::super::Finding;
     use crate::explore::Explorer;
     use crate::plan::plans;
+    use crate::product::{beginnings, moves};
     use crate::question::{Model, Question};
-    use crate::replay::{beginnings, moves, replay};
+    use crate::replay::replay;
     use ir::random::Generator;
     use memory::sc::Sc;
     use search::Model as _;

@@ -1,4 +1,8 @@
-//! Packing a state into bytes: threads, the memory, and last the monitors.
+//! Packing a state into bytes: threads, then the memory, last the monitors.
+//!
+//! Fields have as many bits as their values need. The part of the monitors comes last and starts at a byte, because states
+//! with equal bytes before it are compared by their monitors (`search::Width::Monitored`). A step changes the fields of one
+//! thread, so the other threads' bits are copied from the state before.
 
 use super::{Product, World};
 use ir::bits::{BitReader, BitWriter, above, fits, overwrite, raised};

@@ -107,7 +107,7 @@ impl<M: Monitor> search::Model for Product<M> {
     }
 
     fn initial<K: Sink<Self::Finding>>(&self, scratch: &mut Self::Scratch, sink: &mut K) {
-        let (begun, findings) = crate::replay::beginnings(self, scratch);
+        let (begun, findings) = super::beginnings(self, scratch);
         for begun in begun {
             scratch.next.clone_from(&begun.world);
             scratch.mover = None;

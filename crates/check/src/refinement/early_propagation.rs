@@ -1,7 +1,8 @@
-//! Markers that propagate before the history shows it.
+//! Markers that propagate to a thread of the specification before the history shows it.
 //!
-//! The states of the specification end with how far it is ahead of the history. The chapter on
-//! refinement says what it may be ahead with, and why.
+//! No client can tell when such a marker arrives, so the specification may know of it earlier than the library's history
+//! says. A state of the specification ends with a list of the arrivals that it has made early, thread by thread; each is
+//! taken off when the history shows it. `docs/proofs/early-propagation.md` says which arrivals may be early, and why.
 
 use super::histories::Histories;
 use ir::Tid;

@@ -1,4 +1,8 @@
-//! The histories of a program, as an automaton.
+//! The histories of a program, as an automaton that `search::inclusion` explores.
+//!
+//! A state is one of the machine (`memory::rc11_views`), and for specifications how far it is ahead of the history
+//! ([`Ahead`]). The symbols are what a client sees: calls, returns, and arrivals of their markers. Both sides of a
+//! comparison share one [`Alphabet`], so that equal symbols have equal numbers.
 
 use super::Event;
 use super::Scope;

@@ -7,6 +7,8 @@
 //! *Waiting for one of several values.* A choice of this kind ([`OneOf`]) is made with the access. No run is lost, as a
 //! choice is local and commutes with all that others do before the access. Other choices are steps of their own.
 
+mod explore;
+
 use super::pack::{Shape, World};
 use super::waiting;
 use crate::replay::written;
@@ -18,8 +20,7 @@ use ir::thread::{Action, destination, next_action};
 use ir::{Condition, Fault, Instr, Loc, Notes, Observed, OneOf, Pc, Program};
 use ir::{Quantifier, Reg, RegSet, Tid, Value};
 use memory::rc11::{Machine, Violation};
-use memory::{Effect, Memory};
-use search::{Model, Sink, Width};
+use memory::{Attempt, Effect, Memory};
 use std::sync::Arc;
 
 /// What a search of the weak memory finds.
@@ -244,7 +245,8 @@ impl System {
                     }
                     let action = Action::Fence(*mode);
                     let (views, mut notes) = (&mut world.views, Notes::default());
-                    let effect = self.machine.step(views, tid, instr, &action, 0, &mut notes);
+                    let attempt = Attempt { tid, instr, action: &action };
+                    let effect = self.machine.step(views, attempt, 0, &mut notes);
                     if !matches!(effect, Ok(Effect::Done(..))) {
                         return Came::TooFar;
                     }
@@ -378,7 +380,8 @@ impl System {
             let taken = Taken { tid, pc, to: step.next, action: action.clone(), read, newer };
             before.iter().cloned().chain([taken]).collect()
         };
-        match self.machine.step(views, tid, &step.instr, action, way, &mut notes) {
+        let attempt = Attempt { tid, instr: &step.instr, action };
+        match self.machine.step(views, attempt, way, &mut notes) {
             Ok(Effect::Blocked) => {}
             Ok(Effect::Wrong(Violation::Race, read, _)) => {
                 each(Err(Finding::Race(tid, pc)), steps(read));
@@ -535,86 +538,5 @@ impl ir::run_local::Watch for Log<'_> {
     fn took(&mut self, from: Pc, to: Pc, _: Notes) -> bool {
         self.steps.push(Taken::local(self.tid, from, to));
         true
-    }
-}
-
-impl Model for System {
-    type Scratch = Vec<u8>;
-    type Finding = Finding;
-
-    fn width(&self) -> Width {
-        Width::Varying
-    }
-
-    fn scratch(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn initial<K: Sink<Finding>>(&self, bytes: &mut Vec<u8>, sink: &mut K) {
-        self.beginnings(&mut |came, _| match came {
-            Ok(world) => {
-                self.shape.write(&world, bytes);
-                sink.state(bytes);
-            }
-            Err(found) => sink.finding(found),
-        });
-    }
-
-    fn expand_reduced<K: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut K) {
-        let world = self.shape.read(state);
-        self.look_at(&world, &mut |found| sink.finding(found));
-        if !self.reduce {
-            return;
-        }
-        let mut pending = Vec::new();
-        let mut movable = 0u32;
-        for tid in self.program.tids() {
-            let wants = self.pending(&world, tid, &mut |found| sink.finding(found));
-            movable |= u32::from(!matches!(wants, Pending::Nothing)) << tid.0;
-            pending.push(wants);
-        }
-        let first = self.persistent_set(&world, &pending, movable);
-        if first == movable {
-            return;
-        }
-        let mut successors = Vec::new();
-        let mut exceeds = false;
-        for tid in self.program.tids().filter(|tid| first >> tid.0 & 1 == 1) {
-            self.fire(&world, tid, &mut |came, _| match came {
-                Ok(next) => successors.push(next),
-                Err(Finding::Bound | Finding::TooMuch) => exceeds = true,
-                Err(found) => sink.finding(found),
-            });
-        }
-        if exceeds {
-            return; // the others may make room
-        }
-        for next in successors {
-            self.shape.write(&next, bytes);
-            sink.state(bytes);
-        }
-    }
-
-    fn expand<K: Sink<Finding>>(&self, state: &[u8], bytes: &mut Vec<u8>, sink: &mut K) {
-        let world = self.shape.read(state);
-        for tid in self.program.tids() {
-            self.fire(&world, tid, &mut |came, _| match came {
-                Ok(next) => {
-                    self.shape.write(&next, bytes);
-                    sink.state(bytes);
-                }
-                Err(found) => sink.finding(found),
-            });
-        }
-    }
-
-    /// Threads that wait are worth a warning; a bound that was met is to be known in the end.
-    fn stops(&self, finding: &Finding) -> bool {
-        match finding {
-            Finding::Assertion(..) | Finding::Race(..) | Finding::Fault(..) => true,
-            Finding::Final | Finding::Waiting(_) => true,
-            Finding::Stuck(_) | Finding::Bound | Finding::TooMuch => false,
-            Finding::Unforeseen | Finding::End(_) => false,
-        }
     }
 }

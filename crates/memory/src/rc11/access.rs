@@ -1,4 +1,7 @@
-//! The effect of accesses and fences on the memory. The rules are numbered in the module above and in `sc_order`.
+//! The effect of accesses and fences on the memory.
+//!
+//! The rules for what threads and writes know are numbered in [`super`], the rules for the order of `sc` events in
+//! `sc_order`; comments here cite them.
 
 use super::layout::join;
 use super::sc_order::Refused;

@@ -49,12 +49,12 @@ mod sc_order;
 
 pub use sc_order::Node;
 
-use crate::{Effect, EffectOn, Memory, Never};
+use crate::{Attempt, Effect, EffectOn, Memory, Never};
 use access::Access;
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
 use ir::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
-use ir::program::{Instr, Program};
+use ir::program::Program;
 use ir::thread::Action;
 use layout::Layout;
 use normal::Needs;
@@ -327,7 +327,6 @@ impl Memory for Machine {
     type Own = Never;
     /// How many newer writes to the location there were.
     type Seen = u8;
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Views {
         let (nothing, no_events) = (self.layout.nothing(), self.layout.no_events());
@@ -389,9 +388,7 @@ impl Memory for Machine {
     fn step(
         &self,
         views: &mut Views,
-        tid: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { tid, action, .. }: Attempt<'_>,
         position: usize,
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault> {

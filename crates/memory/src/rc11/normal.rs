@@ -6,7 +6,8 @@
 //! 3. Writes below what every thread knows that may still access the location are dropped: nobody can read them, or
 //!    place a write behind them. Their left sides (`sc_order`) are kept in one, because they come before all that is left. Positions
 //!    count from the first write that is kept.
-//! 4. A non-atomic access that all know who may still access the location is known to all.
+//! 4. If a non-atomic access is known to all threads that may still access its location, it is marked as known to every
+//!    thread: no thread can race with it any more.
 //! 5. `sc` events that no clock names, and to which no edge can lead any more, are dropped, and the others
 //!    numbered anew. An edge leads to an SC fence only if something is placed below a write that it has seen; when all
 //!    these are at the bottom, that cannot happen.

@@ -3,10 +3,9 @@
 
 use super::local::Effect;
 use super::{Arrival, Frontier, Machine, Views, Write};
-use crate::{EffectOn, Memory};
+use crate::{Attempt, EffectOn, Memory};
 use ir::expr::{Fault, Notes};
 use ir::ids::Tid;
-use ir::program::Instr;
 use ir::thread::Action;
 
 /// A non-atomic access conflicts with one that does not happen before it.
@@ -21,7 +20,6 @@ impl Memory for Machine {
     type Own = Arrival;
     /// How many writes to the location came after the one that an access reads or comes behind.
     type Seen = u8;
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Views {
         let nothing = Frontier::nothing(self.width());
@@ -43,21 +41,19 @@ impl Memory for Machine {
     fn ways(&self, views: &Views, tid: Tid, action: &Action, mut each: impl FnMut(usize)) {
         let Some(loc) = action.loc().map(|loc| loc.index()) else { return };
         let known = views.known[tid.index()][loc] as usize;
-        for (position, write) in views.writes[loc].iter().enumerate().skip(known) {
+        // Behind a write that a read-modify-write has read, there is no place.
+        let is_free = |(_, write): &(usize, &Write)| {
             let effect = Effect::of(action, write.value, &self.system.program);
-            // Behind a write that a read-modify-write has read, there is no place.
-            if effect.is_some_and(|effect| effect.write.is_none() || !write.taken) {
-                each(position);
-            }
-        }
+            effect.is_some_and(|effect| effect.write.is_none() || !write.taken)
+        };
+        let writes = views.writes[loc].iter().enumerate().skip(known);
+        writes.filter(is_free).for_each(|(position, _)| each(position));
     }
 
     fn step(
         &self,
         views: &mut Views,
-        tid: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { tid, action, .. }: Attempt<'_>,
         position: usize,
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault> {

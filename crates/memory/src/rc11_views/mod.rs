@@ -73,7 +73,7 @@ pub use memory::Race;
 pub use on_demand::Propagation;
 pub use system::{Label, System};
 
-use crate::Memory;
+use crate::{Attempt, Memory};
 use analysis::liveness::live_registers;
 use dead_values::DeadValues;
 use future::Future;
@@ -480,7 +480,8 @@ impl Machine {
             next.locals[tid.index()] = local.clone();
             let mut stores = Stores::new();
             let mut notes = Notes::default();
-            let done = self.step(&mut next.views, tid, instr, &action, position, &mut notes);
+            let attempt = Attempt { tid, instr, action: &action };
+            let done = self.step(&mut next.views, attempt, position, &mut notes);
             if notes.wrapped {
                 self.note(tid, local.pc);
             }

@@ -1,7 +1,7 @@
 //! States as bytes, for sets of them.
 //!
 //! First the length of the *core* and the core itself: the threads' local states, how many markers
-//! each has on their way, and which have reached whom. Then all that [`simulation`](super::order) compares:
+//! each has on their way, and which have reached whom. Then all that [`simulation`](super::simulation) compares:
 //! positions, counts and writes. Nearly all numbers are below 255 and take a byte; a frontier that is
 //! all 0 takes one byte as well.
 

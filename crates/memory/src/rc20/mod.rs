@@ -36,7 +36,7 @@ pub mod views;
 pub use reduced::Renaming;
 
 use super::sc::Store;
-use super::{Effect, Memory, Never};
+use super::{Attempt, Effect, Memory, Never};
 use analysis::access::Future;
 use analysis::values::PossibleValues;
 use ir::bits::{width_for, width_of};
@@ -340,7 +340,8 @@ impl Memory for Rc20 {
         }
     }
 
-    fn arrive(&self, state: &State, tid: Tid, instr: &Instr, action: &Action) -> Option<Violation> {
+    fn arrive(&self, state: &State, attempt: Attempt<'_>) -> Option<Violation> {
+        let Attempt { tid, instr, action } = attempt;
         let taint = state.taint[tid.index()];
         if !taint.is_empty() && !matches!(instr, Instr::Assign { .. }) {
             // A CAS may succeed whatever the memory holds now, so all its inputs count.
@@ -415,9 +416,7 @@ impl Memory for Rc20 {
     fn step(
         &self,
         state: &mut State,
-        tid: Tid,
-        instr: &Instr,
-        action: &Action,
+        Attempt { tid, instr, action }: Attempt<'_>,
         (): (),
         notes: &mut Notes,
     ) -> Result<Effect<Violation>, Fault> {

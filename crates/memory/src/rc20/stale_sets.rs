@@ -9,7 +9,7 @@
 use super::row_layout::Track;
 use super::views::Compared;
 use super::{Rc20, Robustness, State};
-use crate::{Effect, Memory};
+use crate::{Attempt, Effect, Memory};
 use analysis::values::PossibleValues;
 use graph::{Execution, Next, axioms};
 use ir::random::{self, Allow, Config, Generator};
@@ -62,7 +62,8 @@ impl<'p> Run<'p> {
             }
         }
         let notes = &mut Notes::default();
-        let effect = self.monitors.step(&mut self.state, tid, instr, &action, (), notes);
+        let attempt = Attempt { tid, instr, action: &action };
+        let effect = self.monitors.step(&mut self.state, attempt, (), notes);
         assert!(!matches!(effect, Ok(Effect::Blocked)));
         Some(())
     }

@@ -25,11 +25,11 @@ pub mod trace;
 pub use compile::{Compiled, compile};
 pub use machine::Machine;
 
-use crate::{Effect, EffectOn, Memory, Never};
+use crate::{Attempt, Effect, EffectOn, Memory, Never};
 use ir::expr::{Fault, Notes};
 use ir::ids::{Loc, Pc, Tid, Value};
 use ir::mode::FenceMode;
-use ir::program::{Instr, Program, Thread};
+use ir::program::{Program, Thread};
 use ir::run_local::{Rest, Stop, Took, local_step};
 use ir::thread::{Action, destination, next_action};
 use std::collections::VecDeque;
@@ -156,7 +156,6 @@ impl Memory for StoreBuffers<'_> {
     type Way = ();
     type Own = Own;
     type Seen = Seen;
-    const OBJECTS: bool = false;
 
     fn initial(&self) -> Shared {
         let locations = self.program.locations.len();
@@ -178,9 +177,7 @@ impl Memory for StoreBuffers<'_> {
     fn step(
         &self,
         state: &mut Shared,
-        tid: Tid,
-        _: &Instr,
-        action: &Action,
+        Attempt { tid, action, .. }: Attempt<'_>,
         (): (),
         notes: &mut Notes,
     ) -> Result<EffectOn<Self>, Fault> {
@@ -340,7 +337,12 @@ pub fn apply(program: &Program, state: &mut State, step: Move) -> Result<Option<
         Took::Rests(Rest::Access) => {
             let instr = &code.code[pc.index()].instr;
             let action = next_action(instr, &thread.regs, program.domain, &mut notes)?;
-            let effect = memory.step(&mut state.shared, tid, instr, &action, (), &mut notes)?;
+            let effect = memory.step(
+                &mut state.shared,
+                Attempt { tid, instr, action: &action },
+                (),
+                &mut notes,
+            )?;
             let Effect::Done(read, seen) = effect else { return Ok(None) };
             if let (Some(dst), Some(value)) = (destination(instr), read) {
                 thread.regs[dst.index()] = value;

@@ -93,8 +93,7 @@ struct Loaded {
 }
 
 macro_rules! atomics {
-    ($type:ty, $module:ident: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident
-     $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $val:ident) => {
+    ($type:ty, $module:ident, $prefix:literal) => {
         mod $module {
             use super::*;
             type T = $type;
@@ -176,28 +175,31 @@ macro_rules! atomics {
                 // SAFETY: the program is about to access it.
                 unsafe { cas(at, expected, desired, s, f, frame, None, false) }
             }
-            saving!($load "rdx" load, try "rdx" load_quickly => "rdx");
-            saving!($store "rcx" store, try "rcx" store_quickly => "al");
-            saving!($exchange "rcx" exchange);
-            saving!($add "rcx" add);
-            saving!($sub "rcx" sub);
-            saving!($and "rcx" and);
-            saving!($or "rcx" or);
-            saving!($xor "rcx" xor);
-            saving!($nand "rcx" nand);
-            saving!($strong "r9" strong);
-            saving!($weak "r9" weak);
-            saving!($val "r9" val);
+            saving!(enter_load = concat!($prefix, "load"), "rdx" load, try "rdx" load_quickly => "rdx");
+            saving!(enter_store = concat!($prefix, "store"), "rcx" store, try "rcx" store_quickly => "al");
+            saving!(enter_exchange = concat!($prefix, "exchange"), "rcx" exchange);
+            saving!(enter_add = concat!($prefix, "fetch_add"), "rcx" add);
+            saving!(enter_sub = concat!($prefix, "fetch_sub"), "rcx" sub);
+            saving!(enter_and = concat!($prefix, "fetch_and"), "rcx" and);
+            saving!(enter_or = concat!($prefix, "fetch_or"), "rcx" or);
+            saving!(enter_xor = concat!($prefix, "fetch_xor"), "rcx" xor);
+            saving!(enter_nand = concat!($prefix, "fetch_nand"), "rcx" nand);
+            saving!(enter_strong = concat!($prefix, "compare_exchange_strong"), "r9" strong);
+            saving!(enter_weak = concat!($prefix, "compare_exchange_weak"), "r9" weak);
+            saving!(enter_val = concat!($prefix, "compare_exchange_val"), "r9" val);
             pub fn entries() -> Vec<(u64, Entry)> {
                 let size = size_of::<T>() as u8;
                 let compares = Entry::Cas { size, returns_value: false };
                 let mut all = vec![
-                    ($load as *const () as u64, Entry::Load(size)),
-                    ($strong as *const () as u64, compares),
-                    ($weak as *const () as u64, compares),
-                    ($val as *const () as u64, Entry::Cas { size, returns_value: true }),
+                    (enter_load as *const () as u64, Entry::Load(size)),
+                    (enter_strong as *const () as u64, compares),
+                    (enter_weak as *const () as u64, compares),
+                    (enter_val as *const () as u64, Entry::Cas { size, returns_value: true }),
                 ];
-                let others = [$store, $exchange, $add, $sub, $and, $or, $xor, $nand];
+                let others = [
+                    enter_store, enter_exchange, enter_add, enter_sub, enter_and, enter_or,
+                    enter_xor, enter_nand,
+                ];
                 all.extend(others.map(|at| (at as *const () as u64, Entry::Effect)));
                 all
             }
@@ -205,26 +207,10 @@ macro_rules! atomics {
     };
 }
 
-atomics!(u8, atomic8: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange
-    __tsan_atomic8_fetch_add __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and
-    __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor __tsan_atomic8_fetch_nand
-    __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak
-    __tsan_atomic8_compare_exchange_val);
-atomics!(u16, atomic16: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange
-    __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and
-    __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand
-    __tsan_atomic16_compare_exchange_strong __tsan_atomic16_compare_exchange_weak
-    __tsan_atomic16_compare_exchange_val);
-atomics!(u32, atomic32: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange
-    __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and
-    __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand
-    __tsan_atomic32_compare_exchange_strong __tsan_atomic32_compare_exchange_weak
-    __tsan_atomic32_compare_exchange_val);
-atomics!(u64, atomic64: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange
-    __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and
-    __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand
-    __tsan_atomic64_compare_exchange_strong __tsan_atomic64_compare_exchange_weak
-    __tsan_atomic64_compare_exchange_val);
+atomics!(u8, atomic8, "__tsan_atomic8_");
+atomics!(u16, atomic16, "__tsan_atomic16_");
+atomics!(u32, atomic32, "__tsan_atomic32_");
+atomics!(u64, atomic64, "__tsan_atomic64_");
 
 /// Sixteen bytes take two registers, and there is none left for a frame: loops over them are not
 /// recognised, and reports name the caller's caller.

@@ -36,15 +36,16 @@ macro_rules! with_caller {
     };
 }
 
-/// An entry point that saves registers and passes a pointer to them in `$register`. If there is a quick way, it is
+/// The entry point `$symbol` saves registers and passes a pointer to them in `$register`. If there is a quick way, it is
 /// tried first, with the return address in `$pc`: it says in `$done` whether it was enough, and what it returns
 /// besides is what the entry point returns.
 macro_rules! saving {
-    ($name:ident $register:literal $inner:path) => {
-        saving!(@ $name $register $inner, [] []);
+    ($name:ident = $symbol:expr, $register:literal $inner:path) => {
+        saving!(@ $name = $symbol, $register $inner, [] []);
     };
-    ($name:ident $register:literal $inner:path, try $pc:literal $quick:path => $done:literal) => {
-        saving!(@ $name $register $inner, [
+    ($name:ident = $symbol:expr, $register:literal $inner:path,
+     try $pc:literal $quick:path => $done:literal) => {
+        saving!(@ $name = $symbol, $register $inner, [
             "push rdi",
             ".cfi_adjust_cfa_offset 8",
             "push rsi",
@@ -65,11 +66,12 @@ macro_rules! saving {
             "2:",
         ] [quick = sym $quick,]);
     };
-    (@ $name:ident $register:literal $inner:path, [$($first:expr,)*] [$($quick:tt)*]) => {
+    (@ $name:ident = $symbol:expr, $register:literal $inner:path,
+     [$($first:expr,)*] [$($quick:tt)*]) => {
         global_asm!(
-            concat!(".globl ", stringify!($name)),
-            concat!(".type ", stringify!($name), ", @function"),
-            concat!(stringify!($name), ":"),
+            concat!(".globl ", $symbol),
+            concat!(".type ", $symbol, ", @function"),
+            concat!($symbol, ":"),
             ".cfi_startproc",
             $($first,)*
             "push r15",
@@ -95,7 +97,10 @@ macro_rules! saving {
             $($quick)*
             inner = sym $inner,
         );
-        unsafe extern "C" { fn $name(); }
+        unsafe extern "C" {
+            #[link_name = $symbol]
+            fn $name();
+        }
     };
 }
 

@@ -1,4 +1,4 @@
-//! A sequence of byte strings.
+//! A sequence of byte strings, back to back in one allocation.
 
 /// Byte strings in the order they came.
 #[derive(Default)]

@@ -1,4 +1,7 @@
-//! Finding the steps of the implementation ahead of the search, in threads of their own.
+//! Finding the steps of the implementation ahead of the search, on other cores.
+//!
+//! Which pair is looked at next depends on all pairs before it, so pairs are taken on one core. The steps of the
+//! implementation from a state depend on the state alone: workers find them in advance, a batch at a time.
 
 use super::{Automaton, Word};
 use std::sync::mpsc;

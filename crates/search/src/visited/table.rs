@@ -1,4 +1,4 @@
-//! The slots of the visited set's hash table.
+//! The slots of the visited set's hash table: 8 bytes each, 0 if empty, in memory that the system provides when it is touched.
 
 #[cfg(not(loom))]
 use super::arena::zeroed;

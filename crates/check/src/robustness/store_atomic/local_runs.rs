@@ -55,8 +55,8 @@ pub fn local_runs(
     let mut dead: Option<Rest> = None;
     let mut chosen: SmallVec<[(u32, Regs); 2]> = SmallVec::new();
     work.clear();
-    work.push(from);
-    while let Some(mut at) = work.pop() {
+    let mut open = Some(from);
+    while let Some(mut at) = open {
         loop {
             let pc = Pc(at.pc);
             if at.pc == done {
@@ -113,6 +113,7 @@ pub fn local_runs(
             at.path.push(pc);
             at.pc = next.0;
         }
+        open = work.pop();
     }
     if attacking {
         out.retain(|rest| rest.pc != done);

@@ -14,6 +14,7 @@
 pub mod attack_candidates;
 pub mod judge;
 pub mod local_runs;
+mod memo;
 pub mod model;
 mod moves;
 pub mod safety;
@@ -206,6 +207,8 @@ pub(crate) fn labels(
         label: Option<Label>,
     }
     impl Receiver for Look<'_> {
+        const WANTS_LOCAL_STEPS: bool = true;
+
         fn state(&mut self, label: &Label, state: &State) {
             if self.label.is_none() && self.state.is_some_and(|s| *s == *self.search.pack(state)) {
                 self.label = Some(label.clone());

@@ -10,6 +10,7 @@
 
 use super::attack_candidates::Candidates;
 use super::local_runs::{Regs, Rest, is_local, local_runs};
+use super::memo::{self, Memo, To};
 use super::moves::Mover;
 use super::state::{Layout, State};
 use ir::expr::Notes;
@@ -65,6 +66,9 @@ pub struct Label {
 
 /// Where successors go.
 pub trait Receiver {
+    /// Does it want to know which local steps a label stands for? Without, runs of local steps are remembered
+    /// and labels have neither `local` nor `rest`.
+    const WANTS_LOCAL_STEPS: bool;
     /// A successor.
     fn state(&mut self, label: &Label, state: &State);
     /// Something found by taking a step.
@@ -228,50 +232,86 @@ impl AttackSearch {
 
     /// Lets the thread of `label` run on to its next access in `s.next`, from `pc` with `read` in the
     /// register that the access reads to.
-    pub(super) fn arrive(
+    pub(super) fn arrive<R: Receiver>(
         &self,
-        mut label: Label,
+        label: Label,
         pc: Pc,
         read: Option<Value>,
         s: &mut Buffers,
-        out: &mut impl Receiver,
+        out: &mut R,
     ) {
         let tid = label.tid;
-        let thread = &self.program.threads[tid.index()];
-        let first = self.layout.first_reg[tid.index()];
-        let count = thread.registers.len();
-        let mut regs: Regs = SmallVec::from_slice(&s.next.regs[first..first + count]);
+        let own = self.layout.first_reg[tid.index()]..self.layout.first_reg[tid.index() + 1];
         if let (Some(value), Some(dst)) =
             (read, destination(&self.program.step(tid, label.pc).instr))
         {
-            regs[dst.index()] = value;
+            s.next.regs[own.start + dst.index()] = value;
         }
+        let attacking = s.next.attack.is_delaying(tid);
+        let from = memo::From { tid, attacking, pc, regs: &s.next.regs[own.clone()] };
+        let known = if R::WANTS_LOCAL_STEPS { None } else { s.memo.recall(from) };
+        match known {
+            Some(To::Nowhere) => {}
+            Some(To::Rest(pc, regs)) => {
+                s.next.regs[own].copy_from_slice(regs);
+                s.next.pcs[tid.index()] = pc;
+                if !self.is_hopeless(&s.next) {
+                    out.state(&label, &s.next);
+                }
+            }
+            None => self.run_on(label, pc, s, out),
+        }
+    }
+
+    /// Lets the thread of `label` take local steps from `pc` in `s.next`, and remembers where they led.
+    fn run_on<R: Receiver>(&self, mut label: Label, pc: Pc, s: &mut Buffers, out: &mut R) {
+        let tid = label.tid;
+        let thread = &self.program.threads[tid.index()];
+        let first = self.layout.first_reg[tid.index()];
+        let regs: Regs = SmallVec::from_slice(&s.next.regs[first..][..thread.registers.len()]);
         let attacking = s.next.attack.is_delaying(tid);
         let own = &self.candidates.threads[tid.index()];
         let mut rests = std::mem::take(&mut s.rests);
         rests.clear();
+        let mut faulty = false;
         local_runs(
             thread,
             self.program.domain,
-            Rest { pc: pc.0, regs, path: SmallVec::new() },
+            Rest { pc: pc.0, regs: regs.clone(), path: SmallVec::new() },
             attacking,
             |pc| !own.reaches_last[pc.index()],
             &mut rests,
             &mut s.work,
-            |pc, fault| out.found(&label, AttackFinding::Fault { tid, pc, fault }),
+            |pc, fault| {
+                faulty = true;
+                out.found(&label, AttackFinding::Fault { tid, pc, fault });
+            },
         );
         for rest in &mut rests {
             let live = own.live[rest.pc as usize];
-            for (k, value) in rest.regs.iter().enumerate() {
-                let alive = live.intersect(RegSet(1 << k)) != RegSet::EMPTY;
-                s.next.regs[first + k] = if alive { *value } else { 0 };
+            for (k, value) in rest.regs.iter_mut().enumerate() {
+                if live.intersect(RegSet(1 << k)) == RegSet::EMPTY {
+                    *value = 0;
+                }
             }
+        }
+        let from = memo::From { tid, attacking, pc, regs: &regs };
+        match &rests[..] {
+            _ if faulty => {}
+            [] => s.memo.note(from, To::Nowhere),
+            [rest] => s.memo.note(from, To::Rest(rest.pc, &rest.regs)),
+            _ => {}
+        }
+        for rest in &mut rests {
+            s.next.regs[first..][..rest.regs.len()].copy_from_slice(&rest.regs);
             s.next.pcs[tid.index()] = rest.pc;
             if self.is_hopeless(&s.next) {
                 continue;
             }
-            label.local = std::mem::take(&mut rest.path);
-            label.rest = ((rest.pc as usize) < thread.code.len()).then_some(Pc(rest.pc));
+            if R::WANTS_LOCAL_STEPS {
+                label.local = std::mem::take(&mut rest.path);
+                label.rest = ((rest.pc as usize) < thread.code.len()).then_some(Pc(rest.pc));
+            }
             out.state(&label, &s.next);
         }
         s.rests = rests;
@@ -297,36 +337,49 @@ pub struct Buffers {
     pub(super) next: State,
     rests: Vec<Rest>,
     work: Vec<Rest>,
+    memo: Memo,
 }
 
 impl Buffers {
     /// Buffers for a search.
     pub fn new(search: &AttackSearch) -> Self {
-        Buffers { next: search.start(), rests: Vec::new(), work: Vec::new() }
+        let registers = search.program.threads.iter().map(|thread| thread.registers.len());
+        let memo = Memo::new(registers.max().unwrap_or(0));
+        Buffers { next: search.start(), rests: Vec::new(), work: Vec::new(), memo }
     }
 }
 
 /// One worker's working memory.
 pub struct Scratch {
+    /// A successor, packed.
     words: Vec<u64>,
     /// The state being expanded, packed and unpacked.
-    packed: Vec<u8>,
+    packed: Vec<u64>,
     state: State,
-    /// The threads that have not moved yet from there.
-    left: SmallVec<[Tid; 8]>,
+    /// The threads that have not moved yet from there; none if no state is being expanded.
+    left: Option<SmallVec<[Tid; 8]>>,
     buffers: Buffers,
 }
 
-/// Hands successors to a search.
+/// Hands successors of a state to a search.
 struct Forward<'f, S> {
     layout: &'f Layout,
+    /// The state.
+    packed: &'f [u64],
     words: &'f mut Vec<u64>,
     sink: &'f mut S,
 }
 
 impl<S: Sink<AttackFinding>> Receiver for Forward<'_, S> {
-    fn state(&mut self, _: &Label, state: &State) {
-        self.layout.pack(state, self.words);
+    const WANTS_LOCAL_STEPS: bool = false;
+
+    #[inline]
+    fn state(&mut self, label: &Label, state: &State) {
+        let written = match label.act {
+            Act::Write(loc, _) | Act::Update(loc, ..) => Some(loc),
+            _ => None,
+        };
+        self.layout.pack_step(self.packed, state, label.tid, written, self.words);
         self.sink.state(&bytemuck::cast_slice(self.words)[..self.layout.bytes()]);
     }
 
@@ -339,19 +392,17 @@ impl AttackSearch {
     /// Makes `bytes` the state being expanded, from which no thread has moved yet; says whether it is enough
     /// to move the first.
     fn look_at(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
-        let Scratch { words, packed, state, left, .. } = scratch;
-        self.layout.unpack(bytes, words, state);
-        packed.clear();
-        packed.extend_from_slice(bytes);
+        let Scratch { packed, state, left, .. } = scratch;
+        self.layout.unpack(bytes, packed, state);
         let (reduced, movers) = self.movers(state);
-        *left = movers;
+        *left = Some(movers);
         reduced
     }
 
     /// Moves one thread from the state being expanded.
     fn fire<S: Sink<AttackFinding>>(&self, tid: Tid, scratch: &mut Scratch, sink: &mut S) {
-        let Scratch { words, state, buffers, .. } = scratch;
-        self.moves(state, tid, buffers, &mut Forward { layout: &self.layout, words, sink });
+        let Scratch { words, packed, state, buffers, .. } = scratch;
+        self.moves(state, tid, buffers, &mut Forward { layout: &self.layout, packed, words, sink });
     }
 }
 
@@ -368,7 +419,7 @@ impl Model for AttackSearch {
             words: Vec::new(),
             packed: Vec::new(),
             state: self.start(),
-            left: SmallVec::new(),
+            left: None,
             buffers: Buffers::new(self),
         }
     }
@@ -384,18 +435,20 @@ impl Model for AttackSearch {
         scratch: &mut Scratch,
         sink: &mut S,
     ) {
-        if self.look_at(bytes, scratch) {
-            let alone = scratch.left.remove(0);
+        if self.look_at(bytes, scratch)
+            && let Some(left) = &mut scratch.left
+        {
+            let alone = left.remove(0);
             self.fire(alone, scratch, sink);
         }
     }
 
     fn expand<S: Sink<AttackFinding>>(&self, bytes: &[u8], scratch: &mut Scratch, sink: &mut S) {
-        if scratch.packed != bytes {
+        let known: &[u8] = bytemuck::cast_slice(&scratch.packed);
+        if scratch.left.is_none() || !known.starts_with(bytes) {
             self.look_at(bytes, scratch);
         }
-        scratch.packed.clear();
-        for tid in std::mem::take(&mut scratch.left) {
+        for tid in scratch.left.take().into_iter().flatten() {
             self.fire(tid, scratch, sink);
         }
     }

@@ -10,7 +10,7 @@ use ir::expr::Notes;
 use ir::thread::{Action, next_action};
 use ir::{Instr, Loc, Pc, Tid, Value};
 use memory::attack::{Act, Goal, Way};
-use memory::{Effect, Memory};
+use memory::{Attempt, Effect, Memory};
 use smallvec::SmallVec;
 
 /// One thread's next access.
@@ -70,7 +70,8 @@ impl<R: Receiver> Mover<'_, R> {
         let next = &mut self.s.next;
         next.copy_from(state);
         let notes = &mut Notes::default();
-        let done = search.memory.step(&mut next.attack, tid, self.instr, action, way, notes);
+        let attempt = Attempt { tid, instr: self.instr, action };
+        let done = search.memory.step(&mut next.attack, attempt, way, notes);
         let (read, act) = match done {
             Ok(Effect::Blocked) => return,
             Ok(Effect::Done(read, act)) => (read, act),

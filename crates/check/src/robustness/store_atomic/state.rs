@@ -6,7 +6,7 @@
 //! attacks end up in the same state and are finished together.
 
 use super::attack_candidates::Candidates;
-use ir::bits::{BitReader, BitWriter, above, raised, width_for, width_of};
+use ir::bits::{BitReader, BitWriter, above, overwrite, raised, width_for, width_of};
 use ir::{Loc, Pc, Program, Reg, Tid, Value};
 use memory::attack::{Attack, Mark, Phase};
 
@@ -56,6 +56,11 @@ impl Field {
     }
 
     #[inline(always)]
+    fn put_at(self, value: Value, words: &mut [u64], at: u32) {
+        overwrite(words, at, above(value, self.min), self.width);
+    }
+
+    #[inline(always)]
     fn get(self, from: &mut BitReader<'_>) -> Value {
         raised(self.min, from.take(self.width))
     }
@@ -77,6 +82,12 @@ pub struct Layout {
     blocks: bool,
     singular: bool,
     pc_width: u32,
+    /// The bit where each thread's program counter, each register, each location starts; and the part that
+    /// depends on the phase.
+    pc_at: Vec<u32>,
+    reg_at: Vec<u32>,
+    memory_at: Vec<u32>,
+    phase_at: u32,
     bytes: usize,
 }
 
@@ -123,22 +134,37 @@ impl Layout {
             threads,
             blocks,
             singular,
+            pc_at: Vec::new(),
+            reg_at: Vec::new(),
+            memory_at: Vec::new(),
+            phase_at: 0,
             bytes: 0,
         };
+        let mut at = layout.header_bits();
+        let mut start = |width: u32| {
+            let start = at;
+            at += width;
+            start
+        };
+        layout.pc_at = layout.pcs.iter().map(|&width| start(width)).collect();
+        layout.reg_at = layout.regs.iter().map(|field| start(field.width)).collect();
+        layout.memory_at = layout.memory.iter().map(|field| start(field.width)).collect();
+        layout.phase_at = at;
         layout.bytes = layout.bits().div_ceil(8) as usize;
         layout
     }
 
+    fn header_bits(&self) -> u32 {
+        2 + 2 * self.tid_width + self.loc_width + 2 * self.pc_width
+    }
+
     fn bits(&self) -> u32 {
-        let threads = self.pcs.iter().sum::<u32>() + self.regs.iter().map(|f| f.width).sum::<u32>();
-        let memory = self.memory.iter().map(|f| f.width).sum::<u32>();
         let delayed = match self.singular {
             true => 1 + self.shared.iter().map(|&loc| self.memory[loc].width).max().unwrap_or(0),
             false => 1 + self.shared.iter().map(|&loc| 1 + self.memory[loc].width).sum::<u32>(),
         };
         let marks = 2 * self.shared.len() as u32 * if self.blocks { 2 } else { 1 };
-        let header = 2 + 2 * self.tid_width + self.loc_width + 2 * self.pc_width;
-        (header + threads + memory + delayed.max(marks + self.threads as u32)).max(1)
+        (self.phase_at + delayed.max(marks + self.threads as u32)).max(1)
     }
 
     /// How many bytes a packed state has.
@@ -150,14 +176,9 @@ impl Layout {
     pub fn pack(&self, state: &State, words: &mut Vec<u64>) {
         let attack = &state.attack;
         let mut out = BitWriter::new(words);
-        out.push(attack.phase as u64, 2);
-        out.push(attack.owner.map_or(0, |tid| u64::from(tid.0) + 1), self.tid_width);
-        out.push(u64::from(attack.attacker.0), self.tid_width);
-        out.push(u64::from(attack.target.0), self.loc_width);
-        if self.pc_width > 0 {
-            out.push(u64::from(state.start.0), self.pc_width);
-            out.push(u64::from(state.last.0), self.pc_width);
-        }
+        out.push(self.attack_bits(attack), self.header_bits() - 2 * self.pc_width);
+        out.push(u64::from(state.start.0), self.pc_width);
+        out.push(u64::from(state.last.0), self.pc_width);
         for (&pc, &width) in state.pcs.iter().zip(&self.pcs) {
             out.push(u64::from(pc), width);
         }
@@ -167,20 +188,78 @@ impl Layout {
         for (&value, field) in attack.memory.iter().zip(&self.memory) {
             field.put(value, &mut out);
         }
+        self.pack_phase(attack, &mut out);
+        out.finish();
+        words.resize(self.bytes.div_ceil(8), 0);
+    }
+
+    /// Packs `state`, which thread `tid` has come to from the state packed in `before` by a step that wrote
+    /// at most this location. All other fields of the threads and of memory are what they were.
+    pub fn pack_step(
+        &self,
+        before: &[u64],
+        state: &State,
+        tid: Tid,
+        written: Option<Loc>,
+        words: &mut Vec<u64>,
+    ) {
+        let attack = &state.attack;
+        words.clear();
+        words.extend_from_slice(&before[..self.bytes.div_ceil(8)]);
+        let width = self.header_bits() - 2 * self.pc_width;
+        overwrite(words, 0, self.attack_bits(attack), width);
+        overwrite(words, width, u64::from(state.start.0), self.pc_width);
+        overwrite(words, width + self.pc_width, u64::from(state.last.0), self.pc_width);
+        let t = tid.index();
+        overwrite(words, self.pc_at[t], u64::from(state.pcs[t]), self.pcs[t]);
+        for reg in self.first_reg[t]..self.first_reg[t + 1] {
+            self.regs[reg].put_at(state.regs[reg], words, self.reg_at[reg]);
+        }
+        if let Some(loc) = written.map(Loc::index) {
+            self.memory[loc].put_at(attack.memory[loc], words, self.memory_at[loc]);
+        }
+        if attack.phase != Phase::Calm {
+            let mut out = BitWriter::resume(words, self.phase_at);
+            self.pack_phase(attack, &mut out);
+            out.finish();
+            words.resize(self.bytes.div_ceil(8), 0);
+        }
+        debug_assert_eq!(
+            *words,
+            {
+                let mut whole = Vec::new();
+                self.pack(state, &mut whole);
+                whole
+            },
+            "a step changes its thread, one location and the attack"
+        );
+    }
+
+    /// Who attacks whom, how far that has come, and who owns an uninterrupted block.
+    #[inline(always)]
+    fn attack_bits(&self, attack: &Attack) -> u64 {
+        let owner = attack.owner.map_or(0, |tid| u64::from(tid.0) + 1);
+        let target = u64::from(attack.target.0) << self.tid_width | u64::from(attack.attacker.0);
+        (target << self.tid_width | owner) << 2 | attack.phase as u64
+    }
+
+    /// Packs what belongs to the phase.
+    #[inline(always)]
+    fn pack_phase(&self, attack: &Attack, out: &mut BitWriter<'_>) {
         match attack.phase {
             Phase::Calm => {}
             Phase::Delaying if self.singular => {
                 out.push(u64::from(attack.fence_delayed), 1);
                 let target = attack.target.index();
                 let value = attack.delayed[target].unwrap_or(0);
-                self.memory[target].put(value, &mut out);
+                self.memory[target].put(value, out);
             }
             Phase::Delaying => {
                 out.push(u64::from(attack.fence_delayed), 1);
                 for &loc in &self.shared {
                     out.push(u64::from(attack.delayed[loc].is_some()), 1);
                     if let Some(value) = attack.delayed[loc] {
-                        self.memory[loc].put(value, &mut out);
+                        self.memory[loc].put(value, out);
                     }
                 }
             }
@@ -194,8 +273,6 @@ impl Layout {
                 }
             }
         }
-        out.finish();
-        words.resize(self.bytes.div_ceil(8), 0);
     }
 
     /// Unpacks into `state`.
@@ -205,6 +282,7 @@ impl Layout {
         bytemuck::cast_slice_mut::<u64, u8>(words)[..bytes.len()].copy_from_slice(bytes);
         let mut from = BitReader::new(words);
         let attack = &mut state.attack;
+        attack.calm_down();
         attack.phase = match from.take(2) {
             0 => Phase::Calm,
             1 => Phase::Delaying,
@@ -225,11 +303,6 @@ impl Layout {
         for (value, field) in attack.memory.iter_mut().zip(&self.memory) {
             *value = field.get(&mut from);
         }
-        attack.fence_delayed = false;
-        attack.joined = 0;
-        attack.delayed.fill(None);
-        attack.marks.fill(Mark::None);
-        attack.noted.fill(Mark::None);
         match attack.phase {
             Phase::Calm => {}
             Phase::Delaying if self.singular => {

@@ -1,10 +1,10 @@
-//! What is known to go wrong, made wrong: what the oracle would say of it.
+//! Tests of what refutes assignments, by mutants of it.
 //!
-//! A set of points says that every correct assignment has one of them, and what is kept refutes assignments without a search.
-//! If either says too much, a cheaper assignment is missed, and the answer still claims to be a minimum: only all assignments,
-//! tried one by one, can tell (`assignments`, which `tests/orders_oracle.rs` has as its oracle, too). If either says too
-//! little, that costs questions and searches, and no answer. Both are tested here by mutants that stand between
-//! [`Asked`] and the optimiser.
+//! The search for the cheapest assignment rests on two kinds of facts: sets of points of which every correct assignment has
+//! one, and executions that refute an assignment without a search. If a fact claims too much, a cheaper assignment is missed
+//! although the answer claims to be a minimum. Only trying all assignments one by one can tell, which `assignments` does (the
+//! oracle of `tests/orders_oracle.rs`, too). If a fact claims too little, the answer is the same and takes more searches. Both
+//! are tested by mutants that stand between [`Asked`] and the optimiser and change the facts.
 
 use super::*;
 use crate as check;
