@@ -1,6 +1,7 @@
 //! What instructions do.
 
 use crate::action::{Action, Order, Stop};
+use crate::disguise::Kind;
 use crate::library::rust::TAKEN;
 use crate::local::{Local, Then, each_word};
 use crate::machine::Machine;
@@ -23,12 +24,10 @@ impl Machine {
         let value = match &instr.kind {
             InstrKind::Binary { op, flags, ty, left, right } => {
                 let (left, right) = (self.eval(local, left)?, self.eval(local, right)?);
-                // An address that can be computed back from the result is not lost, though nothing shows it.
-                if matches!(op, BinaryOp::Xor | BinaryOp::Shl | BinaryOp::LShr) {
-                    local.escape(left.word(), &self.space);
-                    local.escape(right.word(), &self.space);
-                }
-                self.binary(*op, *flags, *ty, &left, &right)?
+                let result = self.binary(*op, *flags, *ty, &left, &right)?;
+                let kind = Kind::of_binary(*op, &right, &result);
+                self.computed(local, kind, &[&left, &right], &result);
+                result
             }
             InstrKind::FloatNegate { ty, value } => {
                 let value = self.eval(local, value)?;
@@ -125,7 +124,11 @@ impl Machine {
                 for (ty, index) in indices {
                     path.push((*ty, self.eval(local, index)?));
                 }
-                self.element(*source, base, &path)?
+                let result = self.element(*source, base.clone(), &path)?;
+                let operands: Vec<&Val> =
+                    path.iter().map(|(_, index)| index).chain([&base]).collect();
+                self.computed(local, Kind::Mixes, &operands, &result);
+                result
             }
             // The address of a variable that has none, for a mark of where the variable begins or ends.
             InstrKind::Cast { op: CastOp::BitCast, value: Operand::Local(register), .. }
@@ -135,7 +138,9 @@ impl Machine {
             }
             InstrKind::Cast { op, from, value, to, .. } => {
                 let value = self.eval(local, value)?;
-                self.cast(*op, *from, &value, *to)?
+                let result = self.cast(*op, *from, &value, *to)?;
+                self.computed(local, Kind::of_cast(*op), &[&value], &result);
+                result
             }
             InstrKind::ExtractValue { value, path, .. } => {
                 let mut value = self.eval(local, value)?;

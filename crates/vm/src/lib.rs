@@ -24,6 +24,7 @@ mod automaton;
 mod block;
 mod code;
 mod discover;
+mod disguise;
 mod entry;
 mod eval;
 mod execute;

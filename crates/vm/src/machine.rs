@@ -94,6 +94,8 @@ pub(crate) struct Machine {
     pub(crate) allocated: BTreeSet<(u64, bool)>,
     /// Blocks that were freed while somebody still knew their address, so that it matters if it is given out again.
     pub(crate) recyclable: BTreeSet<ObjectId>,
+    /// Objects whose address may be hidden in a number.
+    pub(crate) disguised: BTreeSet<ObjectId>,
     /// Where blocks were first allocated, from the innermost call outwards, for their names.
     pub(crate) births: HashMap<ObjectId, Vec<Site>>,
     /// Where bytes were first accessed as one, from the innermost call outwards, for messages.
@@ -134,6 +136,7 @@ impl Machine {
             unjoined: false,
             allocated: BTreeSet::new(),
             recyclable: BTreeSet::new(),
+            disguised: BTreeSet::new(),
             births: HashMap::new(),
             accessed: HashMap::new(),
             classes: vec![None; codes.len()],

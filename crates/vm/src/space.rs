@@ -20,7 +20,7 @@ pub(crate) const GUARD: u64 = 1 << 16;
 /// The largest object.
 pub(crate) const LARGEST: u64 = WINDOW - 2 * GUARD;
 /// The bits of an address that say which byte it is; those above may carry a tag.
-const ADDRESS_BITS: u32 = 48;
+pub(crate) const ADDRESS_BITS: u32 = 48;
 
 /// An object: an index into [`Space::objects`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -83,8 +83,11 @@ impl World {
         }
     }
 
-    /// Does anybody, one thread aside, know the address of an object?
+    /// Does anybody, one thread aside, know the address of an object? If it may be hidden in a number, somebody does.
     fn is_held(&self, state: &State, aside: Option<usize>, object: ObjectId) -> bool {
+        if self.machine.disguised.contains(&object) {
+            return true;
+        }
         let space = &self.machine.space;
         let is_it = |word: Word| space.mentions(word).any(|other| other == object);
         let untouched = self.initial.iter().skip(state.cells.len());

@@ -1,6 +1,7 @@
 //! LLVM's intrinsic functions.
 
 use crate::action::Stop;
+use crate::disguise::Kind;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, mask, signed};
@@ -158,6 +159,9 @@ impl Machine {
         } else {
             return Stop::refuse(format!("the intrinsic `{name}`"));
         };
-        Ok(Val::Bits(wrap(bits)))
+        let result = Val::Bits(wrap(bits));
+        let operands: Vec<&Val> = arguments.iter().collect();
+        self.computed(local, Kind::Mixes, &operands, &result);
+        Ok(result)
     }
 }
