@@ -23,7 +23,7 @@ impl Histories {
                     return;
                 }
             }
-            Some(Label::Return { tid, .. }) if !ahead.is_settled(*tid, self.own_space) => return,
+            Some(Label::Return { tid, .. }) if !self.is_settled(ahead, *tid) => return,
             Some(Label::Call { tid, .. }) => next.inside[tid.index()] = 1,
             Some(Label::Return { tid, .. }) => next.inside[tid.index()] = 0,
             None => {}
@@ -68,8 +68,8 @@ impl Histories {
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
                 let Some(Label::Propagate { from, space, .. }) = step.label else { return };
-                let own = self.only_calls && self.own_space == Some(space);
-                if waits && (ahead.inside[tid.index()] == 1 || own) {
+                let may_arrive = ahead.inside[tid.index()] == 1 || self.may_stay_ahead(space);
+                if waits && may_arrive {
                     let mut next = ahead.clone();
                     let older = self.unshown(&state, &ahead, from, tid, space);
                     next.queue_mut(tid, space).push(Early { from, older });
@@ -165,6 +165,18 @@ struct Early {
 }
 
 impl Histories {
+    /// May what arrived early in a space be shown outside of the method in which it arrived, or have arrived outside of methods?
+    /// Point 1 of the definition: only in the library's own space, and only if the client has no memory by which it could tell.
+    fn may_stay_ahead(&self, space: Space) -> bool {
+        self.only_calls && self.own_space == Some(space)
+    }
+
+    /// Has the history shown all that reached the thread, but for what may stay ahead of it?
+    fn is_settled(&self, ahead: &Ahead, to: Tid) -> bool {
+        let mut spaces = (0..ahead.spaces as u8).map(Space);
+        spaces.all(|space| self.may_stay_ahead(space) || ahead.queue(to, space).is_empty())
+    }
+
     /// May the next marker of `tid` be shown before one that arrived early? It may if it is certainly
     /// younger, and the client has no memory of its own by which the one could happen before the other.
     fn may_overtake(&self, early: &Early, tid: Tid) -> bool {
@@ -246,11 +258,5 @@ impl Ahead {
 
     fn queue_mut(&mut self, to: Tid, space: Space) -> &mut Vec<Early> {
         &mut self.queues[to.index() * self.spaces + space.0 as usize]
-    }
-
-    /// Has the history shown all that reached the thread, as far as clients can tell?
-    fn is_settled(&self, to: Tid, own: Option<Space>) -> bool {
-        let mut spaces = (0..self.spaces as u8).map(Space).filter(|&space| own != Some(space));
-        spaces.all(|space| self.queue(to, space).is_empty())
     }
 }
