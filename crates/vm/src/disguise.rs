@@ -83,7 +83,7 @@ impl Machine {
             let others = || of_operands.iter().enumerate().filter(|(other, _)| *other != number);
             let is_hidden = |object: &&ObjectId| {
                 let cancels = || others().any(|(_, other)| other.contains(object));
-                !shown.contains(object) && !(kind == Kind::Difference && cancels())
+                !shown.contains(object) && (kind != Kind::Difference || !cancels())
             };
             let hidden: Vec<ObjectId> = objects.iter().filter(is_hidden).copied().collect();
             for object in hidden {
