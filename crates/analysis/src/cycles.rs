@@ -1,14 +1,17 @@
-//! Which steps of a thread lie on a cycle of its control flow.
+//! Cycles of a thread's control flow: which steps lie on one, and its natural loops.
 //!
-//! A thread may come back to such a step. A fence there costs more than one outside of loops (`check::fix::fences`), and a
-//! reduction that rests on threads getting on must not rest on it (`check::weak`).
+//! A thread may come back to a step on a cycle. A fence there costs more than one outside of loops (`check::fix::fences`), and a
+//! reduction that rests on threads getting on must not rest on it (`check::weak`). Rounds of natural loops that only read are
+//! left out by `memory::rc11_views`.
 
+use ir::ids::Pc;
 use ir::program::Thread;
-use petgraph::algo::kosaraju_scc;
+use petgraph::Direction;
+use petgraph::algo::{dominators, kosaraju_scc};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-/// Per program counter: may control come back to it?
-pub fn on_cycle(thread: &Thread) -> Vec<bool> {
+/// The control flow of a thread, a node for each program counter.
+fn control_flow(thread: &Thread) -> DiGraph<(), ()> {
     let steps = thread.code.iter().enumerate();
     let edges: Vec<(u32, u32)> = steps
         .flat_map(|(pc, step)| step.successors().map(move |next| (pc as u32, next.0)))
@@ -17,6 +20,62 @@ pub fn on_cycle(thread: &Thread) -> Vec<bool> {
     while graph.node_count() < thread.code.len() {
         graph.add_node(());
     }
+    graph
+}
+
+/// A way back to the head of a loop that can be entered at its head only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NaturalLoop {
+    /// Every path from the thread's entry to `last` leads through it.
+    pub head: Pc,
+    /// The step behind which control is at the head again.
+    pub last: Pc,
+    /// The steps on paths from `head` to `last` that do not come back to `head` on the way, both ends included, in order.
+    pub steps: Vec<Pc>,
+}
+
+/// The natural loops of a thread, one for each way back.
+pub fn natural_loops(thread: &Thread) -> Vec<NaturalLoop> {
+    let graph = control_flow(thread);
+    let node = |pc: Pc| NodeIndex::new(pc.index());
+    let dominators = dominators::simple_fast(&graph, node(thread.entry));
+    let mut component = vec![0; graph.node_count()];
+    for (number, members) in kosaraju_scc(&graph).iter().enumerate() {
+        members.iter().for_each(|at| component[at.index()] = number);
+    }
+    let mut loops = Vec::new();
+    for (last, step) in thread.code.iter().enumerate() {
+        for head in step.successors() {
+            let (from, to) = (NodeIndex::new(last), node(head));
+            let dominates =
+                || dominators.dominators(from).is_some_and(|mut of| of.any(|d| d == to));
+            if component[last] != component[head.index()] || !dominates() {
+                continue;
+            }
+            // Backwards from the last step. What is not reached at all may lead there, too, and is no part of the loop.
+            let mut steps = vec![to];
+            let mut inside = vec![false; graph.node_count()];
+            inside[to.index()] = true;
+            let mut open = vec![from];
+            while let Some(at) = open.pop() {
+                let is_reached =
+                    at == node(thread.entry) || dominators.immediate_dominator(at).is_some();
+                if is_reached && !std::mem::replace(&mut inside[at.index()], true) {
+                    steps.push(at);
+                    open.extend(graph.neighbors_directed(at, Direction::Incoming));
+                }
+            }
+            let mut steps: Vec<Pc> = steps.into_iter().map(|at| Pc::from(at.index())).collect();
+            steps.sort_unstable();
+            loops.push(NaturalLoop { head, last: Pc::from(last), steps });
+        }
+    }
+    loops
+}
+
+/// Per program counter: may control come back to it?
+pub fn on_cycle(thread: &Thread) -> Vec<bool> {
+    let graph = control_flow(thread);
     let mut on_cycle = vec![false; thread.code.len()];
     for component in kosaraju_scc(&graph) {
         let comes_back = |at: NodeIndex| component.len() > 1 || graph.contains_edge(at, at);
@@ -31,28 +90,51 @@ pub fn on_cycle(thread: &Thread) -> Vec<bool> {
 mod tests {
     use super::*;
     use ir::expr::Expr;
-    use ir::ids::{Origin, Pc};
+    use ir::ids::Origin;
     use ir::program::{Instr, Step};
+
+    fn jump(to: &[u32]) -> Instr {
+        let targets = to.iter().map(|&pc| Pc(pc)).collect();
+        Instr::Jump { cond: Expr::Reg(ir::ids::Reg(0)), targets }
+    }
+
+    /// Steps go on to the next, and jumps elsewhere besides; the last but one ends, and leads nowhere.
+    fn thread(code: impl IntoIterator<Item = Instr>) -> Thread {
+        let step = |(pc, instr): (u32, Instr)| Step { instr, next: Pc(pc + 1), origin: Origin(0) };
+        let mut code: Vec<Step> = (0u32..).zip(code).map(step).collect();
+        let end = code.len() - 2;
+        code[end + 1].next = Pc::from(end);
+        let (name, registers) = ("t".into(), vec!["r".into()]);
+        Thread { name, replica: None, registers, entry: Pc(0), code }
+    }
 
     /// Would catch a step behind a loop, or before it, that is taken for one of the loop.
     #[test]
     fn loops_and_what_is_around_them() {
-        let jump = |to: &[u32]| Instr::Jump {
-            cond: Expr::Reg(ir::ids::Reg(0)),
-            targets: to.iter().map(|&pc| Pc(pc)).collect(),
-        };
         // 0 → 1 → 2 → 1, 2 → 3; 3 → 3, 3 → 4; 4 ends; 5 is not reached.
         let code = [Instr::Skip, Instr::Skip, jump(&[1]), jump(&[3]), Instr::Halt, Instr::Skip];
-        let step = |(pc, instr): (u32, Instr)| Step { instr, next: Pc(pc + 1), origin: Origin(0) };
-        let mut steps: Vec<Step> = (0u32..).zip(code).map(step).collect();
-        steps[5].next = Pc(4);
-        let thread = Thread {
-            name: "t".into(),
-            replica: None,
-            registers: vec!["r".into()],
-            entry: Pc(0),
-            code: steps,
-        };
+        let thread = thread(code);
         assert_eq!(on_cycle(&thread), [false, true, true, true, false, false]);
+    }
+
+    /// Would catch a loop that can be entered elsewhere, a step that only leads there from where nothing comes, and an inner
+    /// loop that is left out of the outer one.
+    #[test]
+    fn natural_loops_are_entered_at_their_head() {
+        let all = |code: &[Instr]| -> Vec<(u32, u32, Vec<u32>)> {
+            let loops = natural_loops(&thread(code.to_vec())).into_iter();
+            loops
+                .map(|it| (it.last.0, it.head.0, it.steps.iter().map(|pc| pc.0).collect()))
+                .collect()
+        };
+        let skip = || Instr::Skip;
+        // 1 → 2 → 3 → 2, 4 → 1; 6 is not reached.
+        let nested = [skip(), skip(), skip(), jump(&[2]), jump(&[1]), Instr::Halt, skip()];
+        assert_eq!(all(&nested), [(3, 2, vec![2, 3]), (4, 1, vec![1, 2, 3, 4])]);
+        // 0 → 2 as well, so 1 is not on every path to 3.
+        let entered = [jump(&[2]), skip(), skip(), jump(&[1]), Instr::Halt, skip()];
+        assert_eq!(all(&entered), []);
+        // A step that leads back to itself, the first one.
+        assert_eq!(all(&[jump(&[0]), Instr::Halt, skip()]), [(0, 0, vec![0])]);
     }
 }

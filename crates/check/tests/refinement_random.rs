@@ -1,5 +1,5 @@
-//! Random libraries and specifications aimed at what makes refinement fast: methods that retry and write while they do,
-//! locks, compare-and-swap loops, waiting, fences, partial modes, unequal initial values. Whatever the
+//! Random libraries and specifications aimed at what makes refinement fast: methods that retry and write while they do, or write and
+//! run for ever, locks, compare-and-swap loops, waiting, fences, partial modes, unequal initial values. Whatever the
 //! reductions leave out, the verdict must be that of a search that leaves nothing out.
 //!
 //! More pairs than in the ordinary run: `REFINE_AIMED=5000 cargo test --release -p fencepost-check --test
@@ -43,7 +43,7 @@ fn retry(random: &mut Generator) -> String {
     let x = random.pick(&["x", "y", "z[0]"]);
     let (read, write) = (random.pick(&["rlx", "acq"]), random.pick(&["rlx", "rel"]));
     let value = random.below(3);
-    match random.below(9) {
+    match random.below(11) {
         0 => format!("A: acquire(l); r = {x}.load(rlx); release(l); if (r == {value}) goto A;"),
         1 => format!(
             "A: acquire(l); r = {x}.load(rlx); y.store(2 - r, rlx); release(l); if (r == {value}) goto A;"
@@ -63,6 +63,10 @@ fn retry(random: &mut Generator) -> String {
         ),
         7 => format!(
             "A: {x}.store({value}, {write}); r = {x}.load({read}); if (r != {value}) goto A;"
+        ),
+        8 => format!("{x}.store({value}, {write}); while (r == {value}) {{ }}"),
+        9 => format!(
+            "r = {x}.load({read}); if (r == {value}) {{ y.store(1, {write}); while (1) {{ }} }}"
         ),
         _ => format!(
             "A: acquire(l); r = d.naload(); d.nastore(1); release(l); if (r == {value}) goto A;"

@@ -505,7 +505,10 @@ impl Machine {
             let finding = race.or(found);
             let status = next.locals[tid.index()].status;
             if status == Status::Fruitless {
-                debug_assert!(finding.is_none(), "loads of atomic locations do not race");
+                debug_assert!(
+                    only_reads && stores.is_empty() && finding.is_none(),
+                    "a round of a busy wait has done nothing but read"
+                );
                 continue;
             }
             if self.reads_late()
