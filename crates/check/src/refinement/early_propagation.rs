@@ -4,7 +4,7 @@
 //! says. A state of the specification ends with a list of the arrivals that it has made early, thread by thread; each is
 //! taken off when the history shows it. `docs/proofs/early-propagation.md` says which arrivals may be early, and why.
 
-use super::histories::Histories;
+use super::histories::{Histories, Manner};
 use ir::Tid;
 use memory::rc11_views::{Finding, Reads, State, Step};
 use memory::rc11_views::{Label, Space};
@@ -46,10 +46,10 @@ impl Histories {
         threads.map(|tid| if tid == from || tid == to { 0 } else { unshown(tid) }).collect()
     }
 
-    /// Hands over the steps of a thread for which markers propagate to it before the history shows
-    /// it. There is no other reason to let them propagate early, and right before the step is early
-    /// enough. So a step that the thread could have done before the last of them arrived is left out:
-    /// what arrived for nothing may as well arrive when it is needed or the history shows it.
+    /// Hands over the steps of a thread for which markers propagate to it before the history shows it. For these steps,
+    /// right before the step is early enough. So a step that the thread could have done before the last of them arrived is left
+    /// out: what arrived for nothing may as well arrive when it is needed or the history shows it. The other reason for
+    /// letting markers propagate early is [`Histories::at_any_time`].
     pub(super) fn early(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
         let mut open = vec![Arrived {
             state: state.clone(),
@@ -67,12 +67,7 @@ impl Histories {
             let (state, ahead) = (open[at].state.clone(), open[at].ahead.clone());
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
-                let Some(Label::Propagate { from, space, .. }) = step.label else { return };
-                let may_arrive = ahead.inside[tid.index()] == 1 || self.may_stay_ahead(space);
-                if waits && may_arrive {
-                    let mut next = ahead.clone();
-                    let older = self.unshown(&state, &ahead, from, tid, space);
-                    next.queue_mut(tid, space).push(Early { from, older });
+                if let Some(next) = self.arrived(&state, &ahead, step).filter(|_| waits) {
                     more.push((step.state.clone(), next));
                 }
             };
@@ -101,6 +96,52 @@ impl Histories {
             }
             at += 1;
         }
+    }
+
+    /// What is ahead of the history once the marker of this step has propagated early; `None` if it is none, or may not.
+    fn arrived(&self, state: &State, ahead: &Ahead, step: &Step) -> Option<Ahead> {
+        let Some(Label::Propagate { from, to, space }) = step.label else { return None };
+        let may_arrive = ahead.inside[to.index()] == 1 || self.may_stay_ahead(space);
+        may_arrive.then(|| {
+            let mut next = ahead.clone();
+            let older = self.unshown(state, ahead, from, to, space);
+            next.queue_mut(to, space).push(Early { from, older });
+            next
+        })
+    }
+
+    /// Hands over arrivals at a thread, as silent steps of their own. A younger marker may carry an older one, so that it cannot
+    /// reach a third thread before the older one has; and the history may show it there first, if the client only calls. Then the older
+    /// one has to arrive before the younger is issued, though its receiver does nothing in the meantime. With two threads
+    /// there is no third. States are many times as many with these steps, so they are tried only where the history cannot be
+    /// followed without.
+    pub(super) fn at_any_time(
+        &self,
+        state: &State,
+        ahead: &Ahead,
+        tid: Tid,
+        sink: StepSink<Finding>,
+    ) {
+        let tried = matches!(self.manner, Manner::EarlyAtAnyTime | Manner::EveryStep { .. });
+        if !tried || !self.may_be_carried() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let mut hand_over = |step: Step| {
+            if let Some(next) = self.arrived(state, ahead, &step) {
+                bytes.clear();
+                self.machine.pack(&step.state, &mut bytes);
+                next.write(&mut bytes);
+                sink([SILENT; 2], &bytes, step.finding);
+            }
+        };
+        self.machine.arrivals(state, tid, &mut hand_over);
+        self.machine.moves(state, tid, &mut hand_over);
+    }
+
+    /// May a marker be shown before an older one that it carries?
+    fn may_be_carried(&self) -> bool {
+        self.only_calls && self.threads > 2
     }
 
     /// Hands over the steps that show what has propagated to a thread already.

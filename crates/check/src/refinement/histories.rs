@@ -22,8 +22,10 @@ pub(super) enum Manner {
     Letter,
     /// With every step of threads, to the letter or not; see [`super::total`].
     EveryStep { early: bool },
-    /// Markers may propagate before the history shows it.
+    /// Markers may propagate before the history shows it, where the thread that they reach needs them for its next step.
     Early,
+    /// The same, and at any other time ([`Histories::at_any_time`]).
+    EarlyAtAnyTime,
     /// Markers propagate on demand; see [`super::on_demand`].
     OnDemand,
     /// Follows a program whose markers propagate on demand; with or without owing some.
@@ -32,7 +34,7 @@ pub(super) enum Manner {
 
 impl Manner {
     fn is_early(self) -> bool {
-        matches!(self, Manner::Early | Manner::EveryStep { early: true })
+        matches!(self, Manner::Early | Manner::EarlyAtAnyTime | Manner::EveryStep { early: true })
     }
 }
 
@@ -85,7 +87,7 @@ impl Alphabet {
 pub(super) struct Histories {
     pub(super) machine: Machine,
     alphabet: Arc<Mutex<Alphabet>>,
-    manner: Manner,
+    pub(super) manner: Manner,
     history_only: bool,
     /// May states that can do less than others be left out?
     pub(super) reduce: bool,
@@ -231,6 +233,7 @@ impl Histories {
                 self.machine.moves(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
                 self.machine.arrivals(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
                 self.early(&from.state, ahead, tid, sink);
+                self.at_any_time(&from.state, ahead, tid, sink);
                 self.show_early(from.packed, ahead, tid, sink);
             }
             None => {

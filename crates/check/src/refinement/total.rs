@@ -194,7 +194,7 @@ impl Automaton for Showing<'_> {
             None => self.program.follow(state, symbol, &mut |state, _| sink(state, None)),
             Some(tid) => {
                 let stuck = self.bits(&self.explored.stuck, state);
-                if stuck.is_none_or(|stuck| stuck >> tid.0 & 1 == 1) {
+                if stuck.is_some_and(|stuck| stuck >> tid.0 & 1 == 1) {
                     sink(state, None);
                 }
             }
