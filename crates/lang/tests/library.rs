@@ -51,6 +51,18 @@ golden! {
         "{SPEC}{}{CLIENT}",
         library("method put(v) { c.store(v, rlx); return(); }\n  method get() { return(0); }")
     );
+    client_in_the_space_of_a_library: format!(
+        "{SPEC}{}{}",
+        good_library(),
+        "client {\n  space cell { atomic w; }\n  thread t { local r; put(1); r = w.load(rlx); }\n}\n"
+    );
+    library_in_the_space_of_clients: format!(
+        "{SPEC}{}{CLIENT}",
+        good_library().replace("atomic x;", "space client { atomic x; }")
+    );
+    specification_named_client: "max_value 1;\nspec client {\n  atomic x;\n  method f() { x.store(1, rlx); return(); }\n}\n\
+        library l implements client {\n  atomic x;\n  method f() { x.store(1, rlx); return(); }\n}\n\
+        client { thread t { f(); } }\n".to_string();
     client_touches_library: format!(
         "{SPEC}{}{}",
         good_library(),

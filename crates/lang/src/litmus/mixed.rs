@@ -48,7 +48,8 @@ pub(super) fn separate(
             for pc in 0..thread.code.len() {
                 if is_in(*one, &thread.code[pc]) {
                     touch(thread, pc, *one, |access| {
-                        let after = (shadows.after(access), shadows.after_success(access, tid));
+                        let after =
+                            (shadows.after(access, tid), shadows.after_success(access, tid));
                         (shadows.before(access, tid), after.0, after.1)
                     });
                 }
@@ -73,6 +74,7 @@ fn access(instr: &Instr) -> Access {
             let kept = dst.is_some_and(|dst| !expected.registers().contains(dst));
             Access::Compare { succeeds: true, publishes: *write != WriteMode::Rlx || !kept }
         }
+        Instr::Rmw { write, .. } => Access::Update { publishes: *write != WriteMode::Rlx },
         _ => Access::Write,
     }
 }
@@ -82,7 +84,7 @@ fn touch(
     thread: &mut Code<'_>,
     pc: usize,
     shared: Shared,
-    touches: impl FnOnce(Access) -> (Vec<Touch>, Option<Touch>, Option<Touch>),
+    touches: impl FnOnce(Access) -> (Vec<Touch>, Vec<Touch>, Option<Touch>),
 ) {
     let Step { mut instr, next, origin } = thread.code[pc].clone();
     let (before, after, after_success) = touches(access(&instr));
@@ -113,7 +115,7 @@ fn touch(
     };
     let mut rest = first;
     rest.push(instr);
-    rest.extend(after.map(step));
+    rest.extend(after.into_iter().map(step));
     let last = after_success.zip(success).map(|(touch, success)| (step(touch), success));
     let mut at = pc;
     for instr in rest {

@@ -29,16 +29,56 @@ struct Variety<'a> {
     flat: Vec<Location>,
     space_of: Vec<Space>,
     spaces: Vec<String>,
+    /// Whose each space is: a specification's, with its libraries, or the client's. Theorem 7.3 of Singh and Lahav is about
+    /// libraries and clients that share no space.
+    space_owners: Vec<Owner<'a>>,
     /// Every variable's owner, for messages.
     owners: Vec<(&'a str, String, Span)>,
 }
 
+/// Whose variables are in a space.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner<'a> {
+    Client,
+    /// The specification of this name, and its libraries.
+    Specification(&'a str),
+}
+
+impl<'a> Owner<'a> {
+    /// The name of the space for variables that name none.
+    fn own(self) -> &'a str {
+        match self {
+            Owner::Client => "client",
+            Owner::Specification(name) => name,
+        }
+    }
+}
+
+impl std::fmt::Display for Owner<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Owner::Client => write!(f, "the client"),
+            Owner::Specification(name) => write!(f, "the specification `{name}`"),
+        }
+    }
+}
+
 impl<'a> Variety<'a> {
-    fn space(&mut self, name: &str) -> Space {
+    /// The space of a name, which stands at `span`; that it is another's is an error.
+    fn space(&mut self, name: &str, owner: Owner<'a>, span: Span, sink: &mut Sink) -> Space {
         let at = self.spaces.iter().position(|known| known == name).unwrap_or_else(|| {
             self.spaces.push(name.to_string());
+            self.space_owners.push(owner);
             self.spaces.len() - 1
         });
+        if self.space_owners[at] != owner {
+            let message = format!("the space `{name}` belongs to {}", self.space_owners[at]);
+            sink.push(
+                Diagnostic::error(codes::DUPLICATE, message)
+                    .with_label(span, format!("{owner} cannot have variables in it"))
+                    .with_help("no space is shared: give this one a name of its own"),
+            );
+        }
         Space(at as u8)
     }
 
@@ -46,8 +86,7 @@ impl<'a> Variety<'a> {
     fn declare(
         &mut self,
         shared: &Globals<'a>,
-        own: &str,
-        owner: &str,
+        (owner, title, span): (Owner<'a>, &str, Span),
         variables: &[Variables<'a>],
         sink: &mut Sink,
     ) -> Globals<'a> {
@@ -63,15 +102,19 @@ impl<'a> Variety<'a> {
             fence: None,
         };
         for variables in variables {
-            let space = self.space(variables.space.map_or(own, |name| name.text));
+            let (name, at) = match variables.space {
+                Some(name) => (name.text, name.span),
+                None => (owner.own(), span),
+            };
+            let space = self.space(name, owner, at, sink);
             for declaration in &variables.locations {
                 globals.location(declaration, sink);
-                self.owners.push((declaration.name.text, owner.to_string(), declaration.name.span));
+                self.owners.push((declaration.name.text, title.to_string(), declaration.name.span));
             }
             self.space_of.resize(globals.flat.len(), space);
         }
         globals.fence = Some(Loc::from(globals.flat.len()));
-        let space = self.space(own);
+        let space = self.space(owner.own(), owner, span, sink);
         globals.flat.push(Location {
             name: "fence".to_string(),
             element: None,
@@ -114,21 +157,23 @@ pub(crate) fn lower<'a>(project: &Project<'a>, users: usize, sink: &mut Sink) ->
     let mut variety = Variety {
         flat: Vec::new(),
         space_of: Vec::new(),
-        spaces: vec!["client".to_string()],
+        spaces: vec![Owner::Client.own().to_string()],
+        space_owners: vec![Owner::Client],
         owners: Vec::new(),
     };
     let mut components: Vec<Scoped<'a, '_>> = Vec::new();
     for component in &project.components {
-        let own = component.implements.unwrap_or(component.name).text;
-        let owner = title(component);
-        let globals = variety.declare(&shared, own, &owner, &component.variables, sink);
+        let own = Owner::Specification(component.implements.unwrap_or(component.name).text);
+        let owner = (own, &*title(component), component.name.span);
+        let globals = variety.declare(&shared, owner, &component.variables, sink);
         components.push(Scoped { component, globals });
     }
     let mut clients: Vec<(&Client<'a>, Globals<'a>)> = Vec::new();
     // A client that is a policy has been written out; that is the one that counts.
     let written = |client: &&Client| client.policies.is_empty() || client.span.start >= users;
     for client in project.clients.iter().filter(written) {
-        let globals = variety.declare(&shared, "client", "the client", &client.variables, sink);
+        let owner = (Owner::Client, "the client", client.span);
+        let globals = variety.declare(&shared, owner, &client.variables, sink);
         clients.push((client, globals));
     }
     for scoped in &mut components {
