@@ -9,12 +9,15 @@
 //! * A load touches after it, so that what it synchronises with comes before.
 //! * A load in a loop that waits touches before it. The loop may have read any number of times since the thread came to it,
 //!   and a plain write that comes without order in that time races with one of these reads, however the loop is left.
-//! * A write or an update touches before it, so that the touch is published with it. (An update that is ordered after a plain
-//!   access only by what it reads itself could have come earlier and raced.)
-//! * A compare-and-exchange could not have come earlier and succeeded, and one that fails writes nothing. If it publishes
-//!   nothing, it touches what plain reads read after it, if it has succeeded: only later steps of its thread can order others
-//!   behind it. If it publishes, it touches before, and this is the one place where a race is reported that is none: of a plain
-//!   read that comes before nothing but the success of such an exchange.
+//! * A write touches before it, so that the touch is published with it.
+//! * An update that publishes nothing (relaxed, or acquire) touches after it: only later steps of its thread can order others
+//!   behind it, and what it synchronises with comes before. An update that publishes touches before it, as a write does.
+//! * A compare-and-exchange that fails writes nothing. If it publishes nothing, it touches what plain reads read after it, if it has
+//!   succeeded. If it publishes, it touches before.
+//!
+//! **Deviation.** An access that both publishes and acquires would have to touch in the moment in which it happens. Because it touches
+//! before, a race is reported that is none in two cases: a plain access is ordered before such an update or exchange only by what
+//! that reads itself; or a plain read meets a publishing exchange that fails. No race is missed.
 
 use crate::expr::Expr;
 use crate::ids::{Loc, Reg};
@@ -33,8 +36,13 @@ pub enum Access {
     Load,
     /// An atomic load, as often as it takes.
     Wait,
-    /// An atomic store, or an update that always writes.
+    /// An atomic store.
     Write,
+    /// An update that always writes.
+    Update {
+        /// Is it a release?
+        publishes: bool,
+    },
     /// A compare-and-exchange.
     Compare {
         /// May it succeed?
@@ -66,7 +74,7 @@ impl Uses {
             Access::Load | Access::Wait | Access::Compare { succeeds: false, .. } => {
                 self.atomic = true;
             }
-            Access::Write | Access::Compare { succeeds: true, .. } => {
+            Access::Write | Access::Update { .. } | Access::Compare { succeeds: true, .. } => {
                 self.atomic = true;
                 self.atomic_writes.insert(thread);
             }
@@ -148,12 +156,16 @@ impl Shadows {
                 touches.extend(others.map(|(_, loc)| Touch::Read(*loc)));
             }
             Access::PlainWrite => touches.extend(self.written.map(Touch::Write)),
-            Access::Load => {}
+            Access::Load | Access::Update { publishes: false } => {}
             Access::Wait => touches.extend(self.written.map(Touch::Read)),
-            Access::Write | Access::Compare { .. } => {
+            Access::Write | Access::Update { publishes: true } | Access::Compare { .. } => {
                 touches.extend(self.written.map(Touch::Read));
-                let publishes = Access::Compare { succeeds: true, publishes: true };
-                if access == Access::Write || access == publishes {
+                let touches_later = matches!(
+                    access,
+                    Access::Compare { succeeds: false, .. }
+                        | Access::Compare { publishes: false, .. }
+                );
+                if !touches_later {
                     touches.extend(self.updated.get(&thread).copied().map(Touch::Write));
                 }
             }
@@ -161,9 +173,12 @@ impl Shadows {
         touches
     }
 
-    /// What is touched after such an access.
-    pub fn after(&self, access: Access) -> Option<Touch> {
-        self.written.filter(|_| access == Access::Load).map(Touch::Read)
+    /// What a thread touches after such an access.
+    pub fn after(&self, access: Access, thread: usize) -> Vec<Touch> {
+        let updates = access == Access::Update { publishes: false };
+        let read = self.written.filter(|_| updates || access == Access::Load).map(Touch::Read);
+        let updated = self.updated.get(&thread).copied().filter(|_| updates).map(Touch::Write);
+        read.into_iter().chain(updated).collect()
     }
 
     /// What a thread touches after such an access that has succeeded.
@@ -199,13 +214,15 @@ mod tests {
             Access::Load,
             Access::Wait,
             Access::Write,
+            Access::Update { publishes: true },
+            Access::Update { publishes: false },
             compare(true),
             compare(false),
             Access::Compare { succeeds: false, publishes: true },
         ];
         let is_plain = |access| matches!(access, Access::PlainRead | Access::PlainWrite);
         let writes = |access| {
-            matches!(access, Access::PlainWrite | Access::Write)
+            matches!(access, Access::PlainWrite | Access::Write | Access::Update { .. })
                 || matches!(access, Access::Compare { succeeds: true, .. })
         };
         for a in all {
@@ -213,7 +230,7 @@ mod tests {
                 let shadows = shadows(&[(a, 0), (b, 1)]);
                 let touches = |access, thread| {
                     let mut touches = shadows.before(access, thread);
-                    touches.extend(shadows.after(access));
+                    touches.extend(shadows.after(access, thread));
                     touches.extend(shadows.after_success(access, thread));
                     touches
                 };

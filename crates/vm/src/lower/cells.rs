@@ -106,8 +106,9 @@ impl Cells {
     }
 
     /// Accesses to shadows that come after an access. They leave the value that was read alone.
-    pub(super) fn after(&self, cell: Cell, access: Access) -> Option<Instr> {
-        self.placed(cell).shadows.after(access).map(step)
+    pub(super) fn after(&self, cell: Cell, thread: u32, access: Access) -> Vec<Instr> {
+        let shadows = &self.placed(cell).shadows;
+        shadows.after(access, thread as usize).into_iter().map(step).collect()
     }
 
     /// Accesses to shadows that come after an access that has succeeded.
@@ -130,6 +131,9 @@ pub(super) fn access(action: &Action, next: &[(Word, NodeId)]) -> Access {
             succeeds: next.iter().any(|(input, _)| *input == Word::Bits(*expected)),
             publishes: write_mode(*success) != WriteMode::Rlx,
         },
+        Action::Update { order, .. } => {
+            Access::Update { publishes: write_mode(*order) != WriteMode::Rlx }
+        }
         _ => Access::Write,
     }
 }

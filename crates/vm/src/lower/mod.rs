@@ -343,17 +343,21 @@ impl Lowering<'_> {
             }
             Action::Update { cell, op, operand, width, order } => {
                 let access = access(&action, &next);
-                code.extend(self.cells.before(cell, thread, access), origin);
                 let held = self.held(cell);
                 let place = Place::location(self.cells.placed(cell).loc);
                 let (read, write) = (read_mode(order), write_mode(order));
                 let Some(update) = self.numbers.update(cell, &held, (op, operand, width)) else {
+                    // Nothing comes after alternatives but where they lead.
+                    let access = Access::Update { publishes: true };
+                    code.extend(self.cells.before(cell, thread, access), origin);
                     let steps = self.update(cell, (op, operand, width), order, &next);
                     code.alternatives(steps, origin);
                     return Ok(());
                 };
                 let dst = Some(READ);
+                code.extend(self.cells.before(cell, thread, access), origin);
                 code.push(Instr::Rmw { dst, place, update, read, write }, origin);
+                code.extend(self.cells.after(cell, thread, access), origin);
                 self.branch(code, cell, &next, origin);
             }
             Action::CompareExchange { cell, expected, desired, success, failure, weak } => {
@@ -529,7 +533,7 @@ impl Lowering<'_> {
         }
         code.extend(self.cells.before(cell, thread, access), origin);
         code.push(Instr::Load { dst: READ, place, mode }, origin);
-        code.extend(self.cells.after(cell, access), origin);
+        code.extend(self.cells.after(cell, thread, access), origin);
         self.branch(code, cell, next, origin);
     }
 
