@@ -441,8 +441,6 @@ pub enum NotAsked {
     NoSuchAccess,
     /// A thread stops where an assertion fails; another question decides that.
     AnotherQuestion,
-    /// One more thread would have to observe final states, and there are as many as there can be.
-    NoRoom,
 }
 
 /// All that a check found out.

@@ -2,7 +2,7 @@
 //!
 //! Interleavings are searched with a thread that observes the final values and asserts
 //! ([`ir::condition::observed_by_a_thread`]), so every reduction keeps what the condition is about for
-//! reasons of its own. A robust program ends on a weak memory exactly as its interleavings do: a
+//! reasons of its own. (Where there is no room for one more thread, [`crate::weak`] explores them.) A robust program ends on a weak memory exactly as its interleavings do: a
 //! graph that SC explains has the same last writes and the same values in registers. So
 //!
 //! * what an interleaving refutes, or shows to exist, is refuted or exists on every memory;
@@ -15,7 +15,7 @@
 //! `~exists` and `forall` claim something and get a [`Decision`]. `exists` asks, and gets an answer
 //! that is neither good nor bad ([`Reach`]).
 
-use crate::answer::{Answer, By, Cost, Decision, NotAsked, Problem, Verdict, Why, Witness};
+use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::Observe;
 use crate::question::{Beyond, Extent, Model, Property, Question};
 use crate::replay::RunStep;
@@ -43,13 +43,45 @@ pub(crate) fn decide(
     observe: Observe<'_>,
 ) {
     let Some(condition) = &program.condition else { return };
-    let Some(observing) = observed_by_a_thread(program) else {
-        answer.unchecked.push((Property::FinalCondition, NotAsked::NoRoom));
-        return;
+    let seeks = Seeks::Final(condition.clone());
+    let known = match observed_by_a_thread(program) {
+        Some(observing) => observed(program, &observing, condition, question, answer, observe),
+        None => weak::decide(&seeks, true, question, answer, observe).0,
     };
+    let verdict = on_weak_memory(known, question, answer);
+    let is_open = verdict.why().is_some_and(|why| why != Why::Rejected);
+    let goes_on = question.model.has_stale_reads() && question.beyond != Beyond::Nothing;
+    let (verdict, by) = match is_open && goes_on {
+        true => weak::decide(&seeks, false, question, answer, observe),
+        false => (verdict, By::Interleavings),
+    };
+    if condition.quantifier.claims() {
+        let (property, cost) = (Property::FinalCondition, Cost::default());
+        answer.decisions.push(Decision { property, verdict, by, cost });
+        return;
+    }
+    answer.reach = Some(match (verdict, by) {
+        (Verdict::Violated(_), _) => Reach::Yes,
+        (Verdict::Holds, By::WeakMemory { stale: Some(bound) }) => {
+            Reach::Unknown(Why::Stale(bound))
+        }
+        (Verdict::Holds, _) => Reach::No,
+        (Verdict::Undecided(why), _) => Reach::Unknown(why),
+    });
+}
+
+/// The verdict on interleavings, which a thread of `observing` observes.
+fn observed(
+    program: &Program,
+    observing: &Program,
+    condition: &Condition,
+    question: &Question,
+    answer: &mut Answer,
+    observe: Observe<'_>,
+) -> Verdict {
     let sc = Question { model: Model::Sc, extent: Extent::First, ..*question };
     let sc = Question { property: Property::Robustness, ..sc };
-    let found = crate::interleavings(&observing, &sc, observe);
+    let found = crate::interleavings(observing, &sc, observe);
     let known = match found.verdict(Property::Assertions) {
         Some(Verdict::Violated(witness)) => match shown(program, condition, witness.run()) {
             Some(witness) => Verdict::Violated(Box::new(witness)),
@@ -66,26 +98,7 @@ pub(crate) fn decide(
     answer.internal.extend(found.internal);
     answer.cost.include(&found.cost);
     answer.cost.elapsed += found.cost.elapsed;
-    let verdict = on_weak_memory(known, question, answer);
-    let is_open = verdict.why().is_some_and(|why| why != Why::Rejected);
-    let goes_on = question.model.has_stale_reads() && question.beyond != Beyond::Nothing;
-    let (verdict, by) = match is_open && goes_on {
-        true => weak::decide(&Seeks::Final(condition.clone()), false, question, answer, observe),
-        false => (verdict, By::Interleavings),
-    };
-    if condition.quantifier.claims() {
-        let (property, cost) = (Property::FinalCondition, Cost::default());
-        answer.decisions.push(Decision { property, verdict, by, cost });
-        return;
-    }
-    answer.reach = Some(match (verdict, by) {
-        (Verdict::Violated(_), _) => Reach::Yes,
-        (Verdict::Holds, By::WeakMemory { stale: Some(bound) }) => {
-            Reach::Unknown(Why::Stale(bound))
-        }
-        (Verdict::Holds, _) => Reach::No,
-        (Verdict::Undecided(why), _) => Reach::Unknown(why),
-    });
+    known
 }
 
 /// The verdict where reads can be stale or stores wait, from the one on interleavings.

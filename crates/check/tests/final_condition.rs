@@ -164,6 +164,17 @@ fn premises() {
     }
 }
 
+/// As many threads as there can be leave no room for one that observes; a claim is decided all the same.
+#[test]
+fn no_thread_need_observe() {
+    for (claim, expected) in [("~exists (x == 0)", Said::No), ("forall (x == 0)", Said::Yes)] {
+        let text = format!("atomic x; thread t[32] {{ local r; r = x.load(rlx); }} {claim};");
+        for model in [Model::Rc11, Model::Sc, Model::Tso] {
+            assert_eq!(said(&parse(&text), model), expected, "{model:?}: {claim}");
+        }
+    }
+}
+
 /// Of a program that is not robust, what an interleaving shows counts, and nothing else.
 #[test]
 fn weak_memory_leaves_claims_open() {

@@ -460,9 +460,6 @@ pub(crate) fn unchecked(answer: &Answer) -> Vec<Unchecked> {
             NotAsked::AnotherQuestion => {
                 "a thread stops where one fails; `fencepost check --model tso` decides them"
             }
-            NotAsked::NoRoom => {
-                "there is no room for one more thread, which would observe final states"
-            }
         },
     };
     answer.unchecked.iter().map(said).collect()
@@ -539,7 +536,8 @@ fn conclusion(model: Model, language: Language, answer: &Answer) -> String {
     if has(Property::Liveness) {
         sentence.push_str("; no thread waits for ever");
     }
-    if model.has_stale_reads() && !answer.unchecked.is_empty() {
+    let unchecked = |property| answer.unchecked.iter().any(|(left_out, _)| *left_out == property);
+    if model.has_stale_reads() && unchecked(Property::Races) {
         sentence.push_str(", if it is free of races, which was not checked");
     }
     sentence
