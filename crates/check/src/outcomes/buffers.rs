@@ -2,6 +2,10 @@
 //!
 //! A state is one of [`memory::store_buffer`], with the run-time error that stopped each thread, if one did. It is final when
 //! no thread can move and the buffers are empty. `most` limits how many stores may wait in the buffers of one thread.
+//!
+//! Only a thread that waits for ever behind its `bus_lock` keeps stores in the buffers of others. Such a state ends no computation,
+//! as robustness defines them, and nothing is lost without it: a thread that had not issued its first store that is left, nor
+//! done anything later, which nobody else notices, is kept out before that store, with the same memory; and that state is final.
 
 use super::Ending;
 use crate::packed::{put_fault, put_state, take_fault, take_state};
@@ -85,7 +89,7 @@ impl Model for Buffers {
             next.write(bytes);
             sink.state(bytes);
         }
-        if stuck {
+        if stuck && program.tids().all(|tid| waiting(&node.state, tid) == 0) {
             sink.finding(Ending::End(self.end(&node)));
         }
     }

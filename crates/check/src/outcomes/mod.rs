@@ -265,6 +265,21 @@ mod tests {
         }
     }
 
+    /// A robust program has the final states of its interleavings, also where a thread waits for ever behind its `bus_lock` and
+    /// another has issued a store before.
+    #[test]
+    fn stores_that_never_reach_memory_end_nothing() {
+        let text = "atomic x, y; thread a { bus_lock; wait(x, 1, rlx); bus_unlock; } \
+                    thread b { local r; x.store(1, rlx); r = y.load(rlx); }";
+        let program = lang::parse("kept out", text).expect("a program").program;
+        for machine in Machine::ALL {
+            let all = outcomes(&program, machine, &Limits::default()).outcomes;
+            assert!(all.iter().all(|outcome| outcome.under_sc), "{machine}: {all:?}");
+            let kept = |outcome: &Outcome| outcome.state.threads[1].status == Status::Blocked;
+            assert!(all.iter().any(kept), "{machine}: {all:?}");
+        }
+    }
+
     /// A lock that may be shared is waited for whichever value it has: nobody is left waiting in front of one that is free,
     /// and who waits for one that is taken waits once, not once for each value that would have done.
     #[test]
