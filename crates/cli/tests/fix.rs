@@ -49,6 +49,24 @@ fn fences_against_triangular_races() {
     assert_eq!((&object["minimum"], &object["irreducible"]), (&true.into(), &true.into()));
 }
 
+/// A program in which no attack is possible may still have a run-time error, and a limit that keeps the search from meeting it does
+/// not make the program one that was checked. What `check` says of robustness is the same with the limit and without.
+#[test]
+fn a_limit_is_no_proof() {
+    let desk = Desk::with(
+        "atomic x, y; atomic q[1];\n\
+         thread a { local r; x.store(1, sc); r = y.load(sc); q[r].store(1, sc); }\n\
+         thread b { local r; y.store(1, sc); r = x.load(sc); }\n",
+    );
+    for limit in ["", "--limit-states 3"] {
+        let run = desk.run(&format!("fix --model tso {limit} t.fp"));
+        assert!(matches!(run.code, Some(2 | 3)), "{limit}: {}", run.all());
+        let run = desk.run(&format!("check --model tso {limit} t.fp"));
+        assert!(run.stdout.contains("robustness  holds"), "{limit}: {}", run.all());
+        assert!(matches!(run.code, Some(1 | 3)), "{limit}: {}", run.all());
+    }
+}
+
 /// The patch that `--trf` makes leaves no triangular race.
 #[test]
 fn patched_programs_are_free_of_triangular_races() {

@@ -96,6 +96,23 @@ fn what_is_written_is_correct_and_as_weak_as_can_be() {
     }
 }
 
+/// An index that is out of range on the weak memory alone: orders that make the program safe rule it out, one by one or
+/// together, and no weaker ones do.
+#[test]
+fn run_time_errors_of_the_weak_memory_are_ruled_out() {
+    let program = "max_value 3; atomic x, y, a[2];\n\
+        thread p { x.store(1, rlx); y.store(1, rlx); }\n\
+        thread q { local r, s; r = y.load(rlx); s = x.load(rlx); if (r == 1) { a[2 - s].store(1, rlx); } }\n";
+    let desk = Desk::with(program);
+    let run = desk.run("fix --model rc11 --require safe --write fixed.fp t.fp");
+    assert_eq!(run.code, Some(0), "{}", run.all());
+    let fixed = std::fs::read_to_string(desk.path().join("fixed.fp")).expect("a file was written");
+    assert!(fixed.contains("y.store(1, rel)") && fixed.contains("y.load(acq)"), "{fixed}");
+    let said = object(&desk.run("orders --require safe --json fixed.fp"));
+    let needed = said["sites"].as_array().expect("sites").iter();
+    assert_eq!(needed.filter(|site| site["needed"] == true).count(), 2, "{said}");
+}
+
 /// Store buffering needs two fences, or four `sc` accesses, and the table of costs decides.
 #[test]
 fn costs_decide() {

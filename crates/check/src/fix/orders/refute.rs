@@ -388,12 +388,16 @@ fn violations(answer: Answer, question: &Question) -> Result<Vec<Found>, NoAssig
         model,
         program: program.clone(),
     };
-    if let Some(fault) = faults.into_iter().next()
-        && is_interleaving(&fault)
-    {
-        return Err(NoAssignment::Hopeless(Box::new(found(Property::Assertions, fault))));
-    }
     let mut wrong = Vec::new();
+    for fault in faults {
+        // A run-time error is prevented as a failed assertion is: by ruling out the executions that lead to it.
+        let interleaving = is_interleaving(&fault);
+        let fault = found(Property::Assertions, fault);
+        if interleaving {
+            return Err(NoAssignment::Hopeless(Box::new(fault)));
+        }
+        wrong.push(fault);
+    }
     let mut unknown = None;
     for decision in decisions {
         let robustness =
