@@ -95,7 +95,11 @@ impl std::error::Error for Refusal {}
 
 /// Why `question` cannot be asked of `program`, as far as a look at the text tells.
 pub fn refusals(program: &Program, question: &Question) -> Vec<Refusal> {
-    if let Err(invalid) = program.validate() {
+    let valid = match has_many_threads(question) {
+        true => program.validate_with_many_threads(),
+        false => program.validate(),
+    };
+    if let Err(invalid) = valid {
         return vec![Refusal::Invalid(invalid)];
     }
     let known = match question.property {
@@ -110,6 +114,13 @@ pub fn refusals(program: &Program, question: &Question) -> Vec<Refusal> {
         (true, Property::Serializability) => Vec::new(),
         _ => meaningless(program, question.model, Meaning::States),
     }
+}
+
+/// Do the searches that answer `question` have room for as many threads as a program may have? Those of
+/// interleavings and of attacks do; the weak memory, liveness and serializability have sets of 32.
+fn has_many_threads(question: &Question) -> bool {
+    let property = matches!(question.property, Property::Robustness | Property::TriangularRaces);
+    property && !question.model.has_stale_reads() && !question.liveness
 }
 
 /// The first of every kind of construct of `program` that `model` does not know.

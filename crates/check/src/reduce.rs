@@ -8,6 +8,7 @@
 //! | `por` | orders of steps that commute | `product::persistent` |
 //! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`analysis::symmetry`], `product::orbit` |
 //! | `subsume` | states whose monitors remember less than those of another | [`Packed::monitor_bits`](memory::Packed::monitor_bits), [`memory::rc20`] |
+//! | `parts` | states in which independent parts of the program have gone different distances | [`crate::parts`] |
 //! | `counters` | how large numbers are, how far behind, how often a loop ran | `product::counters`, [`analysis::counters`], [`analysis::loop_counter`] |
 //!
 //! How they are combined is said once, in `product::normal_form`. `product::diagrams` tests each claim
@@ -32,6 +33,8 @@ pub struct Reductions {
     pub subsumption: bool,
     /// Registers that cannot be read any more are zeroed.
     pub dead_registers: bool,
+    /// Parts of the program that share nothing are explored one by one, and those in which nothing can go wrong not at all.
+    pub parts: bool,
     /// Of states in which all counters differ by the same amount, the smallest is kept; numbers far
     /// behind a clock are not told apart, and loop_counters are not kept. Needs `dead_registers`.
     pub counters: bool,
@@ -46,6 +49,7 @@ impl Reductions {
         symmetry: true,
         subsumption: true,
         dead_registers: true,
+        parts: true,
         counters: true,
     };
     /// None of them.
@@ -56,6 +60,7 @@ impl Reductions {
         symmetry: false,
         subsumption: false,
         dead_registers: false,
+        parts: false,
         counters: false,
     };
 }
@@ -81,10 +86,11 @@ impl FromStr for Reductions {
                 "symmetry" => reductions.symmetry = true,
                 "subsume" => reductions.subsumption = true,
                 "dead" => reductions.dead_registers = true,
+                "parts" => reductions.parts = true,
                 "counters" => reductions.counters = true,
                 other => {
                     return Err(format!(
-                        "`{other}` is no reduction; there are local, choice, por, symmetry, subsume, dead, counters, all, none"
+                        "`{other}` is no reduction; there are local, choice, por, symmetry, subsume, dead, parts, counters, all, none"
                     ));
                 }
             }
@@ -102,6 +108,7 @@ impl fmt::Display for Reductions {
             (self.symmetry, "symmetry"),
             (self.subsumption, "subsume"),
             (self.dead_registers, "dead"),
+            (self.parts, "parts"),
             (self.counters, "counters"),
         ]
         .into_iter()

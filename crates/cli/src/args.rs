@@ -262,7 +262,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_enum, default_value_t = SearchName::Bfs, value_name = "ORDER")]
     pub search: SearchName,
     /// Reductions to use, separated by commas: local, choice, por, symmetry,
-    /// subsume, dead, counters, all, none
+    /// subsume, dead, parts, counters, all, none
     #[arg(long, value_name = "LIST", default_value = "all")]
     pub reduce: Reductions,
     /// Stale values to tell apart

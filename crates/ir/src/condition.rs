@@ -19,7 +19,7 @@ use crate::ids::{Loc, Origin, Pc, Reg, RegSet, Tid, Value};
 use crate::mode::{ReadMode, WriteMode};
 use crate::program::{Instr, Location, LocationKind, Place, Program, Step, Thread};
 use crate::update::Update;
-use crate::validate::MAX_THREADS;
+use crate::validate::FEW_THREADS;
 
 /// What is asked of final states.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ impl Binary {
 /// end, then it waits where it starts, and nobody is warned of a deadlock.
 pub fn observed_by_a_thread(program: &Program) -> Option<Program> {
     let condition = program.condition.as_ref()?;
-    if program.threads.len() >= MAX_THREADS {
+    if program.threads.len() >= FEW_THREADS {
         return None;
     }
     let mut observing = Program { condition: None, ..program.clone() };

@@ -3,7 +3,9 @@
 //! A program may come from a front-end, from a generator, or from a caller of the library.
 //! [`Program::validate`] accepts it only if
 //!
-//! 1. it has between one and [`MAX_THREADS`] threads: sets of threads are 32-bit masks;
+//! 1. it has between one and [`FEW_THREADS`] threads: sets of threads are 32-bit masks. Searches of interleavings, and of
+//!    attacks on store buffers, have masks of 128 bits, and take what [`Program::validate_with_many_threads`] accepts:
+//!    up to [`MAX_THREADS`];
 //! 2. it has at most [`MAX_LOCATIONS`] locations and [`MAX_STEPS`] steps;
 //! 3. 0 and 1 are values, registers start at the former and comparisons give both, and all initial
 //!    values and constants are values;
@@ -23,8 +25,10 @@ use crate::ids::{Reg, RegSet, Value};
 use crate::mode::{ReadMode, WriteMode};
 use crate::program::{Instr, LocationKind, Place, Program, Thread};
 
-/// How many threads a program may have.
-pub const MAX_THREADS: usize = 32;
+/// How many threads a program may have, whatever is asked of it.
+pub const MAX_THREADS: usize = 128;
+/// How many threads it may have for most questions.
+pub const FEW_THREADS: usize = 32;
 /// How many locations a program may have, array elements counted.
 pub const MAX_LOCATIONS: usize = 4096;
 /// How many steps a program may have, over all threads.
@@ -86,6 +90,16 @@ impl Program {
     ///
     /// The first limit that it breaks.
     pub fn validate(&self) -> Result<(), Invalid> {
+        at_most("threads", self.threads.len(), FEW_THREADS)?;
+        self.validate_with_many_threads()
+    }
+
+    /// Is it within every limit but the one on threads of most analyses?
+    ///
+    /// # Errors
+    ///
+    /// The first limit that it breaks.
+    pub fn validate_with_many_threads(&self) -> Result<(), Invalid> {
         let Domain { min, max, .. } = self.domain;
         if self.threads.is_empty() {
             return Err(Invalid::NoThreads);
@@ -238,13 +252,17 @@ mod tests {
         }
     }
 
-    /// Catches a 33rd thread, which would be the first one in a mask of 32 bits.
+    /// Catches a 33rd thread, which would be the first one in a mask of 32 bits, and a 129th.
     #[test]
     fn too_many_threads_are_refused() {
         let mut program = random::program(1, &everything());
-        program.threads = vec![program.threads[0].clone(); MAX_THREADS + 1];
+        program.threads = vec![program.threads[0].clone(); FEW_THREADS + 1];
         let too_many = Invalid::TooMany { what: "threads", count: 33, most: 32 };
         assert_eq!(program.validate(), Err(too_many));
+        assert_eq!(program.validate_with_many_threads(), Ok(()));
+        program.threads = vec![program.threads[0].clone(); MAX_THREADS + 1];
+        let too_many = Invalid::TooMany { what: "threads", count: 129, most: 128 };
+        assert_eq!(program.validate_with_many_threads(), Err(too_many));
         program.threads.clear();
         assert_eq!(program.validate(), Err(Invalid::NoThreads));
     }

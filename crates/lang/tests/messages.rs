@@ -177,7 +177,7 @@ golden! {
     constant_overflow: "const N = 0xFFFFFFFFFFFFFFFF * 0xFFFFFFFFFFFFFFFF; thread t { }";
     no_threads: "global x;";
     zero_replicas: "const N = 0; thread t[N] { }";
-    too_many_threads: "thread t[20] { } thread u[20] { }";
+    too_many_threads: "thread t[80] { } thread u[80] { }";
     too_many_locations: "global x, a[4096]; thread t { }";
     too_large_an_array: "global a[1000000000]; thread t { }";
     too_deep_an_expression: in_thread(&format!("r = {}s{};", "r + (".repeat(40), ")".repeat(40)));

@@ -91,7 +91,7 @@ pub struct Attack {
     /// The newest delayed value of each location, while delaying.
     pub delayed: Vec<Option<Value>>,
     /// While closing, the helpers whose accesses count.
-    pub joined: u32,
+    pub joined: u128,
     /// While closing, what is known to happen after the origin.
     pub marks: Vec<Mark>,
     /// What a helper that has not joined did in the block it is in.
@@ -210,7 +210,7 @@ impl Attack {
                 *noted = kind.max(*noted);
                 return false;
             }
-            self.joined |= 1 << tid.0;
+            self.joined |= 1u128 << tid.0;
             for (mark, noted) in self.marks.iter_mut().zip(&mut self.noted) {
                 *mark = (*mark).max(std::mem::replace(noted, Mark::None));
             }

@@ -15,14 +15,14 @@ use crate::{
 };
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Parents taken at a time.
+/// Parents taken at a time, at most; fewer of a small level, so that all workers get some.
 const CHUNK: u32 = 64;
-/// A level smaller than this is not worth waking other threads for.
-const WORTH_SHARING: u64 = 1024;
+/// A level with less work than this is not worth waking other threads for.
+const WORTH_SHARING: Duration = Duration::from_micros(300);
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 
 /// "While expanding `parents` of worker `of`, states from `first_child` on were inserted."
@@ -276,30 +276,134 @@ impl<M: Model> Shared<'_, M> {
 struct Level {
     ranges: Vec<Range<u32>>,
     taken: AtomicU64,
+    /// How many parents are taken at a time.
+    chunk: u32,
 }
 
 impl Level {
+    fn new(ranges: Vec<Range<u32>>) -> Self {
+        let mut level = Level { ranges, taken: AtomicU64::new(0), chunk: CHUNK };
+        let fair = level.len() / (8 * level.ranges.len() as u64);
+        level.chunk = fair.clamp(4, u64::from(CHUNK)) as u32;
+        level
+    }
+
     fn len(&self) -> u64 {
         self.ranges.iter().map(|range| u64::from(range.end - range.start)).sum()
     }
 
-    fn chunks(range: &Range<u32>) -> u64 {
-        u64::from((range.end - range.start).div_ceil(CHUNK))
+    fn chunks(&self, range: &Range<u32>) -> u64 {
+        u64::from((range.end - range.start).div_ceil(self.chunk))
     }
 
     /// The next chunk: whose states, and which.
     fn take(&self) -> Option<(u32, Range<u32>)> {
         let mut chunk = self.taken.fetch_add(1, Ordering::Relaxed);
         for (worker, range) in self.ranges.iter().enumerate() {
-            let chunks = Level::chunks(range);
+            let chunks = self.chunks(range);
             if chunk < chunks {
-                let start = range.start + chunk as u32 * CHUNK;
-                return Some((worker as u32, start..range.end.min(start.saturating_add(CHUNK))));
+                let start = range.start + chunk as u32 * self.chunk;
+                let end = start.saturating_add(self.chunk);
+                return Some((worker as u32, start..range.end.min(end)));
             }
             chunk -= chunks;
         }
         None
     }
+}
+
+/// The workers beside the first. They stay from level to level, so that a level of a few milliseconds is worth sharing.
+#[derive(Default)]
+struct Crew {
+    calls: Mutex<Calls>,
+    called: Condvar,
+    finished: Condvar,
+}
+
+#[derive(Default)]
+struct Calls {
+    /// The level to work on, and how many levels there were.
+    level: Option<Arc<Level>>,
+    number: u64,
+    /// How many may still take part, and how many do.
+    wanted: u32,
+    busy: u32,
+    /// Is there nothing more to do?
+    over: bool,
+}
+
+impl Crew {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls so many workers to a level.
+    fn call(&self, level: &Arc<Level>, wanted: u32) {
+        if wanted > 0 {
+            let mut calls = self.calls();
+            calls.level = Some(level.clone());
+            calls.number += 1;
+            calls.wanted = wanted;
+            drop(calls);
+            self.called.notify_all();
+        }
+    }
+
+    /// Waits until nobody works on the level any more. Who has not begun need not.
+    fn wait(&self) {
+        let mut calls = self.calls();
+        calls.wanted = 0;
+        while calls.busy > 0 {
+            calls = self.finished.wait(calls).unwrap_or_else(PoisonError::into_inner);
+        }
+        calls.level = None;
+    }
+
+    /// Works on one level after the other, until there are no more.
+    fn join(&self, mut work: impl FnMut(&Level)) {
+        let mut last = 0;
+        loop {
+            let mut calls = self.calls();
+            while !calls.over && (calls.number == last || calls.wanted == 0) {
+                calls = self.called.wait(calls).unwrap_or_else(PoisonError::into_inner);
+            }
+            if calls.over {
+                return;
+            }
+            last = calls.number;
+            calls.wanted -= 1;
+            calls.busy += 1;
+            let level = calls.level.clone();
+            drop(calls);
+            let _finished = Finished(self);
+            level.iter().for_each(|level| work(level));
+        }
+    }
+}
+
+/// Says that a worker is done with a level, even if it panics.
+struct Finished<'c>(&'c Crew);
+
+impl Drop for Finished<'_> {
+    fn drop(&mut self) {
+        self.0.calls().busy -= 1;
+        self.0.finished.notify_all();
+    }
+}
+
+/// Sends the workers home, even if the first of them panics.
+struct Dismissed(Arc<Crew>);
+
+impl Drop for Dismissed {
+    fn drop(&mut self) {
+        self.0.calls().over = true;
+        self.0.called.notify_all();
+    }
+}
+
+/// A worker's own; nobody else has it while the worker works.
+fn held<S>(hand: &Mutex<Hand<S>>) -> MutexGuard<'_, Hand<S>> {
+    hand.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn explore<M: Model>(
@@ -326,9 +430,9 @@ pub(crate) fn explore<M: Model>(
         observed: Mutex::new(Instant::now()),
     };
     let hand = |_| Hand { scratch: model.scratch(), batch: Batch::default(), log: Vec::new() };
-    let mut hands: Vec<_> = (0..jobs).map(hand).collect();
+    let hands: Vec<_> = (0..jobs).map(hand).map(Mutex::new).collect();
     {
-        let Hand { scratch, batch, .. } = &mut hands[0];
+        let Hand { scratch, batch, .. } = &mut *held(&hands[0]);
         let mut insert = Insert::new(&shared, 0, batch);
         model.initial(scratch, &mut insert);
         insert.insert_batch();
@@ -341,36 +445,49 @@ pub(crate) fn explore<M: Model>(
         found: Vec::new(),
         missing: false,
     };
-    let mut done = vec![0; jobs];
-    loop {
-        let level = Level {
-            ranges: (0..jobs).map(|w| done[w]..shared.visited.len_of(w)).collect(),
-            taken: AtomicU64::new(0),
-        };
-        shared.check_limits();
-        if !shared.halt.load(Ordering::Relaxed) {
-            paths.follow(&shared, &hands, options.limits.budget);
-        }
-        if level.len() == 0 || shared.halt.load(Ordering::Relaxed) {
-            break;
-        }
-        shared.visited.start_level();
-        done = level.ranges.iter().map(|range| range.end).collect();
-        let (own, others) = hands.split_at_mut(1);
-        let others = if level.len() < WORTH_SHARING { &mut [] } else { others };
-        std::thread::scope(|scope| {
-            let (shared, level) = (&shared, &level);
-            for (hand, me) in others.iter_mut().zip(1..) {
-                let work = move || shared.work(me, hand, level);
-                if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                    // The system allows no more threads: those there are share the work.
-                    break;
+    std::thread::scope(|scope| {
+        let (shared, hands) = (&shared, &hands);
+        let crew = Arc::new(Crew::default());
+        let _dismissed = Dismissed(crew.clone());
+        let mut done = vec![0; jobs];
+        // How long one worker took for a state of the last level.
+        let mut pace = Duration::ZERO;
+        let mut workers = 1;
+        loop {
+            let ranges = (0..jobs).map(|w| done[w]..shared.visited.len_of(w));
+            let level = Arc::new(Level::new(ranges.collect()));
+            shared.check_limits();
+            if !shared.halt.load(Ordering::Relaxed) {
+                paths.follow(shared, hands, options.limits.budget);
+            }
+            if level.len() == 0 || shared.halt.load(Ordering::Relaxed) {
+                break;
+            }
+            shared.visited.start_level();
+            done = level.ranges.iter().map(|range| range.end).collect();
+            let work = pace.saturating_mul(u32::try_from(level.len()).unwrap_or(u32::MAX));
+            let alone = work < WORTH_SHARING || jobs == 1;
+            if !alone && workers == 1 {
+                for me in 1..jobs {
+                    let crew = crew.clone();
+                    let work =
+                        move || crew.join(|level| shared.work(me, &mut held(&hands[me]), level));
+                    if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                        // The system allows no more threads: those there are share the work.
+                        break;
+                    }
+                    workers += 1;
                 }
             }
-            shared.work(0, &mut own[0], level);
-        });
-        shared.depth.fetch_add(1, Ordering::Relaxed);
-    }
+            let begun = Instant::now();
+            let sharing = if alone { 1 } else { workers };
+            crew.call(&level, sharing - 1);
+            shared.work(0, &mut held(&hands[0]), &level);
+            crew.wait();
+            pace = begun.elapsed() * sharing / u32::try_from(level.len()).unwrap_or(u32::MAX);
+            shared.depth.fetch_add(1, Ordering::Relaxed);
+        }
+    });
     let progress = shared.progress();
     paths.follow(&shared, &hands, options.limits.budget.to_finish());
     let Trace { found: findings, missing, .. } = paths;
@@ -395,7 +512,12 @@ struct Trace<M: Model> {
 }
 
 impl<M: Model> Trace<M> {
-    fn follow(&mut self, shared: &Shared<'_, M>, hands: &[Hand<M::Scratch>], budget: Budget) {
+    fn follow(
+        &mut self,
+        shared: &Shared<'_, M>,
+        hands: &[Mutex<Hand<M::Scratch>>],
+        budget: Budget,
+    ) {
         let findings = std::mem::take(&mut *shared.findings.lock().expect("workers are gone"));
         for (at, finding) in findings {
             let path = match (self.wanted, at) {
@@ -413,7 +535,7 @@ impl<M: Model> Trace<M> {
     fn path_to(
         &mut self,
         shared: &Shared<'_, M>,
-        hands: &[Hand<M::Scratch>],
+        hands: &[Mutex<Hand<M::Scratch>>],
         budget: Budget,
         id: Id,
     ) -> Option<Vec<Box<[u8]>>> {
@@ -422,7 +544,8 @@ impl<M: Model> Trace<M> {
         let mut path = vec![Box::from(visited.get(id))];
         let mut at = id;
         while !(at.worker == 0 && at.index < self.initial_states) {
-            let log = &hands[at.worker as usize].log;
+            let hand = held(&hands[at.worker as usize]);
+            let log = &hand.log;
             let entry = &log[log.partition_point(|entry| entry.first_child <= at.index) - 1];
             let child = visited.get(at);
             let mut parents = entry.parents.clone().map(|index| Id { worker: entry.of, index });

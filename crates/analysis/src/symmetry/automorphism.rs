@@ -9,7 +9,7 @@ use crate::opaque_values::{Class, Types, operands};
 use ir::expr::{Domain, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use ir::program::{Instr, Place, Program};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A renaming of threads, program counters, registers, locations and opaque values under which a
 /// program's transitions are the same as before.
@@ -26,7 +26,7 @@ pub struct Automorphism {
     /// The image of each class of values.
     pub(super) classes: Vec<Class>,
     /// How each class's values are renamed; classes not here keep theirs.
-    pub(super) renamed: HashMap<Class, HashMap<Value, Value>>,
+    pub(super) renamed: BTreeMap<Class, BTreeMap<Value, Value>>,
     /// Is the initial state its own image (premise 5)?
     pub keeps_initial: bool,
 }
@@ -59,7 +59,7 @@ impl Automorphism {
                 .collect(),
             locations: (0..=program.locations.len()).map(Loc::from).collect(),
             classes: (0..types.count() as Class).collect(),
-            renamed: HashMap::new(),
+            renamed: BTreeMap::new(),
             keeps_initial: true,
         }
     }
@@ -67,7 +67,7 @@ impl Automorphism {
     /// First `self`, then `other`.
     pub fn then(&self, other: &Automorphism) -> Automorphism {
         let through = |t: usize| self.threads[t].index();
-        let mut renamed: HashMap<Class, HashMap<Value, Value>> = HashMap::new();
+        let mut renamed: BTreeMap<Class, BTreeMap<Value, Value>> = BTreeMap::new();
         for class in self.renamed.keys().copied().chain(other.renamed.keys().map(|&image| {
             let source = self.classes.iter().position(|&c| c == image).unwrap_or(image as usize);
             source as Class
@@ -127,7 +127,7 @@ impl Automorphism {
 
     /// The values that are renamed, with their classes.
     pub fn moved_values(&self) -> impl Iterator<Item = (Class, Value)> + '_ {
-        let moved = |(class, map): (&Class, &HashMap<Value, Value>)| {
+        let moved = |(class, map): (&Class, &BTreeMap<Value, Value>)| {
             let class = *class;
             map.iter().filter(|(v, w)| v != w).map(move |(v, _)| (class, *v)).collect::<Vec<_>>()
         };

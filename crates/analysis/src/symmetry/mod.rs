@@ -56,7 +56,7 @@ use super::values::{PossibleValues, Values};
 use budget::Budget;
 use exchange::exchange;
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid};
-use ir::program::Program;
+use ir::program::{Instr, Program};
 
 /// An orbit is cut down to so many threads that renaming each location once for each pair of them
 /// takes no noticeable time; any subgroup is sound.
@@ -273,7 +273,12 @@ pub fn find(
     let mut orbits: Vec<Orbit> = Vec::new();
     let pairs = MAX_RENAMED / program.locations.len().max(1);
     let has_room = |orbit: &Orbit| (orbit.threads.len() + 1) * orbit.threads.len() <= pairs.max(2);
-    for tid in program.tids() {
+    // There is nothing to gain from exchanging threads that do nothing.
+    let is_idle = |tid: &Tid| {
+        let thread = &program.threads[tid.index()];
+        thread.code[thread.entry.index()].instr == Instr::Halt
+    };
+    for tid in program.tids().filter(|tid| !is_idle(tid)) {
         // An exchange that keeps the initial state is worth more.
         let candidates = (0..orbits.len()).flat_map(|orbit| [(orbit, true), (orbit, false)]);
         let in_time = |_: &(usize, bool)| !budget.is_spent();

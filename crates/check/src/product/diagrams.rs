@@ -231,7 +231,7 @@ fn check_persistent<M: Monitor>(product: &Product<M>, active: &mut Active) -> Re
     let mut scratch = product.scratch();
     for world in worlds(product, |_| true).into_iter().take(STATES / 3) {
         scratch.world.clone_from(&world);
-        let mut movable = 0u32;
+        let mut movable: super::system::ThreadSet = 0;
         for tid in product.program.tids() {
             let pending = product.pending(&world, tid, |_| {});
             if !matches!(pending, Pending::Done) {

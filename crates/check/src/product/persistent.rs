@@ -40,7 +40,7 @@
 //! representative have the same program counters and hence the same P, up to an automorphism.
 //! `diagrams` tests commutation, now and after steps of other threads, wherever P is not everybody.
 
-use super::system::threads;
+use super::system::{ThreadSet, threads};
 use super::{Pending, Product, Scratch};
 use ir::Tid;
 use ir::thread::Action;
@@ -49,13 +49,17 @@ use memory::Monitor;
 impl<M: Monitor> Product<M> {
     /// The smallest set of threads, as a bit mask, whose next actions conflict with nothing the
     /// others may ever do. `movable` are the threads that are not done.
-    pub(super) fn persistent_set(&self, scratch: &Scratch<M::State>, movable: u32) -> u32 {
+    pub(super) fn persistent_set(
+        &self,
+        scratch: &Scratch<M::State>,
+        movable: ThreadSet,
+    ) -> ThreadSet {
         if self.uses_bus {
             return movable; // premise 3
         }
         let mut best = movable;
         for start in threads(movable) {
-            let mut set = 1u32 << start.0;
+            let mut set: ThreadSet = 1 << start.0;
             let mut open = set;
             while open != 0 && set != movable {
                 let tid = Tid(open.trailing_zeros());
@@ -89,7 +93,7 @@ impl<M: Monitor> Product<M> {
     }
 
     /// Can some thread of the set move?
-    fn has_enabled(&self, scratch: &Scratch<M::State>, set: u32) -> bool {
+    fn has_enabled(&self, scratch: &Scratch<M::State>, set: ThreadSet) -> bool {
         let values = self.memory.values(&scratch.world.memory);
         threads(set).any(|tid| match &scratch.pending[tid.index()] {
             Pending::Done | Pending::Faulty => false,

@@ -15,18 +15,21 @@ use search::encoding::{Reader, put};
 use search::{Sink, Width};
 use std::sync::atomic::Ordering;
 
+/// A set of threads, one bit each: [`ir::validate::MAX_THREADS`] at most.
+pub(super) type ThreadSet = u128;
+
 /// An expansion of which the reduced part is done.
 pub(super) struct Begun {
     /// The threads that can move at all.
-    movable: u32,
+    movable: ThreadSet,
     /// Those of them that have not moved yet.
-    left: u32,
+    left: ThreadSet,
     /// Did a thread move?
     enabled: bool,
 }
 
 /// The threads of a set.
-pub(super) fn threads(mut set: u32) -> impl Iterator<Item = Tid> {
+pub(super) fn threads(mut set: ThreadSet) -> impl Iterator<Item = Tid> {
     std::iter::from_fn(move || {
         (set != 0).then(|| {
             let tid = Tid(set.trailing_zeros());
@@ -162,9 +165,9 @@ impl<M: Monitor> Product<M> {
         state: &[u8],
         scratch: &mut Scratch<M::State>,
         sink: &mut K,
-    ) -> u32 {
+    ) -> ThreadSet {
         self.unpack(state, &mut scratch.parent, &mut scratch.world);
-        let mut movable = 0;
+        let mut movable: ThreadSet = 0;
         for tid in self.program.tids() {
             let pending = self.pending(&scratch.world, tid, |finding| sink.finding(finding));
             if !matches!(pending, Pending::Done) {
@@ -180,7 +183,7 @@ impl<M: Monitor> Product<M> {
     fn fire_all<K: Sink<Finding<M::Violation>>>(
         &self,
         scratch: &mut Scratch<M::State>,
-        set: u32,
+        set: ThreadSet,
         sink: &mut K,
     ) -> bool {
         let mut enabled = false;
@@ -196,7 +199,7 @@ impl<M: Monitor> Product<M> {
     fn report_deadlock<K: Sink<Finding<M::Violation>>>(
         &self,
         scratch: &Scratch<M::State>,
-        movable: u32,
+        movable: ThreadSet,
         sink: &mut K,
     ) {
         let failed = |tid: Tid| {

@@ -19,7 +19,7 @@ use analysis::opaque_values::Class;
 use analysis::symmetry::{Automorphism, Orbit, Symmetries};
 use ir::{Loc, Pc, Program, Reg, Tid, Value};
 use memory::Monitor;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// What keys are made of.
 pub(super) struct Looks {
@@ -27,7 +27,7 @@ pub(super) struct Looks {
     /// Locations that belong to no thread and hold names, with their weights.
     shared: Vec<(Loc, Class, u64)>,
     /// The threads that values belong to.
-    owners: HashMap<(Class, Value), Tid>,
+    owners: BTreeMap<(Class, Value), Tid>,
 }
 
 /// How a thread looks to the first thread it can be exchanged with.
@@ -88,7 +88,7 @@ impl Looks {
         let owner_of = |loc: Loc| {
             large().find_map(|orbit| owner(orbit, |alpha| alpha.locations[loc.index()] != loc))
         };
-        let mut owners = HashMap::new();
+        let mut owners = BTreeMap::new();
         for orbit in large() {
             for alpha in symmetries.generators() {
                 for (class, value) in alpha.moved_values() {

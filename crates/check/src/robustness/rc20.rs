@@ -17,7 +17,7 @@ use crate::product::Finding;
 use crate::question::{Extent, Model, Property, Question};
 use crate::replay::Run;
 use budget::Budget;
-use ir::{Loc, LocationKind, Program};
+use ir::{Loc, LocationKind, Program, Step, Thread};
 use memory::rc20::{Rc20, Robustness, Violation};
 use search::Limit;
 
@@ -39,6 +39,14 @@ pub(crate) fn check(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) 
     };
     check.run();
     (!check.explorer.unclear).then(|| check.answer())
+}
+
+/// May two threads access the location? Accesses of one thread do not race.
+fn is_shared(program: &Program, loc: Loc) -> bool {
+    let accesses =
+        |step: &Step| step.instr.place().is_some_and(|place| place.locations().any(|x| x == loc));
+    let of = |thread: &&Thread| thread.code.iter().any(accesses);
+    program.threads.iter().filter(of).count() > 1
 }
 
 /// What is known of one property.
@@ -82,7 +90,8 @@ impl Check<'_> {
         for loc in locations.filter(|loc| self.explorer.symmetries.is_first_of_orbit(*loc)) {
             match self.program.locations[loc.index()].kind {
                 LocationKind::Atomic => atomic.push(loc),
-                LocationKind::NonAtomic => plain.push(loc),
+                LocationKind::NonAtomic if is_shared(self.program, loc) => plain.push(loc),
+                LocationKind::NonAtomic => {}
             }
         }
         let mut searches = 0;

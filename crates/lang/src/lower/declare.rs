@@ -1,6 +1,6 @@
 //! Declarations: the domain of values, constants, locations, and how many threads there are.
 
-use super::{MAX_LOCATIONS, MAX_THREADS, duplicate, unknown};
+use super::{MAX_LOCATIONS, duplicate, unknown};
 use crate::Track;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
@@ -217,8 +217,13 @@ pub(super) struct Replicas {
 }
 
 impl Replicas {
-    /// `None` if a number of threads makes no sense, which is reported.
-    pub(super) fn count(unit: &Unit, globals: &Globals, sink: &mut Sink) -> Option<Self> {
+    /// `None` if a number of threads makes no sense, or there are more than `most` in all, which is reported.
+    pub(super) fn count(
+        unit: &Unit,
+        globals: &Globals,
+        most: usize,
+        sink: &mut Sink,
+    ) -> Option<Self> {
         if unit.threads.is_empty() {
             sink.push(
                 Diagnostic::error(codes::NO_THREADS, "the program has no threads")
@@ -249,13 +254,13 @@ impl Replicas {
                 }
             };
             total = total.saturating_add(count.unwrap_or(1) as usize);
-            if total > MAX_THREADS && too_many.is_none() {
+            if total > most && too_many.is_none() {
                 too_many = Some(thread.name.span);
             }
             counts.push(count);
         }
         if let Some(span) = too_many {
-            let message = format!("{total} threads are more than {MAX_THREADS}");
+            let message = format!("{total} threads are more than {most}");
             let label = if unit.threads.len() == 1 {
                 "these are too many"
             } else {

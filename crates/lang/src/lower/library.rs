@@ -7,7 +7,7 @@
 
 use super::call::{Method, Methods};
 use super::declare::{Globals, Replicas};
-use super::{MAX_STEPS, Origins, duplicate, thread, unknown};
+use super::{FEW_THREADS, MAX_STEPS, Origins, duplicate, thread, unknown};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::library::{Linked, Pair};
@@ -349,7 +349,7 @@ impl<'l, 'a> Linker<'l, 'a, '_> {
                 .by_name
                 .insert(syntax.name.text, Method { syntax, globals: &subject.globals, mark });
         }
-        let replicas = Replicas::count(&client.unit, globals, sink)?;
+        let replicas = Replicas::count(&client.unit, globals, FEW_THREADS, sink)?;
         let mut origins = Origins::default();
         let mut threads = Vec::new();
         let (mut steps, mut calls) = (0, 0);

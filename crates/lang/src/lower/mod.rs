@@ -24,7 +24,7 @@ use crate::source::Span;
 use crate::suggest;
 use crate::syntax::{Name, Unit};
 use declare::{Globals, Replicas};
-pub(crate) use ir::validate::{MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
+pub(crate) use ir::validate::{FEW_THREADS, MAX_LOCATIONS, MAX_STEPS, MAX_THREADS};
 use ir::{Loc, Origin, Program, Reg, Tid, canonical};
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ pub(crate) struct Unwritten {
 pub(crate) fn lower(unit: &Unit, sink: &mut Sink) -> Option<Lowered> {
     let mut globals = Globals::declare(unit, sink);
     let tracks = globals.tracks(unit, sink);
-    let replicas = Replicas::count(unit, &globals, sink)?;
+    let replicas = Replicas::count(unit, &globals, MAX_THREADS, sink)?;
     spawn::declare(unit, &replicas, &mut globals, sink);
     let methods = call::Methods::procedures(unit, &globals, sink);
     let mut origins = Origins::default();

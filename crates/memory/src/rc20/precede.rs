@@ -19,6 +19,8 @@ pub struct Precede {
     threads: usize,
     /// Does the location have rows W and M: is it atomic and accessed?
     rows: Vec<bool>,
+    /// The rows that are packed, in their order: all of T, and those of W and M that locations have.
+    kept: Box<[u32]>,
 }
 
 impl Precede {
@@ -34,7 +36,10 @@ impl Precede {
                 })
             })
             .collect();
-        Precede { columns, bits, threads, rows }
+        let of_locations = (0..2 * rows.len()).filter(|row| rows[row % rows.len()]);
+        let kept = (0..threads).chain(of_locations.map(|row| threads + row));
+        let kept = kept.map(|row| row as u32).collect();
+        Precede { columns, bits, threads, rows, kept }
     }
 
     fn row_words(&self) -> usize {
@@ -161,10 +166,8 @@ impl Precede {
         if width == 0 {
             return;
         }
-        for (row, content) in words.chunks_exact(width).enumerate() {
-            if self.is_kept(row) {
-                out.push_row(content, self.bits);
-            }
+        for row in &self.kept {
+            out.push_row(&words[*row as usize * width..][..width], self.bits);
         }
     }
 
@@ -175,15 +178,8 @@ impl Precede {
         if width == 0 {
             return;
         }
-        for (row, content) in words.chunks_exact_mut(width).enumerate() {
-            if self.is_kept(row) {
-                from.take_row(content, self.bits);
-            }
+        for row in &self.kept {
+            from.take_row(&mut words[*row as usize * width..][..width], self.bits);
         }
-    }
-
-    #[inline(always)]
-    fn is_kept(&self, row: usize) -> bool {
-        row < self.threads || self.rows[(row - self.threads) % self.rows.len()]
     }
 }

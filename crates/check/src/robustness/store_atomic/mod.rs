@@ -31,10 +31,11 @@ pub use crate::answer::Faulty;
 use crate::answer::{By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
 use crate::legality::Refusal;
+use crate::parts;
 use crate::question::{Method, Property, Question};
 use ::ir::{Loc, Pc, Program, Tid, Value};
 use ::memory::store_buffer::trace::Trace;
-use search::{Progress, Stop};
+use search::{Found, Limit, Limits, Options, Order, Progress, Report, Stop};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -78,9 +79,45 @@ pub fn choose(compiled: &Compiled, machine: Machine, wanted: Method) -> Result<M
     }
 }
 
+/// How many states are explored breadth first before a look into the depth, so that what most programs show is shortest, and how
+/// many by that.
+const LOOKS: [(Order, u64); 2] = [(Order::Breadth, 2_000_000), (Order::Depth, 200_000)];
+
 /// Is `program` robust against `machine`? Run-time errors are reported as far as the search met them:
-/// where the text alone rules out attacks there is no search.
+/// where the text alone rules out attacks there is no search. [Parts](crate::parts) that share nothing are searched one after
+/// the other, until one is not robust.
 pub fn decide(
+    program: &Program,
+    machine: Machine,
+    question: &Question,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Result<(Decision, Vec<Faulty>), Refusal> {
+    let begun = Instant::now();
+    let mut all: Option<(Decision, Vec<Faulty>)> = None;
+    for part in parts::of(program, question) {
+        let (decision, faults) = decide_part(&part, machine, question, observe)?;
+        all = Some(match all {
+            None => (decision, faults),
+            Some((mut known, mut met)) => {
+                known.include(decision);
+                met.extend(faults);
+                (known, met)
+            }
+        });
+        if all.as_ref().is_some_and(|(known, _)| known.verdict.witness().is_some()) {
+            break;
+        }
+    }
+    let (mut decision, faults) = all.expect("a program has a part");
+    if !faults.is_empty() && decision.verdict.holds() {
+        decision.verdict = Verdict::Undecided(Why::Faulty);
+    }
+    decision.cost.elapsed = begun.elapsed();
+    Ok((decision, faults))
+}
+
+/// Is a program that is not divided further robust against `machine`?
+fn decide_part(
     program: &Program,
     machine: Machine,
     question: &Question,
@@ -106,11 +143,8 @@ pub fn decide(
         return Ok((decided(Verdict::Holds, Cost::default()), Vec::new()));
     }
     let search = Arc::new(search);
-    let options = question.options(Stop::AtFirst);
-    let task = Task::default();
-    let report = question.explore(&search, &options, &|progress| observe(&task, progress));
     let mut cost = Cost::default();
-    cost.add(&report.progress);
+    let report = explore(&search, question, &mut cost, observe);
     let mut faults = Vec::new();
     let mut verdict = None;
     for found in &report.findings {
@@ -132,6 +166,38 @@ pub fn decide(
         (None, None) => Verdict::Holds,
     });
     Ok((decided(verdict, cost), faults))
+}
+
+/// Looks for an attack, breadth first and into the depth together: a violation that takes many steps of many threads, such as
+/// a ring of store buffering, is behind too many states to be met breadth first, and often at the end of the first way into
+/// the depth. So after many states breadth first, some are explored depth first; if that finds nothing, breadth first goes to the end. What
+/// is found soon is shortest. What either finds is an attack; that there is none, only a search to the end says.
+fn explore(
+    search: &Arc<AttackSearch>,
+    question: &Question,
+    cost: &mut Cost,
+    observe: &(dyn Fn(&Task, &Progress) + Sync),
+) -> Report<AttackFinding> {
+    let options = question.options(Stop::AtFirst);
+    let task = Task::default();
+    let mut run = |options: &Options| {
+        let report = question.explore(search, options, &|progress| observe(&task, progress));
+        cost.add(&report.progress);
+        report
+    };
+    let alone = options.order == Order::Breadth && question.cluster.is_none();
+    if alone && options.limits.states.is_none_or(|most| most > LOOKS[0].1) {
+        let is_cycle =
+            |found: &Found<AttackFinding>| matches!(found.finding, AttackFinding::Cycle { .. });
+        for (order, most) in LOOKS {
+            let limits = Limits { states: Some(most), ..options.limits };
+            let report = run(&Options { limits, order, ..options });
+            if report.limit != Some(Limit::States) || report.findings.iter().any(is_cycle) {
+                return report;
+            }
+        }
+    }
+    run(&options)
 }
 
 fn violated(computation: Computation) -> Verdict {

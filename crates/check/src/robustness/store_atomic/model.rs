@@ -15,7 +15,7 @@ use super::moves::Mover;
 use super::state::{Layout, State};
 use ir::expr::Notes;
 use ir::thread::{destination, next_action};
-use ir::{Fault, Loc, Pc, Program, RegSet, Tid, Value};
+use ir::{Fault, Instr, Loc, Pc, Program, RegSet, Thread, Tid, Value};
 use memory::Memory;
 pub use memory::attack::{Act, Goal};
 use memory::attack::{Attacks, Mark, Phase};
@@ -126,7 +126,7 @@ impl AttackSearch {
     /// The state before anything has happened.
     pub fn start(&self) -> State {
         State {
-            pcs: self.program.threads.iter().map(|thread| thread.entry.0).collect(),
+            pcs: self.program.threads.iter().map(first_pc).collect(),
             regs: self.program.threads.iter().flat_map(|t| t.registers.iter().map(|_| 0)).collect(),
             attack: self.memory.initial(),
             start: Pc(0),
@@ -329,6 +329,14 @@ impl AttackSearch {
                     &self.candidates.threads[tid.index()].future[state.pcs[tid.index()] as usize];
                 tid == attack.attacker || !future.accesses.contains(attack.target)
             })
+    }
+}
+
+/// Where a thread is at first; one that does nothing is done.
+fn first_pc(thread: &Thread) -> u32 {
+    match thread.code[thread.entry.index()].instr {
+        Instr::Halt => thread.code.len() as u32,
+        _ => thread.entry.0,
     }
 }
 

@@ -264,7 +264,10 @@ impl Layout {
                 }
             }
             Phase::Closing => {
-                out.push(u64::from(attack.joined), self.threads as u32);
+                out.push(attack.joined as u64, self.threads.min(64) as u32);
+                if self.threads > 64 {
+                    out.push((attack.joined >> 64) as u64, self.threads as u32 - 64);
+                }
                 for &loc in &self.shared {
                     out.push(attack.marks[loc] as u64, 2);
                     if self.blocks {
@@ -319,7 +322,10 @@ impl Layout {
                 }
             }
             Phase::Closing => {
-                attack.joined = from.take(self.threads as u32) as u32;
+                attack.joined = from.take(self.threads.min(64) as u32).into();
+                if self.threads > 64 {
+                    attack.joined |= u128::from(from.take(self.threads as u32 - 64)) << 64;
+                }
                 for &loc in &self.shared {
                     attack.marks[loc] = Mark::from_bits(from.take(2));
                     if self.blocks {
