@@ -4,7 +4,7 @@
 //! says. A state of the specification ends with a list of the arrivals that it has made early, thread by thread; each is
 //! taken off when the history shows it. `docs/proofs/early-propagation.md` says which arrivals may be early, and why.
 
-use super::histories::{Histories, Manner};
+use super::histories::Histories;
 use ir::Tid;
 use memory::rc11_views::{Finding, Reads, State, Step};
 use memory::rc11_views::{Label, Space};
@@ -49,7 +49,7 @@ impl Histories {
     /// Hands over the steps of a thread for which markers propagate to it before the history shows it. For these steps,
     /// right before the step is early enough. So a step that the thread could have done before the last of them arrived is left
     /// out: what arrived for nothing may as well arrive when it is needed or the history shows it. The other reason for
-    /// letting markers propagate early is [`Histories::at_any_time`].
+    /// letting markers propagate early is told at [`Histories::arrivals`].
     pub(super) fn early(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
         let mut open = vec![Arrived {
             state: state.clone(),
@@ -112,20 +112,10 @@ impl Histories {
 
     /// Hands over arrivals at a thread, as silent steps of their own. A younger marker may carry an older one, so that it cannot
     /// reach a third thread before the older one has; and the history may show it there first, if the client only calls. Then the older
-    /// one has to arrive before the younger is issued, though its receiver does nothing in the meantime. With two threads
-    /// there is no third. States are many times as many with these steps, so they are tried only where the history cannot be
-    /// followed without.
-    pub(super) fn at_any_time(
-        &self,
-        state: &State,
-        ahead: &Ahead,
-        tid: Tid,
-        sink: StepSink<Finding>,
-    ) {
-        let tried = matches!(self.manner, Manner::EarlyAtAnyTime | Manner::EveryStep { .. });
-        if !tried || !self.may_be_carried() {
-            return;
-        }
+    /// one has to arrive before the younger is issued, though its receiver does nothing in the meantime. States are
+    /// many times as many with these steps, so they are tried only where the history cannot be followed without
+    /// (`super::may_be_carried`).
+    pub(super) fn arrivals(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
         let mut bytes = Vec::new();
         let mut hand_over = |step: Step| {
             if let Some(next) = self.arrived(state, ahead, &step) {
@@ -137,11 +127,6 @@ impl Histories {
         };
         self.machine.arrivals(state, tid, &mut hand_over);
         self.machine.moves(state, tid, &mut hand_over);
-    }
-
-    /// May a marker be shown before an older one that it carries?
-    fn may_be_carried(&self) -> bool {
-        self.only_calls && self.threads > 2
     }
 
     /// Hands over the steps that show what has propagated to a thread already.

@@ -283,7 +283,7 @@ fn refinement(first: &System, second: &System, question: &Question, go_on: GoOn<
     // Each lets the specification do more than the one before, and costs more.
     let manners = [Manner::Letter, Manner::Early, Manner::EarlyAtAnyTime];
     let only_letter = question.scope.literal || question.scope.history_only;
-    let carried = second.has_only_calls() && second.program.threads.len() > 2;
+    let carried = may_be_carried(second, &question.scope);
     let tried = if only_letter { 1 } else { 2 + usize::from(carried) };
     let mut found = refines_as(first, second, question, manners[0], go_on);
     for &manner in &manners[1..tried] {
@@ -298,6 +298,13 @@ fn refinement(first: &System, second: &System, question: &Question, go_on: GoOn<
         found = refines_as(first, second, question, manner, go_on);
     }
     found
+}
+
+/// May a marker be shown to a third thread before an older one that it carries for the library's own space? Without a space of
+/// its own, markers are early only to threads inside methods, and that is tried only for what these need.
+fn may_be_carried(specification: &System, scope: &Scope) -> bool {
+    let threads = specification.program.threads.len();
+    scope.own_space.is_some() && specification.has_only_calls() && threads > 2
 }
 
 fn refines_as(
