@@ -1,13 +1,14 @@
 // The assertion fails at once. That the program is not robust either shows only after both other
 // threads have counted to the end, tens of thousands of states later. A search that stops at the
-// assertion does not know whether the program is robust, and must not say that it is.
+// assertion does not know whether the program is robust, and must not say that it is. (All threads access `z`: one that shares
+// nothing with the others would be checked apart from them.)
 // expect rc20 assertions: violated
 // expect rc20 robustness: undecided
 
 max_value 100;
 atomic z, x, y;
 
-thread fails { assert(0); }
+thread fails { local r; r = z.load(rlx); assert(0); }
 
 thread first {
     local n, r;

@@ -468,10 +468,9 @@ pub(crate) fn explore<M: Model>(
             let work = pace.saturating_mul(u32::try_from(level.len()).unwrap_or(u32::MAX));
             let alone = work < WORTH_SHARING || jobs == 1;
             if !alone && workers == 1 {
-                for me in 1..jobs {
+                for (me, hand) in hands.iter().enumerate().skip(1) {
                     let crew = crew.clone();
-                    let work =
-                        move || crew.join(|level| shared.work(me, &mut held(&hands[me]), level));
+                    let work = move || crew.join(|level| shared.work(me, &mut held(hand), level));
                     if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                         // The system allows no more threads: those there are share the work.
                         break;
