@@ -215,6 +215,167 @@ fn main() { let (s, r) = channel::<()>(); let t = thread::spawn(move || { unsafe
     ]);
 }
 
+/// Catches channels whose receives come after sends of other messages, as far as robustness is concerned, and those that come after
+/// too little.
+#[test]
+fn relaxed_accesses_beside_a_channel() {
+    if no_rustc() {
+        return;
+    }
+    check_all(&[
+        // The first receive has nothing to do with the second send, nor with what comes before that.
+        (
+            "after_a_send",
+            r#"static X: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); X.store(1, Relaxed); s.send(2).unwrap(); }); r.recv().unwrap(); let x = X.load(Relaxed); r.recv().unwrap(); assert_eq!(X.load(Relaxed), 1); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "after_a_send_with_room_for_two",
+            r#"static X: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = sync_channel(2); let t = thread::spawn(move || { s.send(1u32).unwrap(); X.store(1, Relaxed); s.send(2).unwrap(); X.store(2, Relaxed); s.send(3); }); r.recv().unwrap(); let x = X.load(Relaxed); r.recv().unwrap(); assert!(X.load(Relaxed) >= 1); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "before_a_receive",
+            r#"static Y: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); s.send(2).unwrap(); Y.store(1, Relaxed); }); let y = Y.load(Relaxed); r.recv().unwrap(); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "a_loop_of_attempts",
+            r#"static X: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); X.store(1, Relaxed); s.send(2).unwrap(); }); while r.try_recv().is_err() {} let x = X.load(Relaxed); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        // What others send has nothing to do with a message.
+        (
+            "two_senders",
+            r#"static X: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let q = s.clone(); s.send(1u32).unwrap(); let t = thread::spawn(move || { X.store(1, Relaxed); q.send(2).unwrap(); }); r.recv().unwrap(); let x = X.load(Relaxed); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        // The flag says that the message was sent, and orders nothing.
+        (
+            "a_flag_for_an_attempt",
+            r#"static Y: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); Y.store(1, Relaxed); }); if Y.load(Relaxed) == 1 { r.try_recv().unwrap(); } t.join().unwrap(); }"#,
+            "robustness violated, assertions violated",
+        ),
+        (
+            "a_flag_that_orders",
+            r#"static Y: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); Y.store(1, Release); }); if Y.load(Acquire) == 1 { r.try_recv().unwrap(); } t.join().unwrap(); }"#,
+            "robustness holds, assertions holds",
+        ),
+        (
+            "neither_sees_the_other",
+            r#"static Y: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = channel(); let t = thread::spawn(move || { s.send(1u32).unwrap(); Y.load(Relaxed) }); Y.store(1, Relaxed); let a = r.try_recv().is_ok(); let b = t.join().unwrap(); assert!(a || b == 1); }"#,
+            "robustness violated, assertions violated",
+        ),
+        (
+            "room_orders_nothing",
+            r#"static X: AtomicU32 = AtomicU32::new(0);
+fn main() { let (s, r) = sync_channel(1); let t = thread::spawn(move || { s.send(1u32).unwrap(); s.send(2).unwrap(); assert_eq!(X.load(Relaxed), 1); }); X.store(1, Relaxed); r.recv().unwrap(); t.join().unwrap(); }"#,
+            "robustness violated",
+        ),
+    ]);
+}
+
+/// Catches senders that do not wait for the receiver, or for more than that, and attempts that succeed alone.
+#[test]
+fn channels_without_room() {
+    if no_rustc() {
+        return;
+    }
+    check_all(&[
+        (
+            "both_ways",
+            r#"static mut D: u32 = 0; static mut E: u32 = 0;
+fn main() { let (s, r) = sync_channel(0); let t = thread::spawn(move || { unsafe { D = 1 }; s.send(1u32).unwrap(); assert_eq!(unsafe { E }, 1); s.send(2).unwrap(); }); unsafe { E = 1 }; assert_eq!(r.recv(), Ok(1)); assert_eq!(unsafe { D }, 1); assert_eq!(r.recv(), Ok(2)); assert!(r.recv().is_err()); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "what_follows_the_receive",
+            r#"static mut D: u32 = 0;
+fn main() { let (s, r) = sync_channel(0); let t = thread::spawn(move || { s.send(1u32).unwrap(); let d = unsafe { D }; }); r.recv().unwrap(); unsafe { D = 1 }; t.join().unwrap(); }"#,
+            "races violated",
+        ),
+        (
+            "two_senders",
+            r#"fn main() { let (s, r) = sync_channel(0); let q = s.clone(); let t = thread::spawn(move || s.send(Box::new(1u32)).unwrap()); let u = thread::spawn(move || q.send(Box::new(2)).unwrap()); let mut n = 0; for x in r { n += *x; } assert_eq!(n, 3); t.join().unwrap(); u.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "attempts",
+            r#"fn main() { let (s, r) = sync_channel(0); assert!(matches!(s.try_send(1u32), Err(TrySendError::Full(1)))); assert!(r.try_recv().is_err()); let t = thread::spawn(move || r.recv().unwrap()); loop { match s.try_send(7) { Ok(()) => break, Err(TrySendError::Full(_)) => {}, Err(_) => panic!() } } assert_eq!(t.join().unwrap(), 7); }"#,
+            ALL,
+        ),
+        (
+            "an_attempt_to_receive",
+            r#"fn main() { let (s, r) = sync_channel(0); let t = thread::spawn(move || { let _ = s.send(3u32); }); match r.try_recv() { Ok(x) => assert_eq!(x, 3), Err(TryRecvError::Empty) => {} Err(_) => panic!() } drop(r); t.join().unwrap(); }"#,
+            "assertions holds",
+        ),
+        (
+            "the_attempt_may_succeed",
+            r#"fn main() { let (s, r) = sync_channel(0); let t = thread::spawn(move || { let _ = s.send(3u32); }); assert!(r.try_recv().is_err()); drop(r); t.join().unwrap(); }"#,
+            "assertions violated",
+        ),
+        (
+            "receiver_gone",
+            r#"fn main() { let (s, r) = sync_channel(0); let t = thread::spawn(move || drop(r)); assert_eq!(s.send(5u32).unwrap_err().0, 5); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "nobody_receives",
+            r#"fn main() { let (s, r) = sync_channel(0); s.send(1u32).unwrap(); r.recv().unwrap(); }"#,
+            "can wait here forever",
+        ),
+    ]);
+}
+
+/// Catches rings that are too small for what is on its way, and ends of channels that lose or make up messages.
+#[test]
+fn many_messages_and_ends() {
+    if no_rustc() {
+        return;
+    }
+    check_all(&[
+        (
+            "five_on_their_way",
+            r#"fn main() { let (s, r) = channel(); let t = thread::spawn(move || { for k in 0..5u32 { s.send(k).unwrap(); } }); t.join().unwrap(); for k in 0..5 { assert_eq!(r.recv(), Ok(k)); } assert!(r.recv().is_err()); }"#,
+            ALL,
+        ),
+        (
+            "before_there_are_threads",
+            r#"fn main() { let (s, r) = channel(); for k in 0..20u32 { s.send(k).unwrap(); } for k in 0..3 { assert_eq!(r.recv(), Ok(k)); } let t = thread::spawn(move || { for k in 3..20u32 { assert_eq!(r.recv(), Ok(k)); } assert_eq!(r.recv(), Ok(99)); }); s.send(99); t.join().unwrap(); }"#,
+            ALL,
+        ),
+        (
+            "more_and_more",
+            r#"fn main() { let (s, r) = channel(); let t = thread::spawn(move || loop { if s.send(1u32).is_err() { break } }); r.recv().unwrap(); drop(r); t.join().unwrap(); }"#,
+            "the messages on their way through a channel` grows without bound",
+        ),
+        (
+            "one_place_for_two",
+            r#"fn main() { let (s, r) = sync_channel(1); let q = s.clone(); let t = thread::spawn(move || s.try_send(1u32).is_ok()); let u = q.try_send(2).is_ok(); let t = t.join().unwrap(); assert!(t ^ u); let x = r.recv().unwrap(); assert!(x == 1 && t || x == 2 && u); assert!(r.try_recv().is_err()); }"#,
+            ALL,
+        ),
+        (
+            "no_room_and_then_nobody",
+            r#"fn main() { let (s, r) = sync_channel(1); s.send(Box::new(1u32)).unwrap(); let t = thread::spawn(move || s.send(Box::new(2u32)).is_ok()); let u = thread::spawn(move || drop(r)); u.join().unwrap(); assert!(!t.join().unwrap()); }"#,
+            ALL,
+        ),
+        (
+            "endless",
+            r#"static mut D: u32 = 0;
+fn main() { let (s, r) = channel(); let (back, free) = channel(); let t = thread::spawn(move || loop { unsafe { D = 1 }; s.send(()).unwrap(); free.recv().unwrap(); }); loop { r.recv().unwrap(); unsafe { assert_eq!(D, 1); D = 0 }; back.send(()).unwrap(); } }"#,
+            ALL,
+        ),
+    ]);
+}
+
 /// What is left when the receiver goes is thrown away also where weak memory is explored: how much there is makes no difference
 /// to the thread that does it. Catches threads that remember it, and so have no end.
 #[test]

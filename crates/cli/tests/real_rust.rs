@@ -416,11 +416,6 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "extern \"C\" { fn other() -> i32; }\nfn main() { unsafe { other(); } }",
             "the function `other` is not defined in these files",
         ),
-        (
-            "fn main() { let (s, r) = std::sync::mpsc::sync_channel(0);\n\
-             let t = thread::spawn(move || s.send(1).unwrap()); r.recv().unwrap(); t.join().unwrap(); }",
-            "without room (`sync_channel(0)`)",
-        ),
         ("fn main() { unsafe { std::arch::asm!(\"cli\") } }", "inline assembly: `cli`"),
         (
             "fn f(n: u32) -> u32 { f(n.wrapping_add(1)) }\nfn main() { f(0); }",

@@ -134,7 +134,7 @@ fn plain_accesses_may_share_some_bytes() {
         ),
         (
             "copies of what overlaps",
-            "void *f(void *x) { LOCK b[0]++; memcpy(b + 3, b, 5); UNLOCK return 0; }\n\
+            "void *f(void *x) { LOCK b[0]++; memmove(b + 3, b, 5); UNLOCK return 0; }\n\
              int main(void) { GO LOCK uint64_t v = *(uint64_t *)b; *(uint64_t *)(b + 8) = v; UNLOCK END\n\
              assert(b[0] == 1); assert(b[3] == 1); assert(b[11] == 0 || b[8] == 1); }",
             ALL,

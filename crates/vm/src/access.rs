@@ -4,7 +4,7 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::shared::Strength;
-use crate::space::{Name, ObjectId, Space, overlapping};
+use crate::space::{Name, ObjectId, Space};
 use crate::value::{Bits, Val, Word, mask};
 use llvm::{Ty, Type};
 
@@ -180,26 +180,26 @@ impl Machine {
                 if order != Order::Plain && self.alone {
                     return self.visible(local, Action::Read { cell, order });
                 }
+                let word = self.peek(local, cell);
                 // A pointer that is read in pieces can be put together again, though nothing shows it meanwhile.
-                if size < 8 {
-                    for whole in self.around(local, cell) {
-                        local.escape(whole, &self.space);
-                    }
-                }
-                Ok(self.peek(local, cell))
+                self.cut_out(local, cell, Some(word));
+                Ok(word)
             }
             Way::Cut => {
                 self.touch(local, cell, false, Strength::of(order));
                 Err(Stop::Blocked)
             }
             Way::Pieces(pieces) => {
-                let mut bits = Bits::default();
+                let (mut bits, mut words) = (Bits::default(), Vec::new());
                 for (at, length, _) in pieces {
                     let word = self.load_bytes(local, object, at, length, order)?;
                     let piece = word.bits().low(8 * u32::from(length));
                     bits = bits.join(piece.up(8 * (at - offset)));
+                    words.push(word);
                 }
-                Ok(bits.word(8 * u32::from(size)))
+                let word = bits.word(8 * u32::from(size));
+                self.regrouped(local, &words, &[word]);
+                Ok(word)
             }
         }
     }
@@ -210,15 +210,6 @@ impl Machine {
             Order::Plain if self.is_slot(object) => Order::Relaxed,
             order => order,
         }
-    }
-
-    /// What was written as a whole where a smaller piece is read.
-    fn around(&self, local: &Local, piece: Cell) -> Vec<Word> {
-        let Cell { object, offset, size } = piece;
-        let own = local.private.image(object);
-        let images = own.into_iter().chain([self.space.image(object)]);
-        let wholes = images.flat_map(|image| overlapping(image, offset, size));
-        wholes.filter(|(_, length, _)| *length > size).map(|(_, _, word)| word).collect()
     }
 
     /// Stores up to 16 bytes as one number.
@@ -261,6 +252,7 @@ impl Machine {
             }
             Way::Private => {
                 self.touch(local, cell, true, Strength::of(order));
+                self.cut_out(local, cell, None);
                 local.private.write(object, offset, size, word);
                 self.known_elsewhere(local, object, word);
                 self.strays(local, word, Some(object));
@@ -271,10 +263,13 @@ impl Machine {
                 Err(Stop::Blocked)
             }
             Way::Pieces(pieces) => {
+                let mut words = Vec::new();
                 for (at, length, _) in pieces {
                     let piece = word.bits().down(8 * (at - offset)).word(8 * u32::from(length));
                     self.store_bytes(local, object, at, length, piece, order)?;
+                    words.push(piece);
                 }
+                self.regrouped(local, &[word], &words);
                 Ok(())
             }
         }

@@ -1,6 +1,7 @@
 //! Atomic read-modify-writes and compare-and-exchange.
 
 use crate::action::{Action, Cell, Order, SPURIOUS, Stop};
+use crate::disguise::Kind;
 use crate::local::Local;
 use crate::machine::{Machine, outcome};
 use crate::shared::Strength;
@@ -79,7 +80,7 @@ impl Machine {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = outcome(&action, old, &mut self.queues) else {
+        let Some((new, input)) = outcome(&action, old) else {
             return Err(Stop::Blocked);
         };
         if let Some(word) = new {
@@ -141,6 +142,11 @@ impl Machine {
         }
         local.escape(Word::Bits(operand), &self.space);
         self.strays(local, Word::Bits(operand), None);
+        if op != RmwOp::Xchg {
+            let (right, new) = (Val::Bits(operand), update(op, old, operand, width).into());
+            let kind = Kind::of_update(&self.space, op, &right, &new);
+            self.computed(local, kind, &[&old.into(), &right], &new);
+        }
         Ok(old)
     }
 

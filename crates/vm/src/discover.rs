@@ -14,6 +14,7 @@ use crate::future::Futures;
 use crate::library::AtExit;
 use crate::local::{Local, Starting};
 use crate::machine::{Machine, Pause, outcome};
+use crate::queue::OVERFLOW;
 use crate::shared::MixedSizes;
 use crate::space::{Name, Site};
 use crate::team::{MOST_THREADS, Task};
@@ -80,6 +81,10 @@ pub enum Undiscovered {
 /// A cell with more values than this counts without end, as far as can be seen.
 const MOST_VALUES: usize = 4_000;
 
+/// How many messages channels without a limit have room for at first, and when they count as growing without end.
+const LEAST_ROOM: u32 = 2;
+const MOST_ROOM: u32 = 256;
+
 /// Values that no interleaving writes beyond which cells count without end: where threads are followed one by one, with
 /// whatever the others may have written, a counter has no bound.
 const MOST_ADDED: usize = 256;
@@ -120,7 +125,7 @@ pub(crate) fn discover(
     limits: Limits,
     observe: &(dyn Fn(&Progress) + Sync),
 ) -> Result<World, Undiscovered> {
-    let mut world = World::new(module, entry, limits)?;
+    let mut world = World::new(module.clone(), entry, limits, LEAST_ROOM)?;
     world.start_round();
     let mut rounds = 0;
     while rounds < MOST_ROUNDS {
@@ -131,10 +136,16 @@ pub(crate) fn discover(
             Options { limits, stop: Stop::AtFirst, paths: Paths::None, ..Options::default() };
         let report = search::explore(&model, &options, observe);
         world = model.world.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let news = world.has_grown()?;
         if let Some(spent) = world.machine.spent {
             return Err(world.limit(spent.into(), report.progress));
         }
+        if world.machine.overflown.is_some() {
+            rounds += 1;
+            world = World::new(module.clone(), entry, limits, world.more_room()?)?;
+            world.start_round();
+            continue;
+        }
+        let news = world.has_grown()?;
         if let Some(cell) = world.endless {
             return Err(world.grows(cell, true));
         }
@@ -155,7 +166,9 @@ pub(crate) fn discover(
                     true => Values::New,
                     false => Values::Seen,
                 };
+                world.machine.is_beyond = true;
                 world.close(values, limits)?;
+                world.machine.is_beyond = false;
                 if world.has_grown()? {
                     rounds += 1;
                     world.start_round();
@@ -173,15 +186,26 @@ pub(crate) fn discover(
 }
 
 impl World {
-    fn new(module: Arc<Module>, entry: &Entry, limits: Limits) -> Result<Self, Undiscovered> {
+    fn new(
+        module: Arc<Module>,
+        entry: &Entry,
+        limits: Limits,
+        room: u32,
+    ) -> Result<Self, Undiscovered> {
         let mut machine = Machine::new(module.clone(), entry.stubs.clone());
+        machine.room = room;
         machine.observed = entry.observed;
         machine.budget = limits.budget;
         machine.most_rounds = entry.rounds;
         machine.volatile_atomic = entry.volatile_atomic;
         machine.constructors = structors(&module, "llvm.global_ctors");
         let destructors = structors(&module, "llvm.global_dtors");
-        let later = |function: FunctionId| AtExit { function, argument: None, with_thread: false };
+        let later = |function: FunctionId| AtExit {
+            function,
+            argument: None,
+            key: None,
+            with_thread: false,
+        };
         let mut started = Vec::new();
         if entry.functions.is_empty() {
             let Some(main) = module
@@ -260,6 +284,17 @@ impl World {
         Ok(world)
     }
 
+    /// How many messages a channel without a limit should have room for, after one has had too little.
+    fn more_room(&self) -> Result<u32, Undiscovered> {
+        let room = self.machine.room;
+        if room < MOST_ROOM {
+            return Ok(2 * room);
+        }
+        let at = self.machine.overflown.as_ref().map_or(Vec::new(), |sites| self.places(sites));
+        let cell = "the messages on their way through a channel".to_string();
+        Err(Undiscovered::Grows { at, cell, values: room as usize, interleaved: true })
+    }
+
     /// Did the round find out something that makes another one necessary?
     fn has_grown(&mut self) -> Result<bool, Undiscovered> {
         let grown = self.machine.promote().map_err(|mixed| self.mixed_sizes(mixed))?;
@@ -318,6 +353,13 @@ impl World {
         let values = self.values[id].len();
         let cell = self.machine.cell_name(cell);
         Undiscovered::Grows { at, cell, values, interleaved }
+    }
+
+    fn fuller(&self, node: NodeId) -> Undiscovered {
+        let why = "a channel may hold more messages here than interleavings put into it, where threads are followed beyond \
+                   these; for `--model rc11` they are not"
+            .to_string();
+        Undiscovered::Refused { at: self.places(&self.automata.node(node).sites), why }
     }
 
     fn places(&self, sites: &[Site]) -> Vec<llvm::PlaceId> {
@@ -435,7 +477,7 @@ impl World {
                     self.automata.step(&mut self.machine, node, SPURIOUS);
                 }
                 for old in self.values[id].clone() {
-                    let Some((new, input)) = outcome(&action, old, &mut self.machine.queues) else {
+                    let Some((new, input)) = outcome(&action, old) else {
                         continue;
                     };
                     // Every thread of a team ends once, whatever it has read, so they are not counted any further.
@@ -443,6 +485,10 @@ impl World {
                         continue;
                     }
                     if values == Values::New {
+                        // Whether a channel can be fuller than interleavings fill it is not known there.
+                        if new == Some(OVERFLOW) {
+                            return Err(self.fuller(node));
+                        }
                         let known = self.values[id].len();
                         self.values[id].extend(new);
                         added += self.values[id].len() - known;

@@ -7,19 +7,25 @@
 //! Which computations can be undone is not decided here. An object is *disguised* if an operation has an operand that mentions
 //! it and a result that does not, unless one of these holds:
 //!
-//! * it is a difference (`p - q`, `p ^ q`) and both operands mention the object: the address comes back only with the help of another
-//!   one that mentions the object. Not so a sum: `p + p` is twice the address;
+//! * it is a difference (`p - q`, `p ^ q`), both operands mention the object, and what is left is small enough to be a distance within
+//!   one object, tags above the address aside: the address comes back only with the help of another one that mentions the object. Not
+//!   so a sum, `p + p` is twice the address; nor `(p << 8) - p`, where both mention the object and nothing cancels out;
 //! * the result has none of the bits that tell objects apart, as in `p & 7` or `p >> 48`, or some of them only, as in `p % n` or a
 //!   conversion to fewer bits: the address comes back only together with the other bits, which another operation takes.
+//!
+//! Memory computes as well. An atomic update leaves in its cell what an operation would give. Bytes of an address may be read, written and
+//! overwritten one by one: an object is disguised if a half of what is in memory mentions it, and neither what is read of that half nor
+//! what is left of it does.
 //!
 //! A disguised block of the heap is kept for good, and its address, as that of a disguised variable, counts as known from
 //! then on. That may add runs, as an address may be known without being used, and loses none.
 
+use crate::action::Cell;
 use crate::local::{Local, each_word};
 use crate::machine::Machine;
-use crate::space::{ADDRESS_BITS, ObjectId, Space, WINDOW};
-use crate::value::Val;
-use llvm::instruction::{BinaryOp, CastOp};
+use crate::space::{ADDRESS_BITS, ObjectId, Space, WINDOW, overlapping};
+use crate::value::{Val, Word};
+use llvm::instruction::{BinaryOp, CastOp, RmwOp};
 use std::collections::BTreeSet;
 
 /// What an operation does with bits, as far as it matters here.
@@ -34,18 +40,28 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of_binary(op: BinaryOp, right: &Val, result: &Val) -> Self {
+    pub(crate) fn of_binary(space: &Space, op: BinaryOp, right: &Val, result: &Val) -> Self {
         let mut is_low = true;
         each_word(result, &mut |word| is_low &= word.bits().bits < u128::from(WINDOW));
         let cuts = match op {
-            BinaryOp::URem | BinaryOp::SRem => true,
+            BinaryOp::URem | BinaryOp::SRem => mentioned(space, right).is_empty(),
             BinaryOp::LShr => matches!(right, Val::Bits(by) if *by >= u128::from(ADDRESS_BITS)),
             BinaryOp::And => is_low,
             _ => false,
         };
         match op {
             _ if cuts => Kind::Cuts,
-            BinaryOp::Sub | BinaryOp::Xor => Kind::Difference,
+            BinaryOp::Sub | BinaryOp::Xor if is_distance(result) => Kind::Difference,
+            _ => Kind::Mixes,
+        }
+    }
+
+    /// Of an atomic update that leaves `result` in its cell.
+    pub(crate) fn of_update(space: &Space, op: RmwOp, right: &Val, result: &Val) -> Self {
+        match op {
+            RmwOp::Sub => Kind::of_binary(space, BinaryOp::Sub, right, result),
+            RmwOp::Xor => Kind::of_binary(space, BinaryOp::Xor, right, result),
+            RmwOp::And => Kind::of_binary(space, BinaryOp::And, right, result),
             _ => Kind::Mixes,
         }
     }
@@ -53,6 +69,37 @@ impl Kind {
     pub(crate) fn of_cast(op: CastOp) -> Self {
         if op == CastOp::Trunc { Kind::Cuts } else { Kind::Mixes }
     }
+}
+
+/// Is a number, or each of several, small enough to be a distance within an object, up or down, but for a tag above it?
+fn is_distance(value: &Val) -> bool {
+    let mut is_small = true;
+    each_word(value, &mut |word| {
+        let bits = word.bits().bits;
+        for half in [bits as u64, (bits >> 64) as u64] {
+            let low = half << (64 - ADDRESS_BITS);
+            let limit = WINDOW << (64 - ADDRESS_BITS);
+            is_small &= low < limit || low.wrapping_neg() < limit;
+        }
+    });
+    is_small
+}
+
+/// The halves of a word in memory that share a byte with `at..at + size`: where they are, and what they are.
+fn halves(
+    start: u32,
+    length: u8,
+    word: Word,
+    at: u32,
+    size: u8,
+) -> impl Iterator<Item = (u32, u8, Word)> {
+    let parts = (0..length).step_by(8).map(move |from| {
+        let part = word.bits().down(8 * u32::from(from)).low(64);
+        (start + u32::from(from), (length - from).min(8), part.word(64))
+    });
+    parts.filter(move |(from, length, _)| {
+        *from < at + u32::from(size) && at < from + u32::from(*length)
+    })
 }
 
 fn mentioned(space: &Space, value: &Val) -> BTreeSet<ObjectId> {
@@ -86,13 +133,48 @@ impl Machine {
                 !shown.contains(object) && (kind != Kind::Difference || !cancels())
             };
             let hidden: Vec<ObjectId> = objects.iter().filter(is_hidden).copied().collect();
-            for object in hidden {
-                self.disguised.insert(object);
+            if !hidden.is_empty() {
+                self.disguised.extend(hidden);
                 each_word(operands[number], &mut |word| {
                     local.escape(word, &self.space);
                     self.strays(local, word, None);
                 });
             }
+        }
+    }
+
+    /// Memory held some words where now others are read, or are left.
+    pub(crate) fn regrouped(&mut self, local: &mut Local, before: &[Word], after: &[Word]) {
+        for word in before {
+            let of_word: Vec<ObjectId> = self.space.mentions(*word).collect();
+            let is_shown = |object: &ObjectId| {
+                after.iter().any(|word| self.space.mentions(*word).any(|other| other == *object))
+            };
+            let hidden: Vec<ObjectId> =
+                of_word.into_iter().filter(|object| !is_shown(object)).collect();
+            if !hidden.is_empty() {
+                self.disguised.extend(hidden);
+                local.escape(*word, &self.space);
+                self.strays(local, *word, None);
+            }
+        }
+    }
+
+    /// Bytes that are nobody else's are read, as this word, or if there is none are about to be overwritten: is it a part of an address?
+    pub(crate) fn cut_out(&mut self, local: &mut Local, cell: Cell, read: Option<Word>) {
+        let Cell { object, offset, size } = cell;
+        let end = offset + u32::from(size);
+        let own = local.private.image(object);
+        let images = own.into_iter().chain([self.space.image(object)]);
+        let cut = images.flat_map(|image| overlapping(image, offset, size));
+        let cut = cut.filter(|(start, length, _)| (*start, *length) != (offset, size));
+        let cut = cut.flat_map(|(start, length, word)| halves(start, length, word, offset, size));
+        // A half that is overwritten as a whole is gone.
+        let is_left = |start: u32, length: u8| start < offset || end < start + u32::from(length);
+        let cut = cut.filter(|(start, length, _)| read.is_some() || is_left(*start, *length));
+        let words: Vec<Word> = cut.map(|(.., word)| word).collect();
+        if !words.is_empty() {
+            self.regrouped(local, &words, read.as_slice());
         }
     }
 }

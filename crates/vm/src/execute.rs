@@ -25,7 +25,7 @@ impl Machine {
             InstrKind::Binary { op, flags, ty, left, right } => {
                 let (left, right) = (self.eval(local, left)?, self.eval(local, right)?);
                 let result = self.binary(*op, *flags, *ty, &left, &right)?;
-                let kind = Kind::of_binary(*op, &right, &result);
+                let kind = Kind::of_binary(&self.space, *op, &right, &result);
                 self.computed(local, kind, &[&left, &right], &result);
                 result
             }

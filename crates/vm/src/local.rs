@@ -312,6 +312,21 @@ impl Local {
             || own.any(|(_, word)| is_it(*word))
     }
 
+    /// Will anything of this thread point to an object when the instruction is done that it is at?
+    pub(crate) fn keeps(&self, space: &Space, object: ObjectId) -> bool {
+        let mut after = self.clone();
+        after.inputs.clear();
+        for frame in &mut after.frames {
+            let live = frame.code.live_after(frame.block, frame.instr);
+            for (index, value) in frame.registers.iter_mut().enumerate() {
+                if !live.contains(index) || frame.code.is_result(frame.block, frame.instr, index) {
+                    *value = Val::Undef;
+                }
+            }
+        }
+        after.mentions(space, object)
+    }
+
     /// Other threads may get to know a value, and what it points to.
     pub(crate) fn escape(&mut self, word: Word, space: &Space) {
         let mut queue = vec![word];
@@ -358,8 +373,9 @@ impl Local {
         self.stray.iter().for_each(|object| number(object.0 as usize, out));
         number(self.abandoned.map_or(0, |object| 1 + object.0 as usize), out);
         number(self.at_exit.len(), out);
-        for AtExit { function, argument, with_thread } in &self.at_exit {
+        for AtExit { function, argument, key, with_thread } in &self.at_exit {
             number(2 * function.index() + usize::from(*with_thread), out);
+            number(key.map_or(0, |key| 1 + key as usize), out);
             put_value(argument.as_ref().unwrap_or(&Val::Undef), out);
         }
         number(self.thrown.len(), out);

@@ -11,7 +11,6 @@ use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::owner;
 use crate::local::{Frame, Local, Then};
-use crate::queue::{EMPTY, FULL, GONE, Queues};
 use crate::shared::{MixedSizes, Shared, Strength, Touch, Touches};
 use crate::space::{Fill, Name, ObjectId, Site, Space};
 use crate::team::{Member, Task, Team};
@@ -92,6 +91,8 @@ pub(crate) struct Machine {
     pub(crate) unjoined: bool,
     /// Sizes of blocks that are allocated while there are several threads, and whether they are filled with 0.
     pub(crate) allocated: BTreeSet<(u64, bool)>,
+    /// Sizes of blocks that were freed while somebody still knew their address, and that were not known to be allocated.
+    pub(crate) unmatched: BTreeSet<(u64, bool)>,
     /// Blocks that were freed while somebody still knew their address, so that it matters if it is given out again.
     pub(crate) recyclable: BTreeSet<ObjectId>,
     /// Objects whose address may be hidden in a number.
@@ -104,8 +105,16 @@ pub(crate) struct Machine {
     pub(crate) classes: Vec<Option<Class>>,
     /// The names of types of exceptions that were thrown.
     pub(crate) thrown_types: Vec<String>,
-    /// What channels hold.
-    pub(crate) queues: Queues,
+    /// How many messages channels without a limit have room for; and where there was one more, from the innermost call
+    /// outwards.
+    pub(crate) room: u32,
+    pub(crate) overflown: Option<Vec<Site>>,
+    /// Are there slots for messages of channels?
+    pub(crate) has_slots: bool,
+    /// Channels, by their tails, where somebody looks for a message without waiting.
+    pub(crate) tried: BTreeSet<Cell>,
+    /// Are threads followed beyond what interleavings lead to?
+    pub(crate) is_beyond: bool,
     codes: Vec<Option<Arc<Code>>>,
 }
 
@@ -135,13 +144,18 @@ impl Machine {
             mortal: BTreeSet::new(),
             unjoined: false,
             allocated: BTreeSet::new(),
+            unmatched: BTreeSet::new(),
             recyclable: BTreeSet::new(),
             disguised: BTreeSet::new(),
             births: HashMap::new(),
             accessed: HashMap::new(),
             classes: vec![None; codes.len()],
             thrown_types: Vec::new(),
-            queues: Queues::default(),
+            room: 0,
+            overflown: None,
+            has_slots: false,
+            tried: BTreeSet::new(),
+            is_beyond: false,
             codes,
         };
         let handle = machine.thread_object(u32::MAX, 0);
@@ -414,9 +428,10 @@ impl Machine {
             return Err(Stop::Rest(action));
         }
         let old = self.peek(local, cell);
-        let (new, input) = match outcome(&action, old, &mut self.queues) {
+        let (new, input) = match outcome(&action, old) {
             Some((new, input)) => (new, input),
-            None => return Err(Stop::Blocked),
+            // It waits for ever, which is to be seen.
+            None => return Err(Stop::Rest(action)),
         };
         if let Some(word) = new {
             local.private.write(cell.object, cell.offset, cell.size.max(1), word);
@@ -501,6 +516,8 @@ impl Machine {
                 llvm::Callee::Asm(asm) => !asm.template.is_empty(),
             },
             InstrKind::Return { .. } | InstrKind::Resume { .. } => true,
+            // What fills or empties the slot of a channel does more than one thing.
+            InstrKind::Store { .. } | InstrKind::ReadModifyWrite { .. } => self.has_slots,
             _ => false,
         }
     }
@@ -531,11 +548,7 @@ fn hidden_touch(
 }
 
 /// What an action does to its cell: the new value if there is one, and the input it gives. `None` if it must wait.
-pub(crate) fn outcome(
-    action: &Action,
-    old: Word,
-    queues: &mut Queues,
-) -> Option<(Option<Word>, Word)> {
+pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)> {
     Some(match action {
         Action::Read { .. } => (None, old),
         Action::Write { value, .. } => (Some(*value), Word::ZERO),
@@ -557,7 +570,7 @@ pub(crate) fn outcome(
             Word::Bits(bits) if bits >= *least => (None, old),
             _ => return None,
         },
-        Action::Queue { queueing, .. } => return queues.after(old, *queueing),
+        Action::Queue { queueing, .. } => return queueing.after(old),
         Action::Fence { .. }
         | Action::Choose { .. }
         | Action::Recall { .. }
@@ -569,7 +582,7 @@ pub(crate) fn outcome(
 fn changes(action: &Action, input: Word) -> bool {
     match action {
         Action::CompareExchange { expected, .. } => input == Word::Bits(*expected),
-        Action::Queue { .. } => ![GONE, FULL, EMPTY].contains(&input),
+        Action::Queue { queueing, .. } => queueing.changes(input),
         action => action.writes(),
     }
 }

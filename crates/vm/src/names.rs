@@ -3,7 +3,7 @@
 use crate::action::{Action, Cell, Order};
 use crate::library::rust::names::demangled;
 use crate::machine::Machine;
-use crate::queue::Queueing;
+use crate::queue::{END, Queueing, TAKEN};
 use crate::space::{Name, ObjectId, Site, Space};
 use crate::value::Word;
 use llvm::module::Holds;
@@ -92,15 +92,19 @@ impl Machine {
             }
             (Name::Team(_) | Name::Thread { .. }, _) => "ends".to_string(),
             (_, Action::Queue { queueing, .. }) => match queueing {
-                Queueing::Send { .. } => "sends a message".to_string(),
-                Queueing::Receive { .. } => "receives a message".to_string(),
-                Queueing::DropSenders => "drops the last sender".to_string(),
-                Queueing::DropReceivers { .. } => "drops the receiver".to_string(),
+                Queueing::Reserve { .. } => "sends a message".to_string(),
+                Queueing::Leave => "drops the receiver".to_string(),
+                Queueing::Release => "has sent the message, and others may".to_string(),
+                Queueing::Room => "has room for a message".to_string(),
+                Queueing::Fill { content: END } | Queueing::Finish => {
+                    "drops the last sender".to_string()
+                }
+                Queueing::Fill { .. } => "has sent the message".to_string(),
+                Queueing::Claim { .. } => "meets a receiver".to_string(),
             },
-            (Name::Slot { .. }, Action::Update { operand: 1, .. }) => {
-                "has sent the message".to_string()
+            (_, Action::Await { least: TAKEN, .. }) if self.is_channel(cell) => {
+                "receives a message".to_string()
             }
-            (Name::Slot { .. }, _) => "has received the message".to_string(),
             (_, Action::Lock { .. }) => format!("takes {}", self.cell_name(cell)),
             (_, Action::Write { value: Word::ZERO, order: Order::Release, .. }) => {
                 format!("gives {} back", self.cell_name(cell))

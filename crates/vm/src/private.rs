@@ -90,7 +90,8 @@ impl Private {
     }
 }
 
-/// Puts a word into an image, cutting cells that it overlaps into bytes.
+/// Puts a word into an image, cutting cells that it overlaps: halves of 8 bytes that it does not overlap stay as they are, and the
+/// others are cut into bytes.
 pub(crate) fn write(image: &mut Image, offset: u32, size: u8, word: Word) {
     let end = offset + u32::from(size);
     let cut: Vec<(u32, u8, Word)> = overlapping(image, offset, size)
@@ -98,10 +99,17 @@ pub(crate) fn write(image: &mut Image, offset: u32, size: u8, word: Word) {
         .collect();
     for (start, length, word) in cut {
         image.remove(&start);
-        for k in 0..u32::from(length) {
-            let at = start + k;
-            if at < offset || at >= end {
-                image.insert(at, (1, word.bits().down(8 * k).word(8)));
+        for from in (0..length).step_by(8) {
+            let (at, size) = (start + u32::from(from), (length - from).min(8));
+            let part = |from: u32, size: u8| {
+                (size, word.bits().down(8 * (from - start)).word(8 * u32::from(size)))
+            };
+            if at + u32::from(size) <= offset || end <= at {
+                image.insert(at, part(at, size));
+                continue;
+            }
+            for at in (at..at + u32::from(size)).filter(|at| *at < offset || *at >= end) {
+                image.insert(at, part(at, 1));
             }
         }
     }

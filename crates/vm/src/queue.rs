@@ -1,208 +1,213 @@
-//! What a channel holds: a queue of messages, as one value of one cell.
+//! What is done to the cells of a channel: a ring of positions, each a cell of its own, and a tail.
 //!
-//! A message is on its way in a *slot*, memory that its sender fills and its receiver empties; the queue says which slots
-//! are on their way, in which order. So a queue is a value like any other, equal queues are equal values, and threads
-//! that send and receive for ever come back to the same states. All that is done to a queue is done in one step, and is
-//! relaxed: a step on the queue orders nothing. What a send and its receive order is left to the slot
-//! (`library::rust::channels`).
+//! A send takes the next position from the *tail* and puts its message there; a receive takes the message from the
+//! position that comes next. So a send and the receive of its message meet in one cell, sends meet in the tail, which is
+//! the order that messages arrive in, and a send that waits for room meets the receive that made it. Nothing else meets: a receive has
+//! nothing to do with later sends, as it would if the whole queue were one value. That is what robustness needs, for
+//! which every two steps on one cell are in some order. `library::rust::channels` has the operations, and says why
+//! they are right.
 //!
-//! A slot belongs to the thread that sends and is named by a number, the smallest that none of the thread's messages on
-//! its way has. A message that was received keeps its number until the thread that received it receives again:
-//! until then it may still be read.
+//! Positions are numbered round the ring twice, so that a full ring is none that is empty.
 
+use crate::action::Order;
 use crate::value::Word;
-use std::collections::HashMap;
 
-/// The receiver is gone, or nothing is left and all senders are gone.
+/// The other side is gone.
 pub(crate) const GONE: Word = Word::Bits(1 << 80);
 /// There is no room.
 pub(crate) const FULL: Word = Word::Bits(1 << 81);
-/// There is no message.
-pub(crate) const EMPTY: Word = Word::Bits(1 << 82);
+/// There was a message where one is put. No position ever holds this in an interleaving that is explored to its end.
+pub(crate) const OVERFLOW: Word = Word::Bits(1 << 82);
 
-/// What is done to a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Queueing {
-    /// A message is on its way. The input is the number of its slot, [`GONE`] or [`FULL`].
-    Send { thread: u32, most: u64, waits: bool },
-    /// A message arrives. The input is its [`Slot`], [`GONE`] or [`EMPTY`].
-    Receive { thread: u32, waits: bool },
-    /// No messages will come. The input is 1 if some might have.
-    DropSenders,
-    /// No messages will be received, and the first of those that are on their way is taken out. The input is its
-    /// [`Slot`], or [`EMPTY`].
-    DropReceivers { thread: u32 },
+/// What a position holds that is empty.
+pub(crate) const EMPTY: u128 = 0;
+/// The same, emptied by who has dropped the receiver.
+pub(crate) const LEFT: u128 = 1;
+/// The least that a position holds which is not empty.
+pub(crate) const TAKEN: u128 = 2;
+/// Its sender has found that the receiver is gone.
+pub(crate) const CANCELLED: u128 = 2;
+/// There are no more messages.
+pub(crate) const END: u128 = 3;
+/// A message of thread 0; those of others follow.
+const MESSAGE: u128 = 4;
+
+/// What a channel without room holds: whether its receiver waits, or is gone.
+pub(crate) const READY: u128 = 1;
+pub(crate) const LEAVING: u128 = 2;
+
+/// What a position is to hold that has a message of a thread.
+pub(crate) fn message_of(thread: u32) -> u128 {
+    MESSAGE + u128::from(thread)
 }
 
-/// Where a message is: whose, and which of the thread's.
+/// The thread whose message a position holds; none if it holds none.
+pub(crate) fn sender(content: u128) -> Option<u32> {
+    u32::try_from(content.checked_sub(MESSAGE)?).ok()
+}
+
+/// What is done to a cell of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Queueing {
+    /// On the tail: the next position is the thread's, and nobody gets another one before it is filled, if `keeps` says so. The
+    /// input is what the tail was, or [`GONE`].
+    Reserve { positions: u32, keeps: bool },
+    /// On the tail: the position that was reserved is filled, and others may reserve theirs.
+    Release,
+    /// On the tail: nobody will receive. The input is what the tail was.
+    Leave,
+    /// On a position: waits until it is empty. The input is 0, or [`GONE`].
+    Room,
+    /// On a position: puts something there. The input is 0, or [`OVERFLOW`].
+    Fill { content: u128 },
+    /// On the position of a channel without room: waits until it is empty, and ends it.
+    Finish,
+    /// On the tail of a channel without room: the receiver that waits is the thread's. The input is 0, [`FULL`] or [`GONE`].
+    Claim { waits: bool },
+}
+
+impl Queueing {
+    /// What becomes of a cell, if it changes, and the input; `None` if the thread waits.
+    pub(crate) fn after(self, old: Word) -> Option<(Option<Word>, Word)> {
+        let Word::Bits(old) = old else { return None };
+        let put = |content: u128| Some((Some(Word::Bits(content)), Word::ZERO));
+        let tail = Tail::of(old);
+        match self {
+            Queueing::Reserve { .. } if tail.gone => Some((None, GONE)),
+            Queueing::Reserve { .. } if tail.kept => None,
+            Queueing::Reserve { positions, keeps } => {
+                Some((Some(tail.after(positions, keeps).word()), Word::Bits(old)))
+            }
+            Queueing::Release => Some((Some(Tail { kept: false, ..tail }.word()), Word::ZERO)),
+            Queueing::Leave => Some((Some(Tail { gone: true, ..tail }.word()), Word::Bits(old))),
+            Queueing::Room if old == EMPTY => Some((None, Word::ZERO)),
+            Queueing::Room if old == LEFT => Some((None, GONE)),
+            Queueing::Room => None,
+            Queueing::Fill { content } if old < TAKEN => put(content),
+            Queueing::Fill { .. } => Some((Some(OVERFLOW), OVERFLOW)),
+            Queueing::Finish if old < TAKEN => put(END),
+            Queueing::Finish => None,
+            Queueing::Claim { .. } if old == READY => put(0),
+            Queueing::Claim { .. } if old == LEAVING => Some((None, GONE)),
+            Queueing::Claim { waits } => (!waits).then_some((None, FULL)),
+        }
+    }
+
+    /// How the cell is updated: what a sender did before it filled a position comes before what follows the receive,
+    /// and what a receiver did before it waited comes before what follows the send that it waited for. A sender that does not wait
+    /// sees the positions that were filled before the tail was released.
+    pub(crate) fn order(self) -> Order {
+        match self {
+            Queueing::Fill { content } if content != END => Order::Release,
+            Queueing::Release => Order::Release,
+            Queueing::Claim { .. } => Order::Acquire,
+            _ => Order::Relaxed,
+        }
+    }
+
+    /// May it have changed its cell, if it gave this input?
+    pub(crate) fn changes(self, input: Word) -> bool {
+        self != Queueing::Room && input != GONE && input != FULL
+    }
+}
+
+/// What the tail of a channel holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tail {
+    /// The position that is reserved next.
+    pub(crate) next: u32,
+    /// Is the last that was reserved not yet filled, and all wait for that?
+    pub(crate) kept: bool,
+    /// Is the receiver gone?
+    pub(crate) gone: bool,
+}
+
+impl Tail {
+    pub(crate) fn of(bits: u128) -> Tail {
+        Tail { next: bits as u32, kept: bits >> 32 & 1 != 0, gone: bits >> 33 & 1 != 0 }
+    }
+
+    pub(crate) fn word(self) -> Word {
+        let flags = u128::from(self.kept) << 32 | u128::from(self.gone) << 33;
+        Word::Bits(u128::from(self.next) | flags)
+    }
+
+    /// After a position was reserved.
+    pub(crate) fn after(self, positions: u32, kept: bool) -> Tail {
+        Tail { next: (self.next + 1) % (2 * positions), kept, ..self }
+    }
+}
+
+/// Where a message is on its way: who sends it, and at which position of how many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Slot {
     pub(crate) thread: u32,
-    pub(crate) nth: u32,
-}
-
-impl Slot {
-    fn word(self) -> Word {
-        Word::Bits(u128::from(self.thread) << 32 | u128::from(self.nth))
-    }
-
-    /// The slot that an input names; none if it names none.
-    pub(crate) fn of(word: Word) -> Option<Slot> {
-        let Word::Bits(bits) = word else { return None };
-        let bits = u64::try_from(bits).ok()?;
-        Some(Slot { thread: (bits >> 32) as u32, nth: bits as u32 })
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Queue {
-    /// Who may still be reading which message.
-    read: Vec<(u32, Slot)>,
-    waiting: Vec<Slot>,
-    senders_gone: bool,
-    receivers_gone: bool,
-}
-
-impl Queue {
-    /// What becomes of it, if it changes, and the input; `None` if the thread waits.
-    fn after(&self, queueing: Queueing) -> Option<(Option<Queue>, Word)> {
-        let mut next = self.clone();
-        Some(match queueing {
-            Queueing::Send { .. } if self.receivers_gone => (None, GONE),
-            Queueing::Send { most, waits, .. } if self.waiting.len() as u64 >= most => {
-                match waits {
-                    true => return None,
-                    false => (None, FULL),
-                }
-            }
-            Queueing::Send { thread, .. } => {
-                let taken = |slot: &Slot| {
-                    self.waiting.contains(slot) || self.read.iter().any(|(_, read)| read == slot)
-                };
-                let nth = (0..).find(|nth| !taken(&Slot { thread, nth: *nth })).unwrap_or(u32::MAX);
-                next.waiting.push(Slot { thread, nth });
-                (Some(next), Word::Bits(nth.into()))
-            }
-            Queueing::Receive { thread, .. } if !self.waiting.is_empty() => {
-                let slot = next.take(thread);
-                (Some(next), slot.word())
-            }
-            Queueing::Receive { .. } if self.senders_gone => (None, GONE),
-            Queueing::Receive { waits: true, .. } => return None,
-            Queueing::Receive { waits: false, .. } => (None, EMPTY),
-            Queueing::DropSenders => {
-                next.senders_gone = true;
-                (Some(next), Word::Bits((!self.senders_gone).into()))
-            }
-            Queueing::DropReceivers { thread } => {
-                next.receivers_gone = true;
-                let input = match self.waiting.is_empty() {
-                    true => EMPTY,
-                    false => next.take(thread).word(),
-                };
-                (Some(next), input)
-            }
-        })
-    }
-
-    /// The first message, which the thread reads now.
-    fn take(&mut self, thread: u32) -> Slot {
-        let slot = self.waiting.remove(0);
-        self.read.retain(|(reader, _)| *reader != thread);
-        self.read.push((thread, slot));
-        self.read.sort_unstable();
-        slot
-    }
-}
-
-/// All queues that were ever met: the value of a cell is a number of one of them, and 0 is the empty one.
-#[derive(Clone, Debug)]
-pub(crate) struct Queues {
-    known: Vec<Queue>,
-    ids: HashMap<Queue, u128>,
-}
-
-impl Default for Queues {
-    fn default() -> Self {
-        let empty = Queue::default();
-        Queues { known: vec![empty.clone()], ids: HashMap::from([(empty, 0)]) }
-    }
-}
-
-impl Queues {
-    /// The new value of a cell, if it has one, and the input that a thread gets; `None` if the thread waits.
-    pub(crate) fn after(&mut self, old: Word, queueing: Queueing) -> Option<(Option<Word>, Word)> {
-        let Word::Bits(old) = old else { return None };
-        let queue = self.known.get(usize::try_from(old).ok()?)?;
-        let (next, input) = queue.after(queueing)?;
-        let next = next.map(|next| Word::Bits(self.number(next)));
-        Some((next, input))
-    }
-
-    fn number(&mut self, queue: Queue) -> u128 {
-        if let Some(known) = self.ids.get(&queue) {
-            return *known;
-        }
-        let number = self.known.len() as u128;
-        self.known.push(queue.clone());
-        self.ids.insert(queue, number);
-        number
-    }
+    pub(crate) position: u32,
+    pub(crate) positions: u32,
+    /// Is the tail kept until the position is filled?
+    pub(crate) keeps: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SEND: Queueing = Queueing::Send { thread: 1, most: 2, waits: true };
-    const RECEIVE: Queueing = Queueing::Receive { thread: 0, waits: true };
-
-    fn step(queues: &mut Queues, at: Word, queueing: Queueing) -> (Word, Word) {
-        let (next, input) = queues.after(at, queueing).expect("it does not wait");
+    fn step(at: Word, queueing: Queueing) -> (Word, Word) {
+        let (next, input) = queueing.after(at).expect("it does not wait");
         (next.unwrap_or(at), input)
     }
 
-    /// Catches queues that grow with what went through them: a thread that sends for ever would never come back.
+    /// Catches tails that grow with what went through them: a thread that sends for ever would never come back.
     #[test]
-    fn equal_queues_are_equal_values() {
-        let mut queues = Queues::default();
-        let (sent, nth) = step(&mut queues, Word::ZERO, SEND);
-        assert_eq!(nth, Word::ZERO);
-        let (received, slot) = step(&mut queues, sent, RECEIVE);
-        assert_eq!(Slot::of(slot), Some(Slot { thread: 1, nth: 0 }));
-        // The first slot may still be read.
-        let (sent, nth) = step(&mut queues, received, SEND);
-        assert_eq!(nth, Word::Bits(1));
-        let (again, _) = step(&mut queues, sent, RECEIVE);
-        let (sent, nth) = step(&mut queues, again, SEND);
-        assert_eq!(nth, Word::ZERO);
-        assert_eq!(step(&mut queues, sent, RECEIVE).0, received);
+    fn tails_come_round() {
+        let reserve = Queueing::Reserve { positions: 2, keeps: false };
+        let (first, _) = step(Word::ZERO, reserve);
+        let mut at = first;
+        for position in 1..5 {
+            let (next, was) = step(at, reserve);
+            assert_eq!(was, at);
+            assert_eq!(Tail::of(bits(was)).next, position % 4);
+            at = next;
+        }
+        assert_eq!(at, first);
+        let (gone, _) = step(at, Queueing::Leave);
+        assert_eq!(step(gone, reserve), (gone, GONE));
     }
 
     #[test]
-    fn messages_arrive_in_order_and_ends_are_seen() {
-        let mut queues = Queues::default();
-        let other = Queueing::Send { thread: 2, most: 2, waits: true };
-        assert_eq!(queues.after(Word::ZERO, RECEIVE), None);
-        let (one, _) = step(&mut queues, Word::ZERO, other);
-        let (two, _) = step(&mut queues, one, SEND);
-        assert_eq!(queues.after(two, SEND), None);
-        let attempt = Queueing::Send { thread: 1, most: 2, waits: false };
-        assert_eq!(step(&mut queues, two, attempt), (two, FULL));
-        let (gone, first) = step(&mut queues, two, Queueing::DropSenders);
-        assert_eq!(first, Word::Bits(1));
-        let (left, slot) = step(&mut queues, gone, RECEIVE);
-        assert_eq!(Slot::of(slot), Some(Slot { thread: 2, nth: 0 }));
-        let (none, slot) = step(&mut queues, left, RECEIVE);
-        assert_eq!(Slot::of(slot), Some(Slot { thread: 1, nth: 0 }));
-        assert_eq!(step(&mut queues, none, RECEIVE), (none, GONE));
-        let drop = Queueing::DropReceivers { thread: 0 };
-        let (gone, slot) = step(&mut queues, two, drop);
-        assert_eq!(Slot::of(slot), Some(Slot { thread: 2, nth: 0 }));
-        assert_eq!(step(&mut queues, gone, SEND), (gone, GONE));
-        let (gone, slot) = step(&mut queues, gone, drop);
-        assert_eq!(Slot::of(slot), Some(Slot { thread: 1, nth: 0 }));
-        assert_eq!(step(&mut queues, gone, drop), (gone, EMPTY));
-        assert_eq!(Slot::of(GONE), None);
+    fn one_position_at_a_time_is_reserved_where_it_is_kept() {
+        let reserve = Queueing::Reserve { positions: 2, keeps: true };
+        let (kept, _) = step(Word::ZERO, reserve);
+        assert_eq!(reserve.after(kept), None);
+        let (gone, _) = step(kept, Queueing::Leave);
+        assert_eq!(step(gone, reserve).1, GONE);
+        let (free, _) = step(kept, Queueing::Release);
+        assert!(reserve.after(free).is_some());
+    }
+
+    #[test]
+    fn positions_are_filled_when_they_are_empty() {
+        let fill = Queueing::Fill { content: message_of(3) };
+        let (full, input) = step(Word::ZERO, fill);
+        assert_eq!((sender(bits(full)), input), (Some(3), Word::ZERO));
+        assert_eq!(step(full, fill), (OVERFLOW, OVERFLOW));
+        assert_eq!(Queueing::Room.after(full), None);
+        assert_eq!(step(Word::ZERO, Queueing::Room).1, Word::ZERO);
+        assert_eq!(step(Word::Bits(LEFT), Queueing::Room).1, GONE);
+        assert_eq!(sender(END), None);
+    }
+
+    #[test]
+    fn who_finds_nobody_waits_or_not() {
+        let claim = |waits: bool| Queueing::Claim { waits };
+        assert_eq!(claim(true).after(Word::ZERO), None);
+        assert_eq!(step(Word::ZERO, claim(false)).1, FULL);
+        assert_eq!(step(Word::Bits(READY), claim(false)), (Word::ZERO, Word::ZERO));
+        assert_eq!(step(Word::Bits(LEAVING), claim(true)).1, GONE);
+    }
+
+    fn bits(word: Word) -> u128 {
+        let Word::Bits(bits) = word else { panic!("it has a value") };
+        bits
     }
 }

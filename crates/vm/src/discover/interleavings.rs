@@ -4,7 +4,8 @@ use super::{MOST_VALUES, SETTLING, World};
 use crate::action::{Action, Cell, SPURIOUS};
 use crate::automaton::{NodeId, put};
 use crate::machine::{Pause, outcome};
-use crate::space::{Name, ObjectId};
+use crate::queue::OVERFLOW;
+use crate::space::ObjectId;
 use crate::value::{Bits, Word};
 use search::encoding::{Reader, put as put_number};
 use search::{Model, Sink, Width};
@@ -28,7 +29,7 @@ impl World {
         };
         let id = self.cell(cell);
         let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
-        let Some((mut new, input)) = outcome(&action, old, &mut self.machine.queues) else {
+        let Some((mut new, input)) = outcome(&action, old) else {
             return;
         };
         let to = self.automata.step(&mut self.machine, node, input);
@@ -55,6 +56,9 @@ impl World {
                 next.cells.push(self.initial[next.cells.len()]);
             }
             next.cells[id] = word;
+            if word == OVERFLOW {
+                self.machine.overflown = Some(self.automata.node(node).sites.clone());
+            }
             self.values[id].insert(word);
             if self.values[id].len() > MOST_VALUES {
                 self.endless = Some(id);
@@ -71,15 +75,8 @@ impl World {
 
     /// A block is gone. Does it matter whether its address is given out again?
     fn is_gone(&mut self, state: &State, object: ObjectId) {
-        let Name::Heap { size, zeroed, .. } = self.machine.space.object(object).name else {
-            return;
-        };
-        let matters = self.machine.allocated.contains(&(size, zeroed))
-            && !self.machine.recyclable.contains(&object)
-            && self.is_held(state, None, object);
-        if matters {
-            self.machine.recyclable.insert(object);
-            self.machine.surprised = true;
+        if !self.machine.recyclable.contains(&object) && self.is_held(state, None, object) {
+            self.machine.is_gone(object);
         }
     }
 
@@ -211,7 +208,7 @@ impl World {
         if self.grown_at.is_none() && self.machine.has_news() {
             self.grown_at = Some(self.states);
         }
-        if self.endless.is_some() {
+        if self.endless.is_some() || self.machine.overflown.is_some() {
             sink.finding(());
         }
         if self.machine.surprised || self.grown_at.is_some_and(|at| self.states > at + SETTLING) {
@@ -231,7 +228,7 @@ impl World {
                 let Some(cell) = action.cell() else { return Some((action, None, true)) };
                 let id = self.cell(cell);
                 let old = state.cells.get(id).copied().unwrap_or(self.initial[id]);
-                Some((action, Some(id), outcome(&action, old, &mut self.machine.queues).is_some()))
+                Some((action, Some(id), outcome(&action, old).is_some()))
             })
             .collect();
         self.futures.persistent(&state.nodes, &next)

@@ -19,6 +19,8 @@ use llvm::FunctionId;
 pub(crate) struct AtExit {
     pub(crate) function: FunctionId,
     pub(crate) argument: Option<Val>,
+    /// The key whose value the function is for, if the thread has one then.
+    pub(crate) key: Option<u32>,
     /// When the thread ends, which is before the program does.
     pub(crate) with_thread: bool,
 }
@@ -44,7 +46,7 @@ impl Machine {
             return Ok(Val::Bits(0));
         }
         match local.thread == 0 || with_thread {
-            true => local.at_exit.push(AtExit { function, argument, with_thread }),
+            true => local.at_exit.push(AtExit { function, argument, key: None, with_thread }),
             false => self.note(
                 "functions that a thread other than `main` registers to run at exit are not run",
             ),
@@ -66,10 +68,19 @@ impl Machine {
 
     /// Enters the latest of the functions that are to run when the program ends; is there any?
     pub(crate) fn next_at_exit(&mut self, local: &mut Local, then: Then) -> Result<bool, Stop> {
-        let Some(last) = local.at_exit.len().checked_sub(1) else { return Ok(false) };
-        let next = local.at_exit.iter().rposition(|it| it.with_thread).unwrap_or(last);
-        let AtExit { function, argument, .. } = local.at_exit.remove(next);
-        self.enter(local, function, argument.into_iter().collect(), then)?;
-        Ok(true)
+        while let Some(last) = local.at_exit.len().checked_sub(1) {
+            let next = local.at_exit.iter().rposition(|it| it.with_thread).unwrap_or(last);
+            let AtExit { function, argument, key, .. } = local.at_exit.remove(next);
+            let argument = match key {
+                None => argument,
+                Some(key) => match self.take_specific(local, key) {
+                    Val::Bits(0) => continue,
+                    value => Some(value),
+                },
+            };
+            self.enter(local, function, argument.into_iter().collect(), then)?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 }

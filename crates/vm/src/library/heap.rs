@@ -91,6 +91,11 @@ impl Machine {
         {
             return Ok(block);
         }
+        if !self.alone
+            && let Some(block) = self.recycle_own(local, size, zeroed)?
+        {
+            return Ok(block);
+        }
         let mentioned = local.mentioned(&self.space);
         let (thread, site) = (local.thread, Machine::site(local));
         let mut nth = 0;
@@ -119,7 +124,10 @@ impl Machine {
 
     /// A block that was freed and whose address somebody still knows, given out again.
     fn recycle(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Option<Val>, Stop> {
-        self.allocated.insert((size, zeroed));
+        // Blocks may have been freed before it was known that it matters.
+        if self.allocated.insert((size, zeroed)) && self.unmatched.contains(&(size, zeroed)) {
+            self.surprised = true;
+        }
         let fits = |object: &&ObjectId| match self.space.object(**object).name {
             Name::Heap { size: other, zeroed: filled, .. } => (other, filled) == (size, zeroed),
             _ => false,
@@ -139,11 +147,63 @@ impl Machine {
         Ok(None)
     }
 
+    /// A block that the thread has freed, that nobody else knew, and of which it has a pointer left, given out again.
+    fn recycle_own(
+        &mut self,
+        local: &mut Local,
+        size: u64,
+        zeroed: bool,
+    ) -> Result<Option<Val>, Stop> {
+        let fits = |object: &ObjectId| match self.space.object(*object).name {
+            Name::Heap { size: other, zeroed: filled, .. } => (other, filled) == (size, zeroed),
+            _ => false,
+        };
+        let own = local.blocks.iter().filter(|(object, block)| !block.escaped && fits(object));
+        let gone = own.filter(|(object, _)| !self.is_alive(local, **object));
+        let gone: Vec<ObjectId> = gone.map(|(object, _)| *object).collect();
+        if gone.is_empty() {
+            return Ok(None);
+        }
+        local.tidy(&self.space);
+        let mentioned = local.mentioned(&self.space);
+        for object in gone.into_iter().filter(|object| mentioned.contains(object)) {
+            if self.visible(local, Action::Choose { alternatives: 2 })? == Word::ZERO {
+                continue;
+            }
+            self.renew(local, object, if zeroed { Word::ZERO } else { Word::Undef })?;
+            local.blocks.insert(object, Block { escaped: false });
+            return Ok(Some(Machine::pointer(object)));
+        }
+        Ok(None)
+    }
+
+    /// A block is gone whose address somebody knows: does it matter whether it is given out again?
+    pub(crate) fn is_gone(&mut self, object: ObjectId) {
+        let Name::Heap { size, zeroed, .. } = self.space.object(object).name else { return };
+        match self.allocated.contains(&(size, zeroed)) {
+            true => self.surprised |= self.recyclable.insert(object),
+            false => {
+                self.unmatched.insert((size, zeroed));
+            }
+        }
+    }
+
     fn is_alive(&self, local: &Local, object: ObjectId) -> bool {
         self.peek(local, Cell::life(object)) == Word::ZERO
     }
 
     fn reallocate(&mut self, local: &mut Local, old: &Val, size: u64) -> Result<Val, Stop> {
+        if *old != Val::Bits(0) && !self.alone && size > 0 {
+            let (object, offset) = self.bytes_at(local, old, 0, false)?;
+            let is_block = matches!(self.space.object(object).name, Name::Heap { .. });
+            // What gets smaller may stay where it is.
+            if is_block && offset == 0 && size <= self.space.object(object).size {
+                self.alive(local, object, "a new size for")?;
+                if self.visible(local, Action::Choose { alternatives: 2 })? != Word::ZERO {
+                    return Ok(old.clone());
+                }
+            }
+        }
         let new = self.allocate(local, size, false)?;
         if *old != Val::Bits(0) {
             let (object, _) = self.bytes_at(local, old, 0, false)?;
@@ -173,6 +233,10 @@ impl Machine {
             self.touches.add(Cell::life(object), local.thread, true, Strength::Ordering);
         }
         self.kill(local, object)?;
+        // The thread itself may know the address for a while, and forget it before it does anything that others notice.
+        if is_known && !self.alone && local.keeps(&self.space, object) {
+            self.is_gone(object);
+        }
         if self.recyclable.contains(&object) {
             let cell = Cell::spare(object);
             let (op, operand, width, order) = (RmwOp::Xchg, 1, 32, Order::AcqRel);

@@ -5,6 +5,7 @@ use crate::disguise::Kind;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, mask, signed};
+use llvm::instruction::BinaryOp;
 use llvm::{Call, Type};
 
 impl Machine {
@@ -20,7 +21,10 @@ impl Machine {
         let is = |prefix: &str| {
             kind == prefix || kind.starts_with(prefix) && kind[prefix.len()..].starts_with('.')
         };
-        if is("memcpy") || is("memmove") || is("memcpy.inline") {
+        if is("memcpy") || is("memcpy.inline") {
+            return self.copy_apart(local, arguments).map(|()| Val::Undef);
+        }
+        if is("memmove") {
             return self.copy_call(local, arguments).map(|()| Val::Undef);
         }
         if is("memset") || is("memset.inline") {
@@ -109,17 +113,23 @@ impl Machine {
         };
         let (ua, ub) = (a as i128, b as i128);
         let bits = if is("sadd.with.overflow") {
-            return Ok(flagged(x.checked_add(y), a.wrapping_add(b), true));
+            let result = flagged(x.checked_add(y), a.wrapping_add(b), true);
+            return Ok(self.computes(local, arguments, result));
         } else if is("ssub.with.overflow") {
-            return Ok(flagged(x.checked_sub(y), a.wrapping_sub(b), true));
+            let result = flagged(x.checked_sub(y), a.wrapping_sub(b), true);
+            return Ok(self.subtracts(local, arguments, result));
         } else if is("smul.with.overflow") {
-            return Ok(flagged(x.checked_mul(y), a.wrapping_mul(b), true));
+            let result = flagged(x.checked_mul(y), a.wrapping_mul(b), true);
+            return Ok(self.computes(local, arguments, result));
         } else if is("uadd.with.overflow") {
-            return Ok(flagged(ua.checked_add(ub), a.wrapping_add(b), false));
+            let result = flagged(ua.checked_add(ub), a.wrapping_add(b), false);
+            return Ok(self.computes(local, arguments, result));
         } else if is("usub.with.overflow") {
-            return Ok(flagged(ua.checked_sub(ub), a.wrapping_sub(b), false));
+            let result = flagged(ua.checked_sub(ub), a.wrapping_sub(b), false);
+            return Ok(self.subtracts(local, arguments, result));
         } else if is("umul.with.overflow") {
-            return Ok(flagged(ua.checked_mul(ub), a.wrapping_mul(b), false));
+            let result = flagged(ua.checked_mul(ub), a.wrapping_mul(b), false);
+            return Ok(self.computes(local, arguments, result));
         } else if is("scmp") || is("ucmp") {
             let order = if is("scmp") { x.cmp(&y) } else { a.cmp(&b) };
             return Ok(Val::Bits(order as i128 as u128 & mask(self.width(call.ret)?)));
@@ -159,9 +169,20 @@ impl Machine {
         } else {
             return Stop::refuse(format!("the intrinsic `{name}`"));
         };
-        let result = Val::Bits(wrap(bits));
+        Ok(self.computes(local, arguments, Val::Bits(wrap(bits))))
+    }
+
+    fn subtracts(&mut self, local: &mut Local, arguments: &[Val], result: Val) -> Val {
+        let operands: Vec<&Val> = arguments.iter().collect();
+        let right = arguments.get(1).unwrap_or(&Val::Undef);
+        let kind = Kind::of_binary(&self.space, BinaryOp::Sub, right, &result);
+        self.computed(local, kind, &operands, &result);
+        result
+    }
+
+    fn computes(&mut self, local: &mut Local, arguments: &[Val], result: Val) -> Val {
         let operands: Vec<&Val> = arguments.iter().collect();
         self.computed(local, Kind::Mixes, &operands, &result);
-        Ok(result)
+        result
     }
 }

@@ -20,7 +20,13 @@ use llvm::instruction::RmwOp;
 const WRITER: u32 = 1000;
 /// What a lock holds that was destroyed.
 pub(crate) const DESTROYED: Word = Word::Bits(1 << 20);
+/// Where glibc keeps of which kind a mutex is; and kinds that tell who locks it again, or let them.
+const KIND: u64 = 16;
+const RECURSIVE: Word = Word::Bits(1);
+const CHECKING: Word = Word::Bits(2);
+const EPERM: u128 = 1;
 const EBUSY: u128 = 16;
+const EDEADLK: u128 = 35;
 const ETIMEDOUT: u128 = 110;
 /// What C11 calls a lock that is taken, and one that took too long.
 const THRD_BUSY: u128 = 1;
@@ -36,22 +42,21 @@ impl Machine {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         let zero = |result: Result<(), Stop>| result.map(|()| Val::Bits(0));
         Some(match name {
-            "pthread_mutexattr_settype" if argument(1) == Val::Bits(1) => {
-                Stop::refuse("a recursive mutex")
+            "pthread_mutexattr_init" => {
+                zero(self.store_word(local, &argument(0), 4, Word::ZERO, Order::Plain))
             }
             "pthread_mutexattr_settype" => {
-                if argument(1) == Val::Bits(2) {
-                    self.note(
-                        "an error-checking mutex is taken for an ordinary one: who locks it twice waits for ever, and \
-                         unlocking what another thread holds is an error",
-                    );
-                }
-                Ok(Val::Bits(0))
+                let kind = argument(1).word();
+                zero(self.store_word(local, &argument(0), 4, kind, Order::Plain))
             }
-            "mtx_init" if matches!(argument(1), Val::Bits(kind) if kind & 1 != 0) => {
-                Stop::refuse("a recursive mutex")
+            "pthread_mutex_init" => zero(self.init_mutex(local, &argument(0), &argument(1))),
+            "mtx_init" => {
+                let recursive = matches!(argument(1), Val::Bits(kind) if kind & 1 != 0);
+                let kind = if recursive { RECURSIVE } else { Word::ZERO };
+                let set = self.set_kind(local, &argument(0), kind);
+                zero(set.and_then(|()| self.init_lock(local, &argument(0))))
             }
-            "pthread_mutex_init" | "mtx_init" | "pthread_spin_init" | "pthread_rwlock_init" => {
+            "pthread_spin_init" | "pthread_rwlock_init" => {
                 zero(self.init_lock(local, &argument(0)))
             }
             "pthread_mutex_destroy"
@@ -60,28 +65,42 @@ impl Machine {
             | "pthread_rwlock_destroy" => zero(self.destroy_lock(local, &argument(0))),
             "pthread_barrier_destroy" => zero(self.destroy_barrier(local, &argument(0))),
             "pthread_cond_init" | "cnd_init" => zero(self.mark_initialised(local, &argument(0))),
-            "pthread_cond_destroy"
-            | "cnd_destroy"
-            | "pthread_cond_signal"
-            | "pthread_cond_broadcast"
-            | "cnd_signal"
-            | "cnd_broadcast" => {
+            "pthread_cond_destroy" | "cnd_destroy" => {
+                zero(self.destroy_condition(local, &argument(0)))
+            }
+            "pthread_cond_signal" | "pthread_cond_broadcast" | "cnd_signal" | "cnd_broadcast" => {
                 zero(self.initialised(local, &argument(0), "a condition variable"))
             }
-            "pthread_mutex_lock" | "mtx_lock" if self.is_recursive(local, &argument(0)) => {
-                Stop::refuse("a recursive mutex")
-            }
-            "pthread_mutex_lock" | "mtx_lock" | "pthread_spin_lock" => {
-                zero(self.lock(local, &argument(0), 1, 1))
-            }
-            "pthread_mutex_trylock" | "pthread_spin_trylock" => {
-                self.try_lock(local, &argument(0), EBUSY)
-            }
-            "mtx_trylock" => self.try_lock(local, &argument(0), THRD_BUSY),
+            "pthread_mutex_lock" | "mtx_lock" => match self.relock(local, &argument(0), EDEADLK) {
+                Ok(Some(result)) => Ok(result),
+                Ok(None) => zero(self.lock(local, &argument(0), 1, 1)),
+                Err(stop) => Err(stop),
+            },
+            "pthread_spin_lock" => zero(self.lock(local, &argument(0), 1, 1)),
+            "pthread_mutex_trylock" => match self.relock(local, &argument(0), EBUSY) {
+                Ok(Some(result)) => Ok(result),
+                Ok(None) => self.try_lock(local, &argument(0), (EBUSY, false)),
+                Err(stop) => Err(stop),
+            },
+            "pthread_spin_trylock" => self.try_lock(local, &argument(0), (EBUSY, false)),
+            // C allows it to fail for no reason.
+            "mtx_trylock" => match self.relock(local, &argument(0), THRD_BUSY) {
+                Ok(Some(result)) => Ok(result),
+                Ok(None) => self.try_lock(local, &argument(0), (THRD_BUSY, true)),
+                Err(stop) => Err(stop),
+            },
             "pthread_mutex_timedlock" | "pthread_mutex_clocklock" => {
-                self.lock_in_time(local, &argument(0), (1, 1), ETIMEDOUT)
+                match self.relock(local, &argument(0), EDEADLK) {
+                    Ok(Some(result)) => Ok(result),
+                    Ok(None) => self.lock_in_time(local, &argument(0), (1, 1), ETIMEDOUT),
+                    Err(stop) => Err(stop),
+                }
             }
-            "mtx_timedlock" => self.lock_in_time(local, &argument(0), (1, 1), THRD_TIMEDOUT),
+            "mtx_timedlock" => match self.relock(local, &argument(0), EDEADLK) {
+                Ok(Some(result)) => Ok(result),
+                Ok(None) => self.lock_in_time(local, &argument(0), (1, 1), THRD_TIMEDOUT),
+                Err(stop) => Err(stop),
+            },
             "pthread_rwlock_timedwrlock" | "pthread_rwlock_clockwrlock" => {
                 self.lock_in_time(local, &argument(0), (1, WRITER), ETIMEDOUT)
             }
@@ -96,14 +115,17 @@ impl Machine {
                 self.wait_in_time(local, arguments, ETIMEDOUT)
             }
             "cnd_timedwait" => self.wait_in_time(local, arguments, THRD_TIMEDOUT),
-            "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => {
-                zero(self.unlock(local, &argument(0)))
-            }
+            "pthread_mutex_unlock" | "mtx_unlock" => match self.unlock_once(local, &argument(0)) {
+                Ok(Some(result)) => Ok(result),
+                Ok(None) => zero(self.unlock(local, &argument(0))),
+                Err(stop) => Err(stop),
+            },
+            "pthread_spin_unlock" => zero(self.unlock(local, &argument(0))),
             "pthread_rwlock_wrlock" => zero(self.lock(local, &argument(0), 1, WRITER)),
             "pthread_rwlock_rdlock" => zero(self.lock(local, &argument(0), MOST_THREADS as u32, 1)),
             "pthread_rwlock_unlock" => zero(self.unlock_shared(local, &argument(0))),
             "pthread_cond_wait" | "cnd_wait" => {
-                zero(self.wait_for_signal(local, &argument(0), &argument(1)))
+                self.wait_for_signal(local, &argument(0), &argument(1))
             }
             "pthread_barrier_init" => zero(self.init_barrier(local, &argument(0), &argument(2))),
             "pthread_barrier_wait" => self.wait_at_barrier(local, &argument(0)),
@@ -114,11 +136,70 @@ impl Machine {
         })
     }
 
-    /// Was the mutex initialised as a recursive one, by what glibc keeps in it?
-    fn is_recursive(&mut self, local: &Local, mutex: &Val) -> bool {
-        let kind = displaced(mutex, 16);
-        let Ok((object, offset)) = self.bytes_at(local, &kind, 4, false) else { return false };
-        self.peek(local, Cell { object, offset, size: 4 }) == Word::Bits(1)
+    fn init_mutex(&mut self, local: &mut Local, mutex: &Val, attributes: &Val) -> Result<(), Stop> {
+        let kind = match attributes {
+            Val::Bits(0) => Word::ZERO,
+            _ => self.load_word(local, attributes, 4, Order::Plain)?,
+        };
+        if !matches!(kind, Word::Bits(_)) {
+            return Err(Stop::fail("a mutex is made with attributes that were never initialised"));
+        }
+        self.set_kind(local, mutex, kind)?;
+        self.init_lock(local, mutex)
+    }
+
+    /// Of which kind a mutex is stands where glibc keeps it, so that one that is initialised by its memory has a kind, too.
+    fn set_kind(&mut self, local: &mut Local, mutex: &Val, kind: Word) -> Result<(), Stop> {
+        self.store_word(local, &displaced(mutex, KIND), 4, kind, Order::Plain)
+    }
+
+    fn kind(&mut self, local: &mut Local, mutex: &Val) -> Result<Word, Stop> {
+        let kind = displaced(mutex, KIND);
+        match self.bytes_at(local, &kind, 4, false) {
+            Ok(_) => self.load_word(local, &kind, 4, Order::Plain),
+            Err(_) => Ok(Word::ZERO),
+        }
+    }
+
+    /// A mutex is locked that the thread holds, and that is not for waiting for ever: what comes of it.
+    fn relock(&mut self, local: &mut Local, mutex: &Val, error: u128) -> Result<Option<Val>, Stop> {
+        let kind = self.kind(local, mutex)?;
+        if kind != RECURSIVE && kind != CHECKING {
+            return Ok(None);
+        }
+        let cell = self.lock_cell(local, mutex)?;
+        if self.held(local, cell) == 0 {
+            return Ok(None);
+        }
+        if kind == CHECKING {
+            return Ok(Some(Val::Bits(error)));
+        }
+        self.hold_more(local, cell, 1);
+        Ok(Some(Val::Bits(0)))
+    }
+
+    /// A recursive mutex is unlocked that the thread holds several times, or one that can tell that the thread does not hold it:
+    /// what comes of it.
+    fn unlock_once(&mut self, local: &mut Local, mutex: &Val) -> Result<Option<Val>, Stop> {
+        let kind = self.kind(local, mutex)?;
+        if kind != RECURSIVE && kind != CHECKING {
+            return Ok(None);
+        }
+        let cell = self.lock_cell(local, mutex)?;
+        match self.held(local, cell) {
+            0 => Ok(Some(Val::Bits(EPERM))),
+            1 => Ok(None),
+            held => {
+                self.hold(local, cell, held - 1);
+                Ok(Some(Val::Bits(0)))
+            }
+        }
+    }
+
+    /// What was destroyed was never initialised, as far as later uses are concerned.
+    fn destroy_condition(&mut self, local: &mut Local, condition: &Val) -> Result<(), Stop> {
+        self.initialised(local, condition, "a condition variable")?;
+        self.store_word(local, condition, 4, Word::Undef, Order::Plain)
     }
 
     /// Looks whether a lock was initialised, by the memory that it is in: initialising writes it plainly, and every use
@@ -126,9 +207,9 @@ impl Machine {
     fn initialised(&mut self, local: &mut Local, lock: &Val, what: &str) -> Result<(), Stop> {
         match self.load_word(local, lock, 4, Order::Plain)? {
             Word::Bits(_) => Ok(()),
-            Word::Undef | Word::Partly(_) => {
-                Err(Stop::fail(format!("{what} is used that was never initialised")))
-            }
+            Word::Undef | Word::Partly(_) => Err(Stop::fail(format!(
+                "{what} is used that was never initialised, or is destroyed"
+            ))),
         }
     }
 
@@ -195,12 +276,22 @@ impl Machine {
         }
     }
 
-    fn try_lock(&mut self, local: &mut Local, lock: &Val, busy: u128) -> Result<Val, Stop> {
+    fn try_lock(
+        &mut self,
+        local: &mut Local,
+        lock: &Val,
+        (busy, weak): (u128, bool),
+    ) -> Result<Val, Stop> {
         let cell = self.lock_cell(local, lock)?;
         let (success, failure) = (Order::Acquire, Order::Relaxed);
         let desired = Word::Bits(1);
-        let action =
-            Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
+        if weak
+            && !self.shared.contains(cell)
+            && self.visible(local, Action::Choose { alternatives: 2 })? != Word::ZERO
+        {
+            return Ok(Val::Bits(busy));
+        }
+        let action = Action::CompareExchange { cell, expected: 0, desired, success, failure, weak };
         match self.sync(local, action)? {
             Word::ZERO => {
                 self.hold(local, cell, 1);
@@ -257,11 +348,21 @@ impl Machine {
         local: &mut Local,
         condition: &Val,
         mutex: &Val,
-    ) -> Result<(), Stop> {
+    ) -> Result<Val, Stop> {
         self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
         self.initialised(local, condition, "a condition variable")?;
-        self.unlock(local, mutex)?;
-        self.lock(local, mutex, 1, 1)
+        match self.unlock_once(local, mutex)? {
+            // It still holds it, so nobody can wake it up but for no reason.
+            Some(Val::Bits(0)) => {
+                let cell = self.lock_cell(local, mutex)?;
+                self.hold_more(local, cell, 1);
+                return Ok(Val::Bits(0));
+            }
+            Some(error) => return Ok(error),
+            None => self.unlock(local, mutex)?,
+        }
+        self.lock(local, mutex, 1, 1)?;
+        Ok(Val::Bits(0))
     }
 
     /// The same, and it may have taken too long.
@@ -274,7 +375,10 @@ impl Machine {
         let [condition, mutex, ..] = arguments else {
             return Stop::refuse("a condition variable without a lock");
         };
-        self.wait_for_signal(local, condition, mutex)?;
+        match self.wait_for_signal(local, condition, mutex)? {
+            Val::Bits(0) => {}
+            error => return Ok(error),
+        }
         match self.visible(local, Action::Choose { alternatives: 2 })? {
             Word::ZERO => Ok(Val::Bits(0)),
             _ => Ok(Val::Bits(too_late)),

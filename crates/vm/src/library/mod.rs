@@ -27,23 +27,23 @@ pub(crate) use exceptions::Thrown;
 pub(crate) use exit::AtExit;
 pub(crate) use locks::DESTROYED;
 
-use crate::action::{Action, Cell, Stop};
+use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::{Machine, Stub};
+use crate::queue::OVERFLOW;
 use crate::shared::Strength;
 use crate::space::{Fill, Name, Object, Site};
-use crate::value::{Val, Word};
+use crate::value::{Val, Word, mask};
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 25] = [
+const IGNORED: [&str; 23] = [
     "vprintf",
     "vfprintf",
     "putchar",
     "fputc",
     "putc",
     "fflush",
-    "write",
     "sched_yield",
     "usleep",
     "sleep",
@@ -55,7 +55,6 @@ const IGNORED: [&str; 25] = [
     "setbuf",
     "setvbuf",
     "pthread_attr_destroy",
-    "pthread_mutexattr_init",
     "pthread_mutexattr_destroy",
     "pthread_condattr_init",
     "pthread_condattr_destroy",
@@ -276,32 +275,54 @@ impl Machine {
                 Val::Bits(size) => Ok(Val::Bits(u128::from(size <= 8 && size.is_power_of_two()))),
                 _ => Ok(Val::Undef),
             },
-            "__errno_location" => {
-                let size = 4;
-                let object = self.space.intern(Object {
-                    name: Name::Heap {
-                        thread: local.thread,
-                        site: Site { function: local.frames[0].function, block: 0, instr: 0 },
-                        nth: u32::MAX,
-                        size,
-                        zeroed: true,
-                    },
-                    size,
-                    fill: Fill::Zero,
-                    constant: false,
-                });
-                Ok(Machine::pointer(object))
-            }
+            "__errno_location" => Ok(self.error_number(local)),
             "atexit" => self.at_exit(local, &argument(0), None, false),
             "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1)), false),
             "__cxa_thread_atexit" | "__cxa_thread_atexit_impl" => {
                 self.at_exit(local, &argument(0), Some(argument(1)), true)
             }
-            "memcpy" | "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
+            "memcpy" => self.copy_apart(local, arguments).map(|()| argument(0)),
+            "memmove" => self.copy_call(local, arguments).map(|()| argument(0)),
             "memset" => self.fill_call(local, arguments).map(|()| argument(0)),
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
             _ => return None,
         })
+    }
+
+    /// The address of a thread's `errno`.
+    fn error_number(&mut self, local: &Local) -> Val {
+        let size = 4;
+        let object = self.space.intern(Object {
+            name: Name::Heap {
+                thread: local.thread,
+                site: Site { function: local.frames[0].function, block: 0, instr: 0 },
+                nth: u32::MAX,
+                size,
+                zeroed: true,
+            },
+            size,
+            fill: Fill::Zero,
+            constant: false,
+        });
+        Machine::pointer(object)
+    }
+
+    /// A function fails as those do that say why in `errno`.
+    fn fails_with(&mut self, local: &mut Local, error: u128) -> Result<Val, Stop> {
+        let errno = self.error_number(local);
+        self.store_word(local, &errno, 4, Word::Bits(error), Order::Plain)?;
+        Ok(Val::Bits(mask(32)))
+    }
+
+    /// A copy by a function that is not for bytes that overlap. The same bytes do no harm, and compilers copy them.
+    pub(super) fn copy_apart(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
+        if let [Val::Bits(to), Val::Bits(from), Val::Bits(size), ..] = arguments
+            && to != from
+            && to.abs_diff(*from) < *size
+        {
+            return Err(Stop::fail("`memcpy` between bytes that overlap"));
+        }
+        self.copy_call(local, arguments)
     }
 
     pub(super) fn copy_call(&mut self, local: &mut Local, arguments: &[Val]) -> Result<(), Stop> {
@@ -329,10 +350,16 @@ impl Machine {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = crate::machine::outcome(&action, old, &mut self.queues) else {
+        let Some((new, input)) = crate::machine::outcome(&action, old) else {
             // Nobody else touches the cell, so the thread waits for ever, and that is to be seen.
             return self.visible(local, Action::Await { cell, least: u128::MAX });
         };
+        // Beyond interleavings there may be more messages than there are: then it is to be seen.
+        if input == OVERFLOW && self.is_beyond {
+            self.touches.add(cell, local.thread, true, Strength::Ordering);
+        } else if input == OVERFLOW {
+            self.overflown = Some(local.sites());
+        }
         if let Some(word) = new {
             local.private.write(cell.object, cell.offset, 1, word);
         }

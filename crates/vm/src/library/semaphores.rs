@@ -7,11 +7,14 @@
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
-use crate::value::{Val, Word, mask};
+use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
 
 /// No semaphore is greater.
 const MOST: u128 = 1 << 10;
+/// Why a semaphore was not taken.
+const EAGAIN: u128 = 11;
+const ETIMEDOUT: u128 = 110;
 /// What is in the memory of a semaphore that was initialised.
 const INITIALISED: Word = Word::Bits(1);
 
@@ -36,7 +39,10 @@ impl Machine {
             "sem_timedwait" | "sem_clockwait" => {
                 match self.visible(local, Action::Choose { alternatives: 2 }) {
                     Ok(Word::ZERO) => done(self.wait_semaphore(local, &argument(0))),
-                    Ok(_) => self.semaphore(local, &argument(0)).map(|_| Val::Bits(mask(32))),
+                    Ok(_) => {
+                        let known = self.semaphore(local, &argument(0));
+                        known.and_then(|_| self.fails_with(local, ETIMEDOUT))
+                    }
                     Err(stop) => Err(stop),
                 }
             }
@@ -91,7 +97,6 @@ impl Machine {
     /// Waits if that takes no time. It fails also if somebody else changes the semaphore meanwhile.
     fn try_semaphore(&mut self, local: &mut Local, semaphore: &Val) -> Result<Val, Stop> {
         let cell = self.semaphore(local, semaphore)?;
-        let failed = Val::Bits(mask(32));
         match self.sync(local, Action::Read { cell, order: Order::Relaxed })? {
             Word::Bits(missing) if missing < MOST => {
                 let (success, failure) = (Order::Acquire, Order::Relaxed);
@@ -100,10 +105,10 @@ impl Machine {
                     Action::CompareExchange { cell, expected, desired, success, failure, weak };
                 match self.sync(local, action)? == Word::Bits(expected) {
                     true => Ok(Val::Bits(0)),
-                    false => Ok(failed),
+                    false => self.fails_with(local, EAGAIN),
                 }
             }
-            _ => Ok(failed),
+            _ => self.fails_with(local, EAGAIN),
         }
     }
 

@@ -49,6 +49,10 @@ impl Machine {
             "puts" | "fputs" | "perror" => {
                 self.text_at(local, &argument(0), ALL).map(|_| Val::Bits(0))
             }
+            "write" => count(2).and_then(|size| {
+                self.bytes_of(local, &argument(1), size)?;
+                Ok(Val::Bits(size.into()))
+            }),
             "printf" => self.print(local, &argument(0), arguments.get(1..).unwrap_or(&[])),
             "fprintf" => self.print(local, &argument(1), arguments.get(2..).unwrap_or(&[])),
             _ => return None,

@@ -55,9 +55,18 @@ impl Machine {
                 "`pthread_exit` where destructors or handlers of C++ are to run on the way out of the thread",
             ),
             "pthread_exit" | "thrd_exit" if local.thread != 0 && !local.at_exit.is_empty() => {
-                self.next_at_exit(local, Then::Again).map(|_| Val::Undef)
+                match self.next_at_exit(local, Then::Again) {
+                    Ok(true) => Ok(Val::Undef),
+                    Ok(false) => self.end_thread(local, &argument(0), true).map(|()| Val::Undef),
+                    Err(stop) => Err(stop),
+                }
             }
             "pthread_exit" | "thrd_exit" => {
+                if !local.at_exit.is_empty() {
+                    self.note(
+                        "where `main` calls `pthread_exit`, functions that run at exit are not run",
+                    );
+                }
                 self.end_thread(local, &argument(0), true).map(|()| Val::Undef)
             }
             "pthread_detach" | "thrd_detach" => {

@@ -337,8 +337,8 @@ impl Lowering<'_> {
                 let steps = self.lock(cell, (below, add), &next);
                 code.alternatives(steps, origin);
             }
-            Action::Queue { cell, .. } => {
-                let steps = self.queue(id, cell, &action, &next);
+            Action::Queue { cell, queueing } => {
+                let steps = self.queue(id, cell, queueing, &next);
                 code.alternatives(steps, origin);
             }
             Action::Update { cell, op, operand, width, order } => {

@@ -64,8 +64,7 @@ impl Numbers {
                 Action::Queue { cell, .. } => {
                     let id = world.cells.iter().position(|known| known == cell);
                     let held = id.into_iter().flat_map(|id| &world.values[id]);
-                    let queues = &mut world.machine.queues;
-                    let new = held.filter_map(|old| outcome(action, *old, queues)?.0);
+                    let new = held.filter_map(|old| outcome(action, *old)?.0);
                     words.extend(new.map(|word| (cell.size, word)));
                 }
                 Action::Take { cell } => {

@@ -5,11 +5,11 @@
 
 use super::Lowering;
 use super::cells::{read_mode, write_mode};
-use crate::action::{Action, Cell, Order};
+use crate::action::{Cell, Order};
 use crate::atomic;
 use crate::automaton::NodeId;
 use crate::library::DESTROYED;
-use crate::machine::outcome;
+use crate::queue::Queueing;
 use crate::value::Word;
 use ir::{Expr, Instr, Place, ReadMode};
 use llvm::instruction::RmwOp;
@@ -60,20 +60,20 @@ impl Lowering<'_> {
         steps
     }
 
-    /// Does something to a queue of messages; it orders nothing.
+    /// Does something to a cell of a channel.
     pub(super) fn queue(
         &mut self,
         id: NodeId,
         cell: Cell,
-        action: &Action,
+        queueing: Queueing,
         next: &[(Word, NodeId)],
     ) -> Steps {
         let mut steps = Vec::new();
         for old in self.held(cell) {
-            let after = outcome(action, old, &mut self.world.machine.queues);
+            let after = queueing.after(old);
             let Some((new, input)) = after else { continue };
             let step = match new {
-                Some(new) => self.replaces(cell, old, new, Order::Relaxed),
+                Some(new) => self.replaces(cell, old, new, queueing.order()),
                 // Who finds nothing and comes back to look again waits, too.
                 None if self.returns(id, input) => continue,
                 None => self.finds(cell, old),

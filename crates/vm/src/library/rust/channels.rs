@@ -1,4 +1,4 @@
-//! Rust's channels: `std::sync::mpsc`, unbounded and with room for some messages.
+//! Rust's channels: `std::sync::mpsc`, unbounded, with room for some messages, and without any.
 //!
 //! The library's channels are lock-free queues whose code is part of the user's module. Taken literally, they have loads
 //! that may be stale and a compare-and-exchange that then fails, stamps that count for ever, and threads that wait in
@@ -6,30 +6,58 @@
 //! documentation gives it, and no more:
 //!
 //! * messages arrive in the order in which they were sent; a receiver waits for one, or for the end of all senders; a
-//!   sender waits for room, or is told that the receiver is gone. Each of that is one step on the channel's queue
-//!   ([`crate::queue`]), which orders nothing else;
+//!   sender waits for room, or is told that the receiver is gone;
 //! * what comes before a send comes before what follows the receive *of that message*. Not promised, and so not
 //!   given: that a receive comes before a later send, not even one that waited for room; that dropping one side comes
-//!   before what the other notices; that an attempt that finds nothing has seen the latest.
+//!   before what the other notices; that an attempt that finds nothing has seen the latest. Where there is no room, a send that
+//!   has returned "guarantees that the receiver has indeed received the data": what comes before the receive comes before what
+//!   follows the send.
 //!
-//! Where a message is on its way it is in a *slot*, an object of ours that the library's own code writes and reads: what
+//! A message is put at a position of a ring and taken from there ([`crate::queue`]); which position is next, senders
+//! learn from the tail, and the receiver knows. There is one receiver, or one at a time in an order that programs see to. Steps:
+//!
+//! * *Send:* reserve a position; fill it with a release. Where room is limited, wait between these until the position after
+//!   one's own is empty: the ring has one position more than there is room, which the end of all senders needs.
+//! * *Receive:* wait for a message at the next position, or look whether there is one, with an acquire; empty it.
+//! * *Dropping the last sender* fills a position with the end. *Dropping the receiver* marks the tail, so that nothing more is
+//!   reserved, and receives what was reserved before. A sender that gets room from that is told that the receiver is gone, and
+//!   cancels its position.
+//!
+//! Where somebody looks for a message without waiting, or room is limited, positions must be filled in their order: an empty one has no
+//! message behind it then, and who has found room is not overtaken. So the tail is kept until the position is filled, and others
+//! wait for it. Who waits updates it and never reads what is stale. An attempt to send reads it with an acquire, so that it finds the
+//! positions filled that were filled before; whether they are empty again it need not know.
+//!
+//! **Unbounded channels** have a ring of so many positions that no interleaving fills it: when one does, all begins again with a
+//! larger ring. So no interleaving is lost. Nor does the ring order anything: that a position was emptied before it is filled
+//! again is so in every interleaving with the same order of other steps, as otherwise one of them would fill the ring, hence it follows
+//! from the others. On the weak memory a ring may be filled all the same; then [`crate::queue::OVERFLOW`] is written, which no
+//! interleaving writes, so that the answer is "undecided".
+//!
+//! **Where a message is** on its way it is in a *slot*, an object of ours that the library's own code writes and reads: what
 //! reserves and finds slots is replaced (`start_send`, `start_recv`), what fills and empties them is executed (`write`,
-//! `read`), and so are the counts of senders and receivers. The slot is a flag, raised by its sender with a release and
-//! lowered by its receiver; the latter waits for it with an acquire. Both are exchanges. As a slot is one
-//! thread's to send with, the writes that a receive reads from, through however many exchanges, are those of sends that
-//! the same thread made before: no other send is ordered. The bytes of a slot are accessed as relaxed atomics: that they
-//! are used again for a later message must be no race, and no order either. It is not a stale read, because
-//! the flag is read first; and only the sender ever writes them, destructors of messages that are left aside.
+//! `read`), and so are the counts of senders and receivers. A slot belongs to a position and to the thread that sends, and its bytes are accessed
+//! as relaxed atomics: that they are used again for a later message must be no race, and no order either. It is
+//! not a stale read, because the position is read first; and only the sender ever writes them, destructors of messages that are
+//! left aside. All that changes a position are exchanges, so a receive also synchronises with those that filled it
+//! in earlier rounds; it did so already when it received those.
 //!
-//! Messages that nobody receives are destroyed by who drops the receiver. Channels without any room, whose sender waits
-//! until its message is received, are refused.
+//! **Without room**, a sender waits for a receiver that waits, claims it, and fills the only position, which is empty then.
+//! An attempt to send succeeds if a receiver waits, and an attempt to receive if a sender does, of which there is a count.
+//! Channels of the library's own that have no room are never made: what is asked for is one place more, and counted from there.
+//!
+//! Messages that nobody receives are destroyed by who drops the receiver.
 
 use super::names::{self, Class};
+use super::ring::{Reserved, Ring, known_tail};
 use crate::access::displaced;
 use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Then};
 use crate::machine::Machine;
-use crate::queue::{FULL, Queueing, Slot};
+use crate::queue::{
+    self, CANCELLED, EMPTY, END, FULL, GONE, LEAVING, LEFT, OVERFLOW, Queueing, READY, Slot, TAKEN,
+    Tail,
+};
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
@@ -50,6 +78,8 @@ pub(super) struct On<'a> {
     pub(super) function: FunctionId,
     pub(super) arguments: &'a [Val],
 }
+
+const TOO_LARGE: &str = "a channel with room for 65,000 messages or more";
 
 /// How long a call waits.
 enum Patience {
@@ -85,7 +115,7 @@ impl Machine {
     }
 
     /// An atomic write or update whose address is in a slot: with 1, by the sender that has filled it; with anything
-    /// else, by the receiver that has emptied it.
+    /// else, by the receiver that has emptied it. What the library reads there has no other bits.
     pub(crate) fn slot_changes(
         &mut self,
         local: &mut Local,
@@ -94,54 +124,264 @@ impl Machine {
     ) -> Option<Result<Word, Stop>> {
         let slot = self.slot_at(local, address)?;
         let filled = *operand == Val::Bits(1);
-        Some(self.flag(local, slot, filled))
+        let done = match filled {
+            true => self.fill_slot(local, slot),
+            false => self.empty_slot(local, slot, EMPTY),
+        };
+        Some(done.map(|()| Word::Bits(1)))
     }
 
-    fn flag(&mut self, local: &mut Local, slot: ObjectId, filled: bool) -> Result<Word, Stop> {
-        let order = if filled { Order::Release } else { Order::Relaxed };
-        let (cell, op, operand) = (Cell::sync(slot, 0), RmwOp::Xchg, filled.into());
-        self.sync(local, Action::Update { cell, op, operand, width: 32, order })
+    fn ring_of(&self, slot: ObjectId) -> Result<(Ring, Slot), Stop> {
+        match &self.space.object(slot).name {
+            Name::Slot { channel, at, slot, .. } => {
+                let tail = Cell { object: *channel, offset: *at, size: 0 };
+                let Slot { positions, keeps, .. } = *slot;
+                Ok((Ring { tail, positions, is_limited: false, keeps }, *slot))
+            }
+            _ => unknown_version(),
+        }
+    }
+
+    fn fill_slot(&mut self, local: &mut Local, slot: ObjectId) -> Result<(), Stop> {
+        let (ring, Slot { thread, position, .. }) = self.ring_of(slot)?;
+        self.put_content(local, ring, position, queue::message_of(thread))
+    }
+
+    fn put_content(
+        &mut self,
+        local: &mut Local,
+        ring: Ring,
+        position: u32,
+        content: u128,
+    ) -> Result<(), Stop> {
+        let (cell, queueing) = (ring.at(position), Queueing::Fill { content });
+        if self.sync(local, Action::Queue { cell, queueing })? == OVERFLOW {
+            // There will be more room, or the answer is that there should be.
+            return Err(Stop::Blocked);
+        }
+        self.release(local, ring)
+    }
+
+    /// Others may reserve positions.
+    fn release(&mut self, local: &mut Local, ring: Ring) -> Result<(), Stop> {
+        if ring.keeps {
+            let (cell, queueing) = (ring.tail, Queueing::Release);
+            self.sync(local, Action::Queue { cell, queueing })?;
+        }
+        Ok(())
+    }
+
+    fn empty_slot(&mut self, local: &mut Local, slot: ObjectId, empty: u128) -> Result<(), Stop> {
+        let (ring, Slot { position, .. }) = self.ring_of(slot)?;
+        self.exchange(local, ring.at(position), empty, Order::Relaxed)
+    }
+
+    fn exchange(
+        &mut self,
+        local: &mut Local,
+        cell: Cell,
+        operand: u128,
+        order: Order,
+    ) -> Result<(), Stop> {
+        let (op, width) = (RmwOp::Xchg, 64);
+        self.sync(local, Action::Update { cell, op, operand, width, order }).map(|_| ())
+    }
+
+    /// The cells of a channel.
+    fn ring(&mut self, local: &mut Local, on: &On<'_>) -> Result<Ring, Stop> {
+        let [channel, ..] = on.arguments else { return unknown_version() };
+        let tail = self.sync_cell(local, channel, 0)?;
+        Ok(match on.flavor {
+            Flavor::List => {
+                let keeps = self.tried.contains(&tail);
+                Ring { tail, positions: self.room, is_limited: false, keeps }
+            }
+            Flavor::Array => {
+                let at = displaced(channel, self.field_in(on.function, "self", &["cap"])?);
+                match self.load_word(local, &at, 8, Order::Plain)? {
+                    Word::Bits(places) if (1..1 << 16).contains(&places) => {
+                        Ring { tail, positions: places as u32, is_limited: true, keeps: places > 1 }
+                    }
+                    Word::Bits(_) => return Stop::refuse(TOO_LARGE),
+                    Word::Undef | Word::Partly(_) => return unknown_version(),
+                }
+            }
+        })
+    }
+
+    /// Makes a channel with room for one message more than it is to have: the library's code for channels without
+    /// room is not known.
+    pub(super) fn limited_channel(
+        &mut self,
+        local: &mut Local,
+        function: FunctionId,
+        arguments: &[Val],
+    ) -> Result<Val, Stop> {
+        let mut arguments = arguments.to_vec();
+        match arguments.last_mut() {
+            Some(Val::Bits(room)) if *room < (1 << 16) - 1 => *room += 1,
+            Some(Val::Bits(_)) => return Stop::refuse(TOO_LARGE),
+            _ => return unknown_version(),
+        }
+        self.enter(local, function, arguments, Then::GoOn)?;
+        Ok(Val::Undef)
     }
 
     /// A sender reserves a slot: is the call over?
     pub(super) fn start_send(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
-        let On { flavor, function, arguments } = on;
-        let [channel, token, ..] = arguments else { return unknown_version() };
-        let most = match flavor {
-            Flavor::List => u64::MAX,
-            Flavor::Array => {
-                let at = displaced(channel, self.field_in(function, "self", &["cap"])?);
-                match self.load_word(local, &at, 8, Order::Plain)? {
-                    Word::Bits(most) => most as u64,
-                    Word::Undef | Word::Partly(_) => return unknown_version(),
-                }
+        let [_, token, ..] = on.arguments else { return unknown_version() };
+        let (ring, waits) = (self.ring(local, &on)?, self.waits(local)?);
+        let reserved = match () {
+            () if ring.is_rendezvous() => self.meet(local, ring, waits)?,
+            () if waits || !ring.is_limited => self.reserve(local, ring)?,
+            () => self.try_to_reserve(local, ring)?,
+        };
+        let position = match reserved {
+            Reserved::Full => return Ok(Val::Bits(0)),
+            Reserved::Again => {
+                local.calls_again = true;
+                return Ok(Val::Undef);
             }
+            Reserved::Gone => None,
+            Reserved::At(position) => Some(position),
         };
-        let (cell, waits) = (self.sync_cell(local, channel, 0)?, self.waits(local)?);
-        let queueing = Queueing::Send { thread: local.thread, most, waits };
-        let slot = match self.sync(local, Action::Queue { cell, queueing })? {
-            FULL => return Ok(Val::Bits(0)),
-            input => Slot::of(input).map(|slot| Slot { thread: local.thread, ..slot }),
+        let slot = position.map(|position| self.slot(ring, local.thread, position, &on));
+        self.fill_token(local, (on.flavor, on.function), token, slot, 1)
+    }
+
+    fn reserve(&mut self, local: &mut Local, ring: Ring) -> Result<Reserved, Stop> {
+        let queueing = Queueing::Reserve { positions: ring.positions, keeps: ring.keeps };
+        let tail = self.sync(local, Action::Queue { cell: ring.tail, queueing })?;
+        let Some(tail) = known_tail(tail) else { return Ok(Reserved::Gone) };
+        if ring.is_limited {
+            let (cell, queueing) = (ring.at(ring.next(tail.next)), Queueing::Room);
+            if self.sync(local, Action::Queue { cell, queueing })? == GONE {
+                self.exchange(local, ring.at(tail.next), CANCELLED, Order::Relaxed)?;
+                self.release(local, ring)?;
+                return Ok(Reserved::Gone);
+            }
+        }
+        Ok(Reserved::At(tail.next))
+    }
+
+    fn try_to_reserve(&mut self, local: &mut Local, ring: Ring) -> Result<Reserved, Stop> {
+        let seen = self.sync(local, Action::Read { cell: ring.tail, order: Order::Acquire })?;
+        let Word::Bits(expected) = seen else { return unknown_version() };
+        let tail = Tail::of(expected);
+        if tail.gone {
+            return Ok(Reserved::Gone);
+        }
+        let room = ring.at(ring.next(tail.next));
+        match self.sync(local, Action::Read { cell: room, order: Order::Relaxed })? {
+            Word::Bits(EMPTY) if tail.kept => return Ok(Reserved::Again),
+            Word::Bits(EMPTY) => {}
+            Word::Bits(LEFT) => return Ok(Reserved::Gone),
+            _ => return Ok(Reserved::Full),
+        }
+        let (desired, order) = (tail.after(ring.positions, ring.keeps).word(), Order::Relaxed);
+        let attempt = Action::CompareExchange {
+            cell: ring.tail,
+            expected,
+            desired,
+            success: order,
+            failure: order,
+            weak: false,
         };
-        let slot = slot.map(|slot| self.slot(cell, slot, function));
-        self.fill_token(local, (flavor, function), token, slot, 1)
+        match self.sync(local, attempt)? == seen {
+            true => Ok(Reserved::At(tail.next)),
+            false => Ok(Reserved::Again),
+        }
+    }
+
+    /// A sender meets the receiver of a channel without room.
+    fn meet(&mut self, local: &mut Local, ring: Ring, waits: bool) -> Result<Reserved, Stop> {
+        let count = |op: RmwOp| {
+            let (cell, operand, width, order) = (ring.senders(), 1, 32, Order::Relaxed);
+            Action::Update { cell, op, operand, width, order }
+        };
+        if waits {
+            self.sync(local, count(RmwOp::Add))?;
+        }
+        let queueing = Queueing::Claim { waits };
+        let found = self.sync(local, Action::Queue { cell: ring.tail, queueing })?;
+        if waits {
+            self.sync(local, count(RmwOp::Sub))?;
+        }
+        Ok(match found {
+            GONE => Reserved::Gone,
+            FULL => Reserved::Full,
+            _ => Reserved::At(0),
+        })
     }
 
     /// A receiver looks for the next message: is the call over?
     pub(super) fn start_receive(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
-        let On { flavor, function, arguments } = on;
-        let [channel, token, ..] = arguments else { return unknown_version() };
-        let (cell, waits) = (self.sync_cell(local, channel, 0)?, self.waits(local)?);
-        let queueing = Queueing::Receive { thread: local.thread, waits };
-        let input = self.sync(local, Action::Queue { cell, queueing })?;
-        if input == crate::queue::EMPTY {
+        let [_, token, ..] = on.arguments else { return unknown_version() };
+        let (ring, mut waits) = (self.ring(local, &on)?, self.waits(local)?);
+        if ring.is_rendezvous() {
+            if !waits {
+                let order = Order::Relaxed;
+                let cell = ring.senders();
+                waits = self.sync(local, Action::Read { cell, order })? != Word::ZERO;
+            }
+            if waits {
+                self.exchange(local, ring.tail, READY, Order::Release)?;
+            }
+        }
+        // Positions are filled in their order from now on.
+        if !waits && !ring.keeps && !ring.is_rendezvous() && self.tried.insert(ring.tail) {
+            self.surprised = true;
+        }
+        let head = self.head(local, ring)?;
+        let content = match waits {
+            true => self.next_content(local, ring, head)?,
+            false => {
+                let (cell, order) = (ring.at(head), Order::Acquire);
+                self.sync(local, Action::Read { cell, order })?
+            }
+        };
+        let Word::Bits(content) = content else { return unknown_version() };
+        if content < TAKEN {
             return Ok(Val::Bits(0));
         }
-        let slot = Slot::of(input).map(|slot| self.slot(cell, slot, function));
-        if let Some(slot) = slot {
-            self.sync(local, Action::Await { cell: Cell::sync(slot, 0), least: 1 })?;
+        let slot = self.taken(local, ring, (head, content), &on)?;
+        self.fill_token(local, (on.flavor, on.function), token, slot, 0)
+    }
+
+    /// The position where the next message is, or will be.
+    fn head(&mut self, local: &mut Local, ring: Ring) -> Result<u32, Stop> {
+        if ring.is_rendezvous() {
+            return Ok(0);
         }
-        self.fill_token(local, (flavor, function), token, slot, 0)
+        let head = Action::Read { cell: ring.head(), order: Order::Relaxed };
+        match self.sync(local, head)? {
+            Word::Bits(head) => Ok(head as u32),
+            Word::Undef | Word::Partly(_) => unknown_version(),
+        }
+    }
+
+    fn next_content(&mut self, local: &mut Local, ring: Ring, head: u32) -> Result<Word, Stop> {
+        self.sync(local, Action::Await { cell: ring.at(head), least: TAKEN })
+    }
+
+    /// The slot of what was found at a position, where the next thing is looked for from now on; none for the end of all
+    /// senders, which stays there.
+    fn taken(
+        &mut self,
+        local: &mut Local,
+        ring: Ring,
+        (head, content): (u32, u128),
+        on: &On<'_>,
+    ) -> Result<Option<ObjectId>, Stop> {
+        if content == END {
+            return Ok(None);
+        }
+        if !ring.is_rendezvous() {
+            let (value, order) = (Word::Bits(ring.next(head).into()), Order::Relaxed);
+            self.sync(local, Action::Write { cell: ring.head(), value, order })?;
+        }
+        let slot = queue::sender(content).map(|thread| self.slot(ring, thread, head, on));
+        Ok(slot)
     }
 
     /// Tells the library's code which slot it has; none if the other side is gone.
@@ -166,37 +406,59 @@ impl Machine {
     }
 
     /// All senders are gone.
-    pub(super) fn drop_senders(
-        &mut self,
-        local: &mut Local,
-        arguments: &[Val],
-    ) -> Result<Val, Stop> {
-        let [channel, ..] = arguments else { return unknown_version() };
-        let cell = self.sync_cell(local, channel, 0)?;
-        let queueing = Queueing::DropSenders;
-        self.sync(local, Action::Queue { cell, queueing }).map(Val::from)
+    pub(super) fn drop_senders(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
+        let ring = self.ring(local, &on)?;
+        if ring.is_rendezvous() {
+            let (cell, queueing) = (ring.at(0), Queueing::Finish);
+            self.sync(local, Action::Queue { cell, queueing })?;
+            return Ok(Val::Bits(1));
+        }
+        let queueing = Queueing::Reserve { positions: ring.positions, keeps: ring.keeps };
+        let tail = self.sync(local, Action::Queue { cell: ring.tail, queueing })?;
+        // All sends have returned, and are in some order with this.
+        if let Some(tail) = known_tail(tail) {
+            self.put_content(local, ring, tail.next, END)?;
+        }
+        Ok(Val::Bits(1))
     }
 
     /// All receivers are gone, and what was not received is destroyed: one message at a time, and after each the call is made
     /// again, so that a thread that is in it does not remember how many there were.
     pub(super) fn drop_receivers(&mut self, local: &mut Local, on: On<'_>) -> Result<Val, Stop> {
-        let On { flavor, function, arguments } = on;
-        let [channel, ..] = arguments else { return unknown_version() };
-        let cell = self.sync_cell(local, channel, 0)?;
-        let queueing = Queueing::DropReceivers { thread: local.thread };
-        let left = Slot::of(self.sync(local, Action::Queue { cell, queueing })?);
-        let Some(left) = left else { return Ok(Val::Bits(1)) };
-        let slot = self.slot(cell, left, function);
-        self.sync(local, Action::Await { cell: Cell::sync(slot, 0), least: 1 })?;
-        let Some(destructor) = self.destructor(function)? else {
-            self.flag(local, slot, false)?;
+        let ring = self.ring(local, &on)?;
+        if ring.is_rendezvous() {
+            self.exchange(local, ring.tail, LEAVING, Order::Relaxed)?;
+            return Ok(Val::Bits(1));
+        }
+        let queueing = Queueing::Leave;
+        let tail = self.sync(local, Action::Queue { cell: ring.tail, queueing })?;
+        let (Some(tail), head) = (known_tail(tail), self.head(local, ring)?) else {
+            return unknown_version();
+        };
+        if head == tail.next {
+            return Ok(Val::Bits(1));
+        }
+        let Word::Bits(content) = self.next_content(local, ring, head)? else {
+            return unknown_version();
+        };
+        if content == END {
+            return Ok(Val::Bits(1));
+        }
+        let Some(slot) = self.taken(local, ring, (head, content), &on)? else {
+            // Its sender has found that the receiver is gone.
+            self.exchange(local, ring.at(head), LEFT, Order::Relaxed)?;
             local.calls_again = true;
             return Ok(Val::Undef);
         };
-        let discards = called(&self.module, function, "discard_all_messages");
+        let Some(destructor) = self.destructor(on.function)? else {
+            self.empty_slot(local, slot, LEFT)?;
+            local.calls_again = true;
+            return Ok(Val::Undef);
+        };
+        let discards = called(&self.module, on.function, "discard_all_messages");
         let Some(discards) = discards else { return unknown_version() };
         let mut at = self.field_in(discards, "slot", &["msg"])?;
-        if flavor == Flavor::List {
+        if on.flavor == Flavor::List {
             at += self.field_in(discards, "block", &["slots"])?;
         }
         let message = displaced(&Machine::pointer(slot), at);
@@ -206,7 +468,7 @@ impl Machine {
 
     /// A message was destroyed. The call that destroyed it was left, and is made again.
     pub(crate) fn discarded(&mut self, local: &mut Local, slot: ObjectId) -> Result<(), Stop> {
-        self.flag(local, slot, false)?;
+        self.empty_slot(local, slot, LEFT)?;
         local.frames.pop();
         Ok(())
     }
@@ -227,10 +489,20 @@ impl Machine {
         Ok(functions.find(|(_, function)| is_it(&function.name)).map(|(id, _)| id))
     }
 
-    fn slot(&mut self, channel: Cell, slot: Slot, function: FunctionId) -> ObjectId {
-        let message = message_type(&self.module.function(function).name).unwrap_or_default();
-        let name = Name::Slot { channel: channel.object, at: channel.offset, slot, message };
+    fn slot(&mut self, ring: Ring, thread: u32, position: u32, on: &On<'_>) -> ObjectId {
+        let Ring { positions, keeps, .. } = ring;
+        let slot = Slot { thread, position: position % positions, positions, keeps };
+        self.has_slots = true;
+        let message = message_type(&self.module.function(on.function).name).unwrap_or_default();
+        let name = Name::Slot { channel: ring.tail.object, at: ring.tail.offset, slot, message };
         self.space.intern(Object { name, size: LARGEST, fill: Fill::Undef, constant: false })
+    }
+
+    /// Is it a cell of a channel?
+    pub(crate) fn is_channel(&self, cell: Cell) -> bool {
+        let of_channel =
+            |name: &Name| matches!(name, Name::Slot { channel, .. } if *channel == cell.object);
+        self.space.names().any(of_channel)
     }
 
     /// Does the operation that the thread is in wait until it can be done?

@@ -9,6 +9,7 @@ mod channels;
 mod locks;
 pub(crate) mod names;
 mod panics;
+mod ring;
 mod threads;
 
 pub(crate) use locks::TAKEN;
@@ -179,14 +180,13 @@ impl Machine {
             Known::StartReceive(flavor) => {
                 self.start_receive(local, channels::On { flavor, function, arguments })
             }
-            Known::DropSenders => self.drop_senders(local, arguments),
+            Known::DropSenders(flavor) => {
+                self.drop_senders(local, channels::On { flavor, function, arguments })
+            }
             Known::DropReceivers(flavor) => {
                 self.drop_receivers(local, channels::On { flavor, function, arguments })
             }
-            Known::Rendezvous => Stop::refuse(
-                "a channel of `std::sync::mpsc` without room (`sync_channel(0)`), whose sender waits until its \
-                 message is received",
-            ),
+            Known::LimitedChannel => self.limited_channel(local, function, arguments),
             Known::Time if self.has_run_out(local) => match self.module.ty(call.ret) {
                 Type::Struct { .. } => {
                     Ok(Val::Many([Val::Bits(i64::MAX as u128), Val::Bits(0)].into()))

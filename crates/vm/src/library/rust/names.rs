@@ -51,10 +51,10 @@ pub(crate) enum Known {
     /// Looks for the next message.
     StartReceive(Flavor),
     /// All senders of a channel are gone, or all receivers.
-    DropSenders,
+    DropSenders(Flavor),
     DropReceivers(Flavor),
-    /// A channel without room.
-    Rendezvous,
+    /// Makes a channel with room for some messages, or without any.
+    LimitedChannel,
     /// Asks whether a thread has ended.
     IsFinished,
     /// Says how a thread is to be started.
@@ -211,11 +211,13 @@ pub(crate) fn known(path: &str) -> Option<Known> {
         () if ends(&["Barrier", "wait"]) => Known::WaitBarrier,
         () if has("mpmc") && ends(&["Channel", "start_send"]) => Known::StartSend(flavor()?),
         () if has("mpmc") && ends(&["Channel", "start_recv"]) => Known::StartReceive(flavor()?),
-        () if has("mpmc") && ends(&["Channel", "disconnect_senders"]) => Known::DropSenders,
+        () if has("mpmc") && ends(&["Channel", "disconnect_senders"]) => {
+            Known::DropSenders(flavor()?)
+        }
         () if has("mpmc") && ends(&["Channel", "disconnect_receivers"]) => {
             Known::DropReceivers(flavor()?)
         }
-        () if has("mpmc") && has("zero") && has("Channel") && !has("Drop") => Known::Rendezvous,
+        () if ends(&["mpmc", "sync_channel"]) => Known::LimitedChannel,
         // Who waits notices by himself, and does not count how often he has looked.
         () if has("mpmc") && (has("SyncWaker") || has("Backoff")) && !ends(&["new"]) => {
             Known::Nothing
@@ -342,7 +344,7 @@ mod tests {
         let channel = "std::sync::mpmc::array::Channel::start_send";
         assert_eq!(known(channel), Some(Known::StartSend(Flavor::Array)));
         assert_eq!(known("std::sync::mpmc::list::Channel::write"), None);
-        assert_eq!(known("std::sync::mpmc::zero::Channel::new"), Some(Known::Rendezvous));
+        assert_eq!(known("std::sync::mpmc::sync_channel"), Some(Known::LimitedChannel));
         assert_eq!(known("mine::Thread::new"), None);
         assert_eq!(known("mine::unwrap_failed"), None);
     }
