@@ -17,10 +17,15 @@
 
 mod machine;
 mod operands;
+mod overlay;
+mod paper;
+mod rounds;
 mod twins;
 
 use machine::Machine;
-pub use twins::{Fate, fate};
+use paper::Paper;
+use rounds::Rounds;
+pub use twins::Fate;
 
 /// Registers as an access to memory found them; laid out by the entry points.
 #[repr(C)]
@@ -82,26 +87,39 @@ pub struct Question {
 /// How many instructions are followed.
 const STEPS: usize = 10_000;
 
-/// Does the code after the access come back to it?
-///
-/// The stale value may be one that the program never gets to see, such as a null pointer that it is
-/// about to call or to load from. So nothing is taken for readable: all memory, code included, is
-/// read by the system ([`crate::system::peek`]), which says so where there is none.
-pub fn comes_back(
-    frame: &Frame,
+/// An access whose stale values are judged, one after the other.
+pub struct Trial<'a> {
+    frame: &'a Frame,
     stack: u64,
-    question: Question,
-    entry: &dyn Fn(u64) -> Option<Entry>,
-) -> bool {
-    let mut machine = Machine::new(frame, stack, question);
-    for _ in 0..STEPS {
-        match machine.step(frame.pc, question.address, entry) {
-            Some(true) => return true,
-            Some(false) => {}
-            None => return false,
-        }
+    paper: Paper<'a>,
+}
+
+impl<'a> Trial<'a> {
+    /// `stack` is where the stack ends once the access has returned; `entry` says what the entry points of the runtime
+    /// are.
+    pub fn new(frame: &'a Frame, stack: u64, entry: &'a dyn Fn(u64) -> Option<Entry>) -> Self {
+        Trial { frame, stack, paper: Paper::new(entry) }
     }
-    false
+
+    /// Does the code after the access come back to it?
+    pub fn comes_back(&self, question: Question) -> bool {
+        let mut machine = Machine::new(self.frame, self.stack, question, &self.paper);
+        let mut rounds = Rounds::default();
+        for _ in 0..STEPS {
+            match machine.step(self.frame.pc, question.address) {
+                Some(true) => return true,
+                Some(false) if rounds.is_endless(&machine) => return false,
+                Some(false) => {}
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// What becomes of a stale value, compared with the newest one?
+    pub fn fate(&self, stale: Question, newest: Question) -> Fate {
+        twins::fate(self.frame, self.stack, stale, newest, &self.paper)
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +131,7 @@ mod tests {
         let stack = [0_u64; 64];
         let frame = Frame { pc: code.as_ptr() as u64, ..Frame::default() };
         let question = Question { address: 0x1234, value: result, result, wrote: None };
-        comes_back(&frame, stack.as_ptr() as u64, question, &|_| None)
+        Trial::new(&frame, stack.as_ptr() as u64, &|_| None).comes_back(question)
     }
 
     /// A function pointer whose stale value is null, or anything else where no code is: the program
@@ -138,7 +156,8 @@ mod tests {
         for stale in [0, 16, u64::MAX - 3] {
             let question = Question { address: 0x1234, value: stale, result: stale, wrote: None };
             let entry = |at: u64| (at == entry_point).then_some(Entry::Load(8));
-            assert!(!comes_back(&frame, stack.as_ptr() as u64 + 256, question, &entry));
+            let trial = Trial::new(&frame, stack.as_ptr() as u64 + 256, &entry);
+            assert!(!trial.comes_back(question));
         }
     }
 
@@ -156,12 +175,13 @@ mod tests {
         let entry = |at: u64| (at == start + 0x20).then_some(Entry::Load(4));
         let question = |result| Question { address: 0x1234, value: result, result, wrote: None };
         let end = stack.as_ptr() as u64 + 256;
-        assert!(!comes_back(&frame, end, question(0), &entry), "another location");
+        let comes_back = |frame, question| Trial::new(&frame, end, &entry).comes_back(question);
+        assert!(!comes_back(frame, question(0)), "another location");
         // 0: mov rdi, rbx; 3: call 0x20; 8: test eax, eax; 10: je 0
         code[..12]
             .copy_from_slice(&[0x48, 0x89, 0xdf, 0xe8, 0x18, 0, 0, 0, 0x85, 0xc0, 0x74, 0xf4]);
         let frame = Frame { pc: start + 8, rbx: 0x1234, ..Frame::default() };
-        assert!(comes_back(&frame, end, question(0), &entry), "it tries again");
-        assert!(!comes_back(&frame, end, question(1), &entry), "it goes on");
+        assert!(comes_back(frame, question(0)), "it tries again");
+        assert!(!comes_back(frame, question(1)), "it goes on");
     }
 }

@@ -3,7 +3,7 @@
 use crate::atomic::Plan;
 use crate::findings::{self, Access, Finding, Operation};
 use crate::registry::{self, Guard};
-use crate::spin::{self, Fate, Frame, Question};
+use crate::spin::{Fate, Frame, Question, Trial};
 use crate::thread::Thread;
 use crate::word::Word;
 use clocks::Order;
@@ -69,10 +69,9 @@ fn judge<T: Word>(at: *mut T, frame: &Frame, plan: &Plan<T>, stale: &Stale, foun
         };
         Question { address: at as u64, value, result, wrote }
     };
-    let comes_back = |value: u64| spin::comes_back(frame, stack, question(value), &crate::entry_at);
-    let fate = |value: u64, newest: u64| {
-        spin::fate(frame, stack, question(value), question(newest), &crate::entry_at)
-    };
+    let trial = Trial::new(frame, stack, &crate::entry_at);
+    let comes_back = |value: u64| trial.comes_back(question(value));
+    let fate = |value: u64, newest: u64| trial.fate(question(value), question(newest));
     let reads =
         !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
     let follows = registry::options().recognise_loops && reads && T::SIZE <= 8 && frame.pc != 0;

@@ -1,45 +1,36 @@
 //! The machine that runs code on paper: a few dozen instructions of x86-64, and for all others, what they write.
 
 use super::operands::{high, index, is_even, is_move, is_set, ones, survives, writes};
+use super::overlay::{Overlay, Whole};
+use super::paper::{Code, Paper};
 use super::{Entry, Frame, Question};
-use crate::system;
-use clocks::hash::BuildMixer;
 use iced_x86::{
-    ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
-    InstructionInfoOptions, Mnemonic, OpKind, Register,
+    ConditionCode, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
+    Mnemonic, OpKind, Register,
 };
-use std::collections::HashMap;
 
 /// How much memory is filled at once.
 const FILLED: usize = 1 << 12;
 /// How far from the stack pointer memory counts as the stack.
 const STACK: u64 = 1 << 16;
-/// How much of the stack is read at once.
-const WINDOW: usize = 1 << 10;
-/// How much code is read at once.
-const CODE: usize = 1 << 9;
-/// The longest instruction.
-const INSTRUCTION: u64 = 15;
 
 /// A machine on paper: what is known of its registers, its flags and its stack.
-pub(super) struct Machine {
+pub(super) struct Machine<'a> {
     pub(super) rip: u64,
     pub(super) registers: [Option<u64>; 16],
     pub(super) flags: Option<Flags>,
     /// The carry, where it is the only flag that is known.
     pub(super) bit: Option<bool>,
-    /// Bytes that were written; none is known of those that are unknown.
-    pub(super) written: HashMap<u64, Option<u8>, BuildMixer>,
+    /// Memory that it wrote.
+    pub(super) written: Overlay,
     /// May it write elsewhere than on the stack?
     pub(super) writes_anywhere: bool,
     /// Was something that is not known written where it stays: to memory, or to a register that survives a call?
     pub(super) is_vague: bool,
     pub(super) info: InstructionInfoFactory,
     stack: u64,
-    /// The stack from its end on, as far as it is likely to be needed.
-    window: Vec<u8>,
-    /// The code looked at last, and where it begins.
-    code: (u64, Vec<u8>),
+    /// Memory that it did not write, and code.
+    pub(super) paper: &'a Paper<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,9 +43,9 @@ pub(super) struct Flags {
     parity: bool,
 }
 
-impl Machine {
+impl<'a> Machine<'a> {
     /// After the access that is asked about.
-    pub(super) fn new(frame: &Frame, stack: u64, question: Question) -> Self {
+    pub(super) fn new(frame: &Frame, stack: u64, question: Question, paper: &'a Paper<'a>) -> Self {
         let mut registers = [None; 16];
         for (index, value) in [
             (0, question.result),
@@ -73,39 +64,43 @@ impl Machine {
             registers,
             flags: None,
             bit: None,
-            written: HashMap::default(),
+            written: Overlay::default(),
             writes_anywhere: false,
             is_vague: false,
             info: InstructionInfoFactory::new(),
             stack,
-            window: peek(stack, WINDOW),
-            code: (0, Vec::new()),
+            paper,
         };
         if let Some((address, value, size)) = question.wrote {
-            for k in 0..u64::from(size) {
-                machine.written.insert(address.wrapping_add(k), Some((value >> (8 * k)) as u8));
-            }
+            machine.written.store(address, Some(value), usize::from(size));
         }
         machine
     }
 
     /// One instruction. `Some(true)`: it is back. `None`: it is elsewhere, or we are lost.
-    pub(super) fn step(
-        &mut self,
-        home: u64,
-        address: u64,
-        entry: &dyn Fn(u64) -> Option<Entry>,
-    ) -> Option<bool> {
-        if let Some(entry) = entry(self.rip) {
+    pub(super) fn step(&mut self, home: u64, address: u64) -> Option<bool> {
+        let code = self.paper.code(self.rip);
+        if let Code::Entry(entry) = code {
             let home = self.returns_to()? == home && entry != Entry::Nothing;
             if home {
                 return (self.registers[7] == Some(address)).then_some(true);
             }
-            self.enter(entry)?;
-            return Some(false);
         }
-        self.instruction()?;
+        self.run(&code)?;
         Some(false)
+    }
+
+    /// Goes on: an instruction, or a whole entry point.
+    pub(super) fn go(&mut self) -> Option<()> {
+        self.run(&self.paper.code(self.rip))
+    }
+
+    fn run(&mut self, code: &Code) -> Option<()> {
+        match code {
+            Code::Entry(entry) => self.enter(*entry),
+            Code::Instruction(instruction) => self.instruction(instruction),
+            Code::Nothing => None,
+        }
     }
 
     /// Where the function that was just called returns to.
@@ -114,7 +109,7 @@ impl Machine {
     }
 
     /// An entry point of the runtime does what it is for.
-    pub(super) fn enter(&mut self, entry: Entry) -> Option<()> {
+    fn enter(&mut self, entry: Entry) -> Option<()> {
         let argument = self.registers[7];
         let result = match entry {
             Entry::Load(size) => Some(self.load(argument?, size as usize)?),
@@ -125,7 +120,7 @@ impl Machine {
                 if !self.on_stack(at, size) {
                     return None;
                 }
-                self.written.extend((0..size as u64).map(|k| (at + k, None)));
+                self.written.forget(at, size);
                 Some(at)
             }
             Entry::Nothing => None,
@@ -145,176 +140,151 @@ impl Machine {
         Some(())
     }
 
-    /// The next instruction.
-    pub(super) fn decode(&mut self) -> Option<Instruction> {
-        let rip = self.rip;
-        let mut decoder = Decoder::with_ip(64, self.code_at(rip)?, rip, DecoderOptions::NONE);
-        Some(decoder.decode()).filter(|instruction| !instruction.is_invalid())
-    }
-
     /// One instruction, whatever it is.
-    pub(super) fn instruction(&mut self) -> Option<()> {
-        let instruction = self.decode()?;
+    fn instruction(&mut self, instruction: &Instruction) -> Option<()> {
         self.rip = instruction.next_ip();
         if instruction.rflags_modified() != 0 {
             self.bit = None;
         }
-        self.execute(&instruction)
-    }
-
-    /// The bytes from `rip` on: an instruction's worth, or as many as there are.
-    fn code_at(&mut self, rip: u64) -> Option<&[u8]> {
-        let (start, code) = &self.code;
-        let offset = rip.checked_sub(*start).filter(|&k| k + INSTRUCTION <= code.len() as u64);
-        let offset = match offset {
-            Some(offset) => offset,
-            None => {
-                self.code = (rip, peek(rip, CODE));
-                0
-            }
-        };
-        Some(&self.code.1[offset as usize..]).filter(|code| !code.is_empty())
+        self.execute(instruction)
     }
 
     fn execute(&mut self, i: &Instruction) -> Option<()> {
         use Mnemonic as M;
-        {
-            match i.mnemonic() {
-                M::Nop | M::Endbr64 | M::Pause => {}
-                M::Mov | M::Movzx => {
-                    let value = self.operand(i, 1);
-                    self.assign(i, value)?;
-                }
-                M::Movsx | M::Movsxd => {
-                    let bits = 8 * self.size(i, 1)?;
-                    let value = self
-                        .operand(i, 1)
-                        .map(|v| ((v << (64 - bits)) as i64 >> (64 - bits)) as u64);
-                    self.assign(i, value)?;
-                }
-                M::Cdqe => {
-                    self.registers[0] = self.registers[0].map(|v| v as i32 as i64 as u64);
-                }
-                M::Lea => {
-                    let at = self.address(i);
-                    self.assign(i, at)?;
-                }
-                M::Add | M::Sub | M::Cmp | M::And | M::Or | M::Xor | M::Test => {
-                    self.arithmetic(i)?;
-                }
-                M::Inc | M::Dec | M::Neg | M::Not => {
-                    let value = self.operand(i, 0);
-                    let bits = 8 * self.size(i, 0)?;
-                    let result = value.map(|v| match i.mnemonic() {
-                        M::Inc => v.wrapping_add(1),
-                        M::Dec => v.wrapping_sub(1),
-                        M::Neg => v.wrapping_neg(),
-                        _ => !v,
-                    });
-                    if i.mnemonic() != M::Not {
-                        self.flags = value.map(|v| {
-                            let (v, top) = (v & ones(bits), 1 << (bits - 1));
-                            let result = result.unwrap_or_default() & ones(bits);
-                            // Adding one leaves the carry alone; a negation has one unless it is of zero.
-                            let (carry, overflows) = match i.mnemonic() {
-                                M::Inc => (self.flags.and_then(|flags| flags.carry), result == top),
-                                M::Dec => (self.flags.and_then(|flags| flags.carry), v == top),
-                                _ => (Some(v != 0), v == top),
-                            };
-                            let sign = result & top != 0;
-                            let parity = is_even(result);
-                            Flags { zero: result == 0, sign, carry, overflow: overflows, parity }
-                        });
-                    }
-                    self.assign(i, result.map(|v| v & ones(bits)))?;
-                }
-                M::Shl | M::Shr | M::Sar => {
-                    let bits = 8 * self.size(i, 0)?;
-                    let (value, by) = (self.operand(i, 0), self.operand(i, 1));
-                    self.flags = None;
-                    let result = value.zip(by).map(|(v, by)| {
-                        let by = by as u32 & if bits == 64 { 63 } else { 31 };
-                        match i.mnemonic() {
-                            M::Shl => v.checked_shl(by).unwrap_or(0),
-                            M::Shr => v.checked_shr(by).unwrap_or(0),
-                            _ => (((v << (64 - bits)) as i64) >> (64 - bits) >> by) as u64,
-                        }
-                    });
-                    self.assign(i, result.map(|v| v & ones(bits)))?;
-                }
-                M::Imul if i.op_count() >= 2 => {
-                    let bits = 8 * self.size(i, 0)?;
-                    let (a, b) = (i.op_count() - 2, i.op_count() - 1);
-                    let product = self.operand(i, a).zip(self.operand(i, b));
-                    self.flags = None;
-                    self.assign(i, product.map(|(a, b)| a.wrapping_mul(b) & ones(bits)))?;
-                }
-                M::Div => self.divide(i)?,
-                M::Rol | M::Ror => {
-                    let bits = 8 * self.size(i, 0)?;
-                    let (value, by) = (self.operand(i, 0), self.operand(i, 1));
-                    self.flags = None;
-                    let turned = value.zip(by).map(|(v, by)| {
-                        let by = (by as u32 & if bits == 64 { 63 } else { 31 }) % bits;
-                        let by = if i.mnemonic() == M::Rol { by } else { (bits - by) % bits };
-                        let v = v & ones(bits);
-                        let high = if by == 0 { 0 } else { v >> (bits - by) };
-                        (v << by | high) & ones(bits)
-                    });
-                    self.assign(i, turned)?;
-                }
-                M::Bt if i.op0_kind() == OpKind::Register => {
-                    let bits = 8 * self.size(i, 0)?;
-                    let bit = self.operand(i, 0).zip(self.operand(i, 1));
-                    let carry = bit.map(|(v, at)| v >> (at as u32 % bits) & 1 == 1);
-                    self.flags = None;
-                    self.bit = carry;
-                }
-                M::Push => {
-                    let value = self.operand(i, 0);
-                    self.push(value)?;
-                }
-                M::Pop => {
-                    let value = self.pop();
-                    self.assign(i, value)?;
-                }
-                M::Leave => {
-                    self.registers[4] = self.registers[5];
-                    self.registers[5] = self.pop();
-                }
-                M::Jmp => self.rip = self.target(i)?,
-                M::Call => {
-                    let back = self.rip;
-                    self.rip = self.target(i)?;
-                    self.push(Some(back))?;
-                    // No function is told anything in these.
-                    for index in [0, 10, 11] {
-                        self.registers[index] = None;
-                    }
-                }
-                M::Ret => {
-                    self.rip = self.pop()?;
-                    // What the function left below is nobody's.
-                    let (from, to) = (self.registers[4]?.saturating_sub(STACK), self.registers[4]?);
-                    self.written.retain(|at, _| !(from..to).contains(at));
-                }
-                _ if i.condition_code() != ConditionCode::None => {
-                    let holds = self.holds(i.condition_code())?;
-                    if i.is_jcc_short_or_near() {
-                        if holds {
-                            self.rip = i.near_branch_target();
-                        }
-                    } else if is_set(i) {
-                        self.assign(i, Some(u64::from(holds)))?;
-                    } else if is_move(i) {
-                        let value = if holds { self.operand(i, 1) } else { self.operand(i, 0) };
-                        self.assign(i, value)?;
-                    } else {
-                        return None;
-                    }
-                }
-                _ => self.forget_results(i)?,
+        match i.mnemonic() {
+            M::Nop | M::Endbr64 | M::Pause => {}
+            M::Mov | M::Movzx => {
+                let value = self.operand(i, 1);
+                self.assign(i, value)?;
             }
+            M::Movsx | M::Movsxd => {
+                let bits = 8 * self.size(i, 1)?;
+                let value =
+                    self.operand(i, 1).map(|v| ((v << (64 - bits)) as i64 >> (64 - bits)) as u64);
+                self.assign(i, value)?;
+            }
+            M::Cdqe => {
+                self.registers[0] = self.registers[0].map(|v| v as i32 as i64 as u64);
+            }
+            M::Lea => {
+                let at = self.address(i);
+                self.assign(i, at)?;
+            }
+            M::Add | M::Sub | M::Cmp | M::And | M::Or | M::Xor | M::Test => {
+                self.arithmetic(i)?;
+            }
+            M::Inc | M::Dec | M::Neg | M::Not => {
+                let value = self.operand(i, 0);
+                let bits = 8 * self.size(i, 0)?;
+                let result = value.map(|v| match i.mnemonic() {
+                    M::Inc => v.wrapping_add(1),
+                    M::Dec => v.wrapping_sub(1),
+                    M::Neg => v.wrapping_neg(),
+                    _ => !v,
+                });
+                if i.mnemonic() != M::Not {
+                    self.flags = value.map(|v| {
+                        let (v, top) = (v & ones(bits), 1 << (bits - 1));
+                        let result = result.unwrap_or_default() & ones(bits);
+                        // Adding one leaves the carry alone; a negation has one unless it is of zero.
+                        let (carry, overflows) = match i.mnemonic() {
+                            M::Inc => (self.flags.and_then(|flags| flags.carry), result == top),
+                            M::Dec => (self.flags.and_then(|flags| flags.carry), v == top),
+                            _ => (Some(v != 0), v == top),
+                        };
+                        let sign = result & top != 0;
+                        let parity = is_even(result);
+                        Flags { zero: result == 0, sign, carry, overflow: overflows, parity }
+                    });
+                }
+                self.assign(i, result.map(|v| v & ones(bits)))?;
+            }
+            M::Shl | M::Shr | M::Sar => {
+                let bits = 8 * self.size(i, 0)?;
+                let (value, by) = (self.operand(i, 0), self.operand(i, 1));
+                self.flags = None;
+                let result = value.zip(by).map(|(v, by)| {
+                    let by = by as u32 & if bits == 64 { 63 } else { 31 };
+                    match i.mnemonic() {
+                        M::Shl => v.checked_shl(by).unwrap_or(0),
+                        M::Shr => v.checked_shr(by).unwrap_or(0),
+                        _ => (((v << (64 - bits)) as i64) >> (64 - bits) >> by) as u64,
+                    }
+                });
+                self.assign(i, result.map(|v| v & ones(bits)))?;
+            }
+            M::Imul if i.op_count() >= 2 => {
+                let bits = 8 * self.size(i, 0)?;
+                let (a, b) = (i.op_count() - 2, i.op_count() - 1);
+                let product = self.operand(i, a).zip(self.operand(i, b));
+                self.flags = None;
+                self.assign(i, product.map(|(a, b)| a.wrapping_mul(b) & ones(bits)))?;
+            }
+            M::Div => self.divide(i)?,
+            M::Rol | M::Ror => {
+                let bits = 8 * self.size(i, 0)?;
+                let (value, by) = (self.operand(i, 0), self.operand(i, 1));
+                self.flags = None;
+                let turned = value.zip(by).map(|(v, by)| {
+                    let by = (by as u32 & if bits == 64 { 63 } else { 31 }) % bits;
+                    let by = if i.mnemonic() == M::Rol { by } else { (bits - by) % bits };
+                    let v = v & ones(bits);
+                    let high = if by == 0 { 0 } else { v >> (bits - by) };
+                    (v << by | high) & ones(bits)
+                });
+                self.assign(i, turned)?;
+            }
+            M::Bt if i.op0_kind() == OpKind::Register => {
+                let bits = 8 * self.size(i, 0)?;
+                let bit = self.operand(i, 0).zip(self.operand(i, 1));
+                let carry = bit.map(|(v, at)| v >> (at as u32 % bits) & 1 == 1);
+                self.flags = None;
+                self.bit = carry;
+            }
+            M::Push => {
+                let value = self.operand(i, 0);
+                self.push(value)?;
+            }
+            M::Pop => {
+                let value = self.pop();
+                self.assign(i, value)?;
+            }
+            M::Leave => {
+                self.registers[4] = self.registers[5];
+                self.registers[5] = self.pop();
+            }
+            M::Jmp => self.rip = self.target(i)?,
+            M::Call => {
+                let back = self.rip;
+                self.rip = self.target(i)?;
+                self.push(Some(back))?;
+                // No function is told anything in these.
+                for index in [0, 10, 11] {
+                    self.registers[index] = None;
+                }
+            }
+            M::Ret => {
+                self.rip = self.pop()?;
+                // What the function left below is nobody's.
+                let (from, to) = (self.registers[4]?.saturating_sub(STACK), self.registers[4]?);
+                self.written.drop_range(from, to);
+            }
+            _ if i.condition_code() != ConditionCode::None => {
+                let holds = self.holds(i.condition_code())?;
+                if i.is_jcc_short_or_near() {
+                    if holds {
+                        self.rip = i.near_branch_target();
+                    }
+                } else if is_set(i) {
+                    self.assign(i, Some(u64::from(holds)))?;
+                } else if is_move(i) {
+                    let value = if holds { self.operand(i, 1) } else { self.operand(i, 0) };
+                    self.assign(i, value)?;
+                } else {
+                    return None;
+                }
+            }
+            _ => self.forget_results(i)?,
         }
         Some(())
     }
@@ -346,7 +316,7 @@ impl Machine {
                 if !self.on_stack(at, size) && !self.writes_anywhere {
                     return None;
                 }
-                self.written.extend((0..size as u64).map(|k| (at + k, None)));
+                self.written.forget(at, size);
             }
             _ => return None,
         }
@@ -462,7 +432,9 @@ impl Machine {
         match i.op0_kind() {
             OpKind::NearBranch64 => Some(i.near_branch_target()),
             // A table of function addresses.
-            OpKind::Memory if i.is_ip_rel_memory_operand() => read(i.ip_rel_memory_address(), 8),
+            OpKind::Memory if i.is_ip_rel_memory_operand() => {
+                self.paper.read(i.ip_rel_memory_address(), 8)
+            }
             _ => self.operand(i, 0),
         }
     }
@@ -550,19 +522,21 @@ impl Machine {
 
     pub(super) fn load(&self, at: u64, size: usize) -> Option<u64> {
         if !self.on_stack(at, size) && !self.writes_anywhere {
-            return read(at, size);
+            return self.paper.read(at, size);
         }
+        match self.written.whole(at, size) {
+            Whole::Below => self.paper.read(at, size),
+            Whole::Here(value) => Some(value),
+            Whole::Mixed => self.load_bytes(at, size),
+        }
+    }
+
+    fn load_bytes(&self, at: u64, size: usize) -> Option<u64> {
         let mut value = 0;
         for k in 0..size as u64 {
-            let byte = match self.written.get(&(at + k)) {
-                Some(&byte) => byte?,
-                None => {
-                    let above = (at + k).wrapping_sub(self.stack);
-                    match usize::try_from(above).ok().and_then(|above| self.window.get(above)) {
-                        Some(&byte) => byte,
-                        None => read(at + k, 1)? as u8,
-                    }
-                }
+            let byte = match self.written.get(at.wrapping_add(k)) {
+                Some(byte) => byte?,
+                None => self.paper.read(at.wrapping_add(k), 1)? as u8,
             };
             value |= u64::from(byte) << (8 * k);
         }
@@ -573,9 +547,7 @@ impl Machine {
         if !self.on_stack(at, size) && !self.writes_anywhere {
             return None;
         }
-        for k in 0..size as u64 {
-            self.written.insert(at + k, value.map(|value| (value >> (8 * k)) as u8));
-        }
+        self.written.store(at, value, size);
         Some(())
     }
 
@@ -590,19 +562,4 @@ impl Machine {
         self.registers[4] = Some(at.wrapping_add(8));
         self.load(at, 8)
     }
-}
-
-/// The bytes from `at` on, as many as there are.
-fn peek(at: u64, most: usize) -> Vec<u8> {
-    let mut bytes = vec![0; most];
-    let read = system::peek(at as usize, &mut bytes);
-    bytes.truncate(read);
-    bytes
-}
-
-/// A number, if all its bytes can be read.
-fn read(at: u64, size: usize) -> Option<u64> {
-    let mut bytes = [0; 8];
-    let wanted = bytes.get_mut(..size)?;
-    (system::peek(at as usize, wanted) == size).then(|| u64::from_le_bytes(bytes))
 }

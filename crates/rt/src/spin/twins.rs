@@ -17,6 +17,8 @@
 
 use super::machine::Machine;
 use super::operands;
+use super::paper::Paper;
+use super::rounds::Rounds;
 use super::{Entry, Frame, Question};
 use iced_x86::{Instruction, InstructionInfoOptions, OpAccess};
 
@@ -37,15 +39,15 @@ pub enum Fate {
 }
 
 /// Compares what the code after an access does with a stale value and with the newest one.
-pub fn fate(
+pub(super) fn fate(
     frame: &Frame,
     stack: u64,
     stale: Question,
     newest: Question,
-    entry: &dyn Fn(u64) -> Option<Entry>,
+    paper: &Paper<'_>,
 ) -> Fate {
     let machine = |question| {
-        let mut machine = Machine::new(frame, stack, question);
+        let mut machine = Machine::new(frame, stack, question, paper);
         machine.writes_anywhere = true;
         machine
     };
@@ -53,7 +55,7 @@ pub fn fate(
         stale: machine(stale),
         newest: machine(newest),
         location: Location { address: stale.address, newest: newest.value },
-        entry,
+        difference: stale.address,
         succeeded: false,
     };
     if twins.comes_around(frame.pc) {
@@ -82,10 +84,11 @@ struct Location {
 }
 
 struct Twins<'a> {
-    stale: Machine,
-    newest: Machine,
+    stale: Machine<'a>,
+    newest: Machine<'a>,
     location: Location,
-    entry: &'a dyn Fn(u64) -> Option<Entry>,
+    /// Where memory was found to be different last.
+    difference: u64,
     /// Did they already come to one and the same compare-and-swap?
     succeeded: bool,
 }
@@ -94,14 +97,15 @@ impl Twins<'_> {
     /// Does the stale value lead back to the same load, which then reads the newest? Unlike in a loop that only waits,
     /// memory may be written on the way, such as a copy of what was read.
     fn comes_around(&mut self, home: u64) -> bool {
+        let mut rounds = Rounds::default();
         for _ in 0..STEPS {
-            if let Some(Entry::Load(_)) = (self.entry)(self.stale.rip)
+            if let Some(Entry::Load(_)) = self.stale.entry()
                 && self.stale.registers[7] == Some(self.location.address)
                 && self.stale.returns_to() == Some(home)
             {
                 return self.stale.return_with(Some(self.location.newest)).is_some();
             }
-            if self.stale.go(self.entry).is_none() {
+            if self.stale.go().is_none() || rounds.is_endless(&self.stale) {
                 return false;
             }
         }
@@ -109,18 +113,19 @@ impl Twins<'_> {
     }
 
     fn run(&mut self) -> Fate {
+        let (mut stale_rounds, mut newest_rounds) = (Rounds::default(), Rounds::default());
         for _ in 0..STEPS {
-            if self.stale.is_at(&self.newest) {
+            if self.are_the_same() {
                 return Fate::Unused;
             }
             if self.stale.rip != self.newest.rip {
                 return if self.succeeded { Fate::Used } else { self.catch_up() };
             }
-            if self.newest.expects(&self.location, self.entry).is_some() {
+            if self.newest.expects(&self.location).is_some() {
                 return if self.succeeded { Fate::Unknown } else { self.catch_up() };
             }
             let differs = self.next_differs();
-            let (stale, newest) = (self.stale.go(self.entry), self.newest.go(self.entry));
+            let (stale, newest) = (self.stale.go(), self.newest.go());
             if stale.is_none() || newest.is_none() || differs == Some(Results::Vague) {
                 break;
             }
@@ -130,19 +135,39 @@ impl Twins<'_> {
             {
                 return Fate::Used;
             }
+            // Both take as many steps, so they are both where they were then.
+            let stale = stale_rounds.is_endless(&self.stale);
+            if newest_rounds.is_endless(&self.newest) && stale {
+                break;
+            }
         }
         if self.stale.differs_elsewhere(&self.newest) { Fate::Used } else { Fate::Unknown }
     }
 
+    /// Are both at the same place in the same state? Where memory was different last it most often still is.
+    fn are_the_same(&mut self) -> bool {
+        let byte = |machine: &Machine<'_>| machine.load(self.difference, 1);
+        if !self.stale.is_near(&self.newest) || byte(&self.stale) != byte(&self.newest) {
+            return false;
+        }
+        match self.stale.differing(&self.newest).next() {
+            Some(at) => {
+                self.difference = at;
+                false
+            }
+            None => true,
+        }
+    }
+
     /// Are both about to do the same with different values?
     fn next_differs(&mut self) -> Option<Results> {
-        if let Some(entry) = (self.entry)(self.stale.rip) {
+        if let Some(entry) = self.stale.entry() {
             // What these read and return is known; what others are told is not followed.
             let same =
                 [2, 6, 7].iter().all(|&k| self.stale.registers[k] == self.newest.registers[k]);
             return (entry == Entry::Fill && !same).then_some(Results::Vague);
         }
-        let instruction = self.stale.decode()?;
+        let instruction = self.stale.paper.instruction(self.stale.rip)?;
         let info = self.stale.info.info_options(&instruction, InstructionInfoOptions::NONE);
         let read = |access: OpAccess| access != OpAccess::None && access != OpAccess::Write;
         let mut differs = info.used_registers().iter().any(|used| {
@@ -156,11 +181,11 @@ impl Twins<'_> {
             .filter(|used| read(used.access()))
             .map(|used| used.memory_size().size())
             .collect();
-        let flags = |machine: &Machine| (machine.flags, machine.bit);
+        let flags = |machine: &Machine<'_>| (machine.flags, machine.bit);
         differs |= instruction.rflags_read() != 0
             && (flags(&self.stale) != flags(&self.newest) || flags(&self.stale) == (None, None));
         for size in sizes {
-            let bytes = |machine: &Machine| {
+            let bytes = |machine: &Machine<'_>| {
                 let at = machine.address(&instruction)?;
                 (0..size as u64)
                     .map(|k| machine.load(at.checked_add(k)?, 1))
@@ -177,14 +202,14 @@ impl Twins<'_> {
     fn catch_up(&mut self) -> Fate {
         let parted = self.stale.rip != self.newest.rip;
         let mut steps = 0;
-        while self.newest.expects(&self.location, self.entry).is_none() {
+        while self.newest.expects(&self.location).is_none() {
             steps += 1;
-            if steps > STEPS || self.newest.go(self.entry).is_none() {
+            if steps > STEPS || self.newest.go().is_none() {
                 return Fate::Used;
             }
         }
         for _ in 0..STEPS {
-            let done = match self.stale.expects(&self.location, self.entry) {
+            let done = match self.stale.expects(&self.location) {
                 Some(expected) if expected.value == Some(self.location.newest) => {
                     let vague = parted && (self.stale.is_vague || self.newest.is_vague);
                     let same = self.stale.rip == self.newest.rip
@@ -193,7 +218,7 @@ impl Twins<'_> {
                     return if same && !vague { self.succeed(&expected) } else { Fate::Used };
                 }
                 Some(expected) => self.stale.fail(expected, self.location.newest),
-                None => self.stale.go(self.entry),
+                None => self.stale.go(),
             };
             if done.is_none() {
                 break;
@@ -225,22 +250,15 @@ struct Expected {
     at: Option<(u64, u8)>,
 }
 
-impl Machine {
-    /// Goes on: an instruction, or a whole entry point.
-    fn go(&mut self, entry: &dyn Fn(u64) -> Option<Entry>) -> Option<()> {
-        match entry(self.rip) {
-            Some(entry) => self.enter(entry),
-            None => self.instruction(),
-        }
+impl Machine<'_> {
+    /// The entry point of the runtime that it has come to.
+    fn entry(&self) -> Option<Entry> {
+        self.paper.entry(self.rip)
     }
 
     /// Is it about to compare and swap the location?
-    fn expects(
-        &self,
-        location: &Location,
-        entry: &dyn Fn(u64) -> Option<Entry>,
-    ) -> Option<Expected> {
-        let Some(Entry::Cas { size, returns_value }) = entry(self.rip) else { return None };
+    fn expects(&self, location: &Location) -> Option<Expected> {
+        let Some(Entry::Cas { size, returns_value }) = self.entry() else { return None };
         if self.registers[7] != Some(location.address) {
             return None;
         }
@@ -282,30 +300,27 @@ impl Machine {
             .sum::<u64>();
         let memory = size > 0
             && self.address(instruction).is_none_or(|at| {
-                (0..size).any(|k| self.written.get(&at.wrapping_add(k)) == Some(&None))
+                (0..size).any(|k| self.written.get(at.wrapping_add(k)) == Some(None))
             });
         registers || memory
     }
 
-    /// Are two machines at the same place in the same state?
-    fn is_at(&self, other: &Machine) -> bool {
+    /// Are two machines at the same place in the same state, but for memory?
+    fn is_near(&self, other: &Machine<'_>) -> bool {
         self.rip == other.rip
             && self.registers == other.registers
             && self.flags == other.flags
             && self.bit == other.bit
-            && self.differing(other).next().is_none()
     }
 
     /// Is memory different that is not on the stack?
-    fn differs_elsewhere(&self, other: &Machine) -> bool {
+    fn differs_elsewhere(&self, other: &Machine<'_>) -> bool {
         self.differing(other).any(|at| !self.on_stack(at, 1))
     }
 
     /// The addresses of bytes that are not the same in both.
-    fn differing<'a>(&'a self, other: &'a Machine) -> impl Iterator<Item = u64> + 'a {
-        let written = self.written.keys().chain(other.written.keys()).copied();
-        written.filter(|&at| {
-            self.written.get(&at) != other.written.get(&at) && self.load(at, 1) != other.load(at, 1)
-        })
+    fn differing<'b>(&'b self, other: &'b Machine<'_>) -> impl Iterator<Item = u64> + 'b {
+        let differing = self.written.differing(&other.written);
+        differing.filter(|&at| self.load(at, 1) != other.load(at, 1))
     }
 }
