@@ -39,6 +39,12 @@ impl Stamp {
         self.0
     }
 
+    /// The stamp that is this number.
+    #[inline]
+    pub fn from_bits(bits: u64) -> Stamp {
+        Stamp(bits)
+    }
+
     /// How many writes came before.
     #[inline]
     pub fn position(self) -> u32 {

@@ -70,10 +70,29 @@ impl Last {
     }
 }
 
+/// What a write does.
+#[derive(Clone, Copy)]
+struct Change {
+    value: u64,
+    order: Order,
+    site: Site,
+    is_update: bool,
+}
+
 impl Location {
     /// A location that holds this value.
     pub fn new(value: u64) -> Location {
         let mut location = Location::default();
+        location.reset(value);
+        location
+    }
+
+    /// A location that holds this value and whose writes are numbered from here on.
+    pub fn numbered_from(stamp: Stamp, value: u64) -> Location {
+        let mut location = Location { stamp, ..Location::default() };
+        if location.is_worn_out() {
+            location.stamp = Stamp::INITIAL;
+        }
         location.reset(value);
         location
     }
@@ -262,11 +281,10 @@ impl Location {
         let me = self.visitors.number(thread.tid);
         match done {
             Done::Read => self.read(thread, fences.as_deref(), order, site, me, settings),
-            Done::Store(value) => {
-                self.write(thread, fences, order, site, me, settings, value, false);
-            }
-            Done::Update(value) => {
-                self.write(thread, fences, order, site, me, settings, value, true);
+            Done::Store(value) | Done::Update(value) => {
+                let is_update = matches!(done, Done::Update(_));
+                let change = Change { value, order, site, is_update };
+                self.write(thread, fences, change, me, settings);
             }
         }
         let visitor = self.visitors.at(me);
@@ -364,18 +382,15 @@ impl Location {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn write(
         &mut self,
         thread: &mut Thread,
         fences: Option<&mut Fences>,
-        order: Order,
-        site: Site,
+        change: Change,
         me: usize,
         settings: Settings,
-        value: u64,
-        is_update: bool,
     ) {
+        let Change { order, is_update, .. } = change;
         self.stamp = self.stamp.next(is_update);
         thread.step();
         let last = Last::by(thread, order, is_update);
@@ -390,7 +405,7 @@ impl Location {
             let seen = self.order.get_or_insert_with(|| Box::new(Seen::new(0)));
             seen.show(fences.writes, self.stamp, settings.limit);
         }
-        self.written(thread, order, site, me, settings, value, is_update);
+        self.written(thread, change, me, settings);
     }
 
     /// Performs a store by the thread that made the last write, in the same way, if nobody else came since and it has
@@ -412,24 +427,16 @@ impl Location {
         self.stamp = self.stamp.next(false);
         thread.step();
         self.rewrite(thread, order, false);
-        self.written(thread, order, site, me, settings, value, false);
+        let change = Change { value, order, site, is_update: false };
+        self.written(thread, change, me, settings);
         self.visitors.at(me).time = thread.time;
         true
     }
 
     /// What is remembered of a write once the rows are what it made them.
-    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    fn written(
-        &mut self,
-        thread: &mut Thread,
-        order: Order,
-        site: Site,
-        me: usize,
-        settings: Settings,
-        value: u64,
-        is_update: bool,
-    ) {
+    fn written(&mut self, thread: &mut Thread, change: Change, me: usize, settings: Settings) {
+        let Change { value, order, site, is_update } = change;
         self.history.rises(value > self.value);
         self.value = value;
         let visitor = self.visitors.at(me);

@@ -24,6 +24,7 @@ use crate::registry;
 use crate::system;
 use crate::thread::Thread;
 use clocks::Loc;
+use clocks::knowledge::Stamp;
 use clocks::location::Location;
 use clocks::thread::Fences;
 use std::cell::UnsafeCell;
@@ -38,7 +39,8 @@ pub struct Place {
     lock: Lock,
     next: AtomicU32,
     address: AtomicUsize,
-    /// The number of its last write, for those who look without the lock.
+    /// The number of its last write, for those who look without the lock. Numbers go on when another location comes to
+    /// this place: who remembers that it saw a write of the old one must not take a write of the new one for it.
     version: AtomicU64,
     contents: UnsafeCell<Contents>,
 }
@@ -77,9 +79,6 @@ impl Contents {
 // What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
 // of two visitors. Without padding before the rows and the visitors, that is where they are.
 const _: () = assert!(size_of::<Place>() == 7 * 64);
-
-/// No write has this number.
-const GONE: u64 = u64::MAX;
 
 // SAFETY: the contents are reached through the lock only.
 unsafe impl Sync for Place {}
@@ -389,10 +388,12 @@ impl Place {
     pub fn occupy(&'static self, address: usize, size: u8, value: u64, next: Loc) {
         // Somebody may still look at what was here before.
         self.lock.take(|| false);
-        let contents = Contents { size, watch: Watch::Everything, location: Location::new(value) };
+        let stamp = Stamp::from_bits(self.version.load(Ordering::Relaxed));
+        let location = Location::numbered_from(stamp, value);
+        self.version.store(location.stamp().bits(), Ordering::Relaxed);
+        let contents = Contents { size, watch: Watch::Everything, location };
         // SAFETY: the lock is held. What is overwritten is all zero, or owns nothing.
         unsafe { self.contents.get().write(contents) };
-        self.version.store(0, Ordering::Relaxed);
         self.next.store(next, Ordering::Relaxed);
         self.address.store(address, Ordering::Relaxed);
         self.lock.give_back();
@@ -408,7 +409,9 @@ impl Place {
         let gone = are_gone(address, contents.size);
         if gone {
             self.address.store(0, Ordering::Relaxed);
-            self.version.store(GONE, Ordering::Relaxed);
+            // No write had this number.
+            let stamp = contents.location.stamp().next(false);
+            self.version.store(stamp.bits(), Ordering::Relaxed);
             contents.location.clear();
         }
         self.lock.give_back();
