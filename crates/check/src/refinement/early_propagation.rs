@@ -48,8 +48,9 @@ impl Histories {
 
     /// Hands over the steps of a thread for which markers propagate to it before the history shows it. For these steps,
     /// right before the step is early enough. So a step that the thread could have done before the last of them arrived is left
-    /// out: what arrived for nothing may as well arrive when it is needed or the history shows it. The other reason for
-    /// letting markers propagate early is told at [`Histories::arrivals`].
+    /// out: what arrived for nothing may as well arrive when it is needed or the history shows it. Not so where a younger marker
+    /// carries an older one to a third thread, and is shown there first; this is not tried ("What is looked for" in
+    /// `docs/proofs/early-propagation.md`).
     pub(super) fn early(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
         let mut open = vec![Arrived {
             state: state.clone(),
@@ -67,7 +68,7 @@ impl Histories {
             let (state, ahead) = (open[at].state.clone(), open[at].ahead.clone());
             let mut more = Vec::new();
             let mut propagated = |step: &Step| {
-                if let Some(next) = self.arrived(&state, &ahead, step).filter(|_| waits) {
+                if waits && let Some(next) = self.arrived(&state, &ahead, step) {
                     more.push((step.state.clone(), next));
                 }
             };
@@ -108,25 +109,6 @@ impl Histories {
             next.queue_mut(to, space).push(Early { from, older });
             next
         })
-    }
-
-    /// Hands over arrivals at a thread, as silent steps of their own. A younger marker may carry an older one, so that it cannot
-    /// reach a third thread before the older one has; and the history may show it there first, if the client only calls. Then the older
-    /// one has to arrive before the younger is issued, though its receiver does nothing in the meantime. States are
-    /// many times as many with these steps, so they are tried only where the history cannot be followed without
-    /// (`super::may_be_carried`).
-    pub(super) fn arrivals(&self, state: &State, ahead: &Ahead, tid: Tid, sink: StepSink<Finding>) {
-        let mut bytes = Vec::new();
-        let mut hand_over = |step: Step| {
-            if let Some(next) = self.arrived(state, ahead, &step) {
-                bytes.clear();
-                self.machine.pack(&step.state, &mut bytes);
-                next.write(&mut bytes);
-                sink([SILENT; 2], &bytes, step.finding);
-            }
-        };
-        self.machine.arrivals(state, tid, &mut hand_over);
-        self.machine.moves(state, tid, &mut hand_over);
     }
 
     /// Hands over the steps that show what has propagated to a thread already.

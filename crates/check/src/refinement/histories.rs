@@ -7,7 +7,6 @@
 use super::Event;
 use super::Scope;
 use super::early_propagation::Ahead;
-use super::may_be_carried;
 use ir::Tid;
 use memory::rc11_views::{Arrivals, Finding, Machine, Options, Propagation, State, Step};
 use memory::rc11_views::{Label, Space, System};
@@ -25,8 +24,6 @@ pub(super) enum Manner {
     EveryStep { early: bool },
     /// Markers may propagate before the history shows it, where the thread that they reach needs them for its next step.
     Early,
-    /// The same, and at any other time ([`Histories::arrivals`]).
-    EarlyAtAnyTime,
     /// Markers propagate on demand; see [`super::on_demand`].
     OnDemand,
     /// Follows a program whose markers propagate on demand; with or without owing some.
@@ -35,7 +32,7 @@ pub(super) enum Manner {
 
 impl Manner {
     fn is_early(self) -> bool {
-        matches!(self, Manner::Early | Manner::EarlyAtAnyTime | Manner::EveryStep { early: true })
+        matches!(self, Manner::Early | Manner::EveryStep { early: true })
     }
 }
 
@@ -95,8 +92,6 @@ pub(super) struct Histories {
     pub(super) own_space: Option<Space>,
     /// Do threads access memory inside methods only?
     pub(super) only_calls: bool,
-    /// Are arrivals tried at any time?
-    at_any_time: bool,
     pub(super) threads: usize,
     pub(super) spaces: usize,
 }
@@ -123,8 +118,6 @@ impl Histories {
         let options = Options { pending, keep_registers, reduce, tidy, propagation, writes };
         let machine = Machine::new(system.clone(), options)?;
         let only_calls = system.has_only_calls();
-        let tries = matches!(manner, Manner::EarlyAtAnyTime | Manner::EveryStep { early: true });
-        let at_any_time = tries && may_be_carried(system, scope);
         let alphabet = Arc::clone(alphabet);
         Some(Histories {
             machine,
@@ -134,7 +127,6 @@ impl Histories {
             reduce,
             own_space,
             only_calls,
-            at_any_time,
             threads,
             spaces,
         })
@@ -239,9 +231,6 @@ impl Histories {
                 self.machine.moves(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
                 self.machine.arrivals(&from.state, tid, &mut |step| self.shown(&step, ahead, sink));
                 self.early(&from.state, ahead, tid, sink);
-                if self.at_any_time {
-                    self.arrivals(&from.state, ahead, tid, sink);
-                }
                 self.show_early(from.packed, ahead, tid, sink);
             }
             None => {

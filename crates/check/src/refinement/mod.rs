@@ -280,31 +280,16 @@ fn refinement(first: &System, second: &System, question: &Question, go_on: GoOn<
     if let Some(found) = on_demand::refines(first, second, question, go_on) {
         return found;
     }
-    // Each lets the specification do more than the one before, and costs more.
-    let manners = [Manner::Letter, Manner::Early, Manner::EarlyAtAnyTime];
-    let only_letter = question.scope.literal || question.scope.history_only;
-    let carried = may_be_carried(second, &question.scope);
-    let tried = if only_letter { 1 } else { 2 + usize::from(carried) };
-    let mut found = refines_as(first, second, question, manners[0], go_on);
-    for &manner in &manners[1..tried] {
-        let differs = match &found.verdict {
-            Verdict::Violated(witness) => witness.problem == Problem::NotRefined,
-            Verdict::Undecided(why) => matches!(why, Why::NotCovered(Side::Second, _)),
-            Verdict::Holds => false,
-        };
-        if !differs {
-            break;
-        }
-        found = refines_as(first, second, question, manner, go_on);
+    let found = refines_as(first, second, question, Manner::Letter, go_on);
+    let differs = match &found.verdict {
+        Verdict::Violated(witness) => witness.problem == Problem::NotRefined,
+        Verdict::Undecided(why) => matches!(why, Why::NotCovered(Side::Second, _)),
+        Verdict::Holds => false,
+    };
+    match differs && !question.scope.literal && !question.scope.history_only {
+        true => refines_as(first, second, question, Manner::Early, go_on),
+        false => found,
     }
-    found
-}
-
-/// May a marker be shown to a third thread before an older one that it carries for the library's own space? Without a space of
-/// its own, markers are early only to threads inside methods, and that is tried only for what these need.
-fn may_be_carried(specification: &System, scope: &Scope) -> bool {
-    let threads = specification.program.threads.len();
-    scope.own_space.is_some() && specification.has_only_calls() && threads > 2
 }
 
 fn refines_as(
