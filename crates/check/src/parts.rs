@@ -39,7 +39,7 @@
 //! # Parts in which nothing can go wrong
 //!
 //! Interleavings of a part are not explored if its text shows that there is nothing to be found there
-//! ([`is_harmless`]): no thread has an assertion or assumption, waits, or repeats anything, every access is to a known location, and
+//! (`is_harmless`): no thread has an assertion or assumption, waits, or repeats anything, every access is to a known location, and
 //! no expression calculates, so none can have a run-time error or wrap around.
 
 use crate::answer::{Answer, By, Decision, Evidence, Verdict, Why, Witness};

@@ -23,6 +23,10 @@ use std::time::{Duration, Instant};
 const CHUNK: u32 = 64;
 /// A level with less work than this is not worth waking other threads for.
 const WORTH_SHARING: Duration = Duration::from_micros(300);
+/// Up to so many states, only levels of this size are shared, however long they take: which worker comes first decides which of equally
+/// short paths is found and which states subsume others, and a small search should say the same each time.
+const SMALL_SEARCH: u64 = 20_000;
+const LARGE_LEVEL: u64 = 1024;
 const OBSERVE_EVERY: Duration = Duration::from_millis(100);
 
 /// "While expanding `parents` of worker `of`, states from `first_child` on were inserted."
@@ -466,7 +470,9 @@ pub(crate) fn explore<M: Model>(
             shared.visited.start_level();
             done = level.ranges.iter().map(|range| range.end).collect();
             let work = pace.saturating_mul(u32::try_from(level.len()).unwrap_or(u32::MAX));
-            let alone = work < WORTH_SHARING || jobs == 1;
+            let known: u64 = done.iter().map(|&states| u64::from(states)).sum();
+            let is_small = known < SMALL_SEARCH && level.len() < LARGE_LEVEL;
+            let alone = is_small || work < WORTH_SHARING || jobs == 1;
             if !alone && workers == 1 {
                 for (me, hand) in hands.iter().enumerate().skip(1) {
                     let crew = crew.clone();
