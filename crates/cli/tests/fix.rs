@@ -50,7 +50,7 @@ fn fences_against_triangular_races() {
 }
 
 /// A program in which no attack is possible may still have a run-time error, and a limit that keeps the search from meeting it does
-/// not make the program one that was checked. What `check` says of robustness is the same with the limit and without.
+/// not make the program one that was checked.
 #[test]
 fn a_limit_is_no_proof() {
     let desk = Desk::with(
@@ -62,7 +62,6 @@ fn a_limit_is_no_proof() {
         let run = desk.run(&format!("fix --model tso {limit} t.fp"));
         assert!(matches!(run.code, Some(2 | 3)), "{limit}: {}", run.all());
         let run = desk.run(&format!("check --model tso {limit} t.fp"));
-        assert!(run.stdout.contains("robustness  holds"), "{limit}: {}", run.all());
         assert!(matches!(run.code, Some(2 | 3)), "{limit}: {}", run.all());
     }
 }

@@ -286,10 +286,13 @@ struct Level {
 
 impl Level {
     fn new(ranges: Vec<Range<u32>>) -> Self {
-        let mut level = Level { ranges, taken: AtomicU64::new(0), chunk: CHUNK };
-        let fair = level.len() / (8 * level.ranges.len() as u64);
-        level.chunk = fair.clamp(4, u64::from(CHUNK)) as u32;
-        level
+        Level { ranges, taken: AtomicU64::new(0), chunk: CHUNK }
+    }
+
+    /// Cuts the level into chunks that are small enough for all workers to get some.
+    fn cut_for_all(&mut self) {
+        let fair = self.len() / (8 * self.ranges.len() as u64);
+        self.chunk = fair.clamp(4, u64::from(CHUNK)) as u32;
     }
 
     fn len(&self) -> u64 {
@@ -459,7 +462,7 @@ pub(crate) fn explore<M: Model>(
         let mut workers = 1;
         loop {
             let ranges = (0..jobs).map(|w| done[w]..shared.visited.len_of(w));
-            let level = Arc::new(Level::new(ranges.collect()));
+            let mut level = Level::new(ranges.collect());
             shared.check_limits();
             if !shared.halt.load(Ordering::Relaxed) {
                 paths.follow(shared, hands, options.limits.budget);
@@ -473,6 +476,10 @@ pub(crate) fn explore<M: Model>(
             let known: u64 = done.iter().map(|&states| u64::from(states)).sum();
             let is_small = known < SMALL_SEARCH && level.len() < LARGE_LEVEL;
             let alone = is_small || work < WORTH_SHARING || jobs == 1;
+            if !alone {
+                level.cut_for_all();
+            }
+            let level = Arc::new(level);
             if !alone && workers == 1 {
                 for (me, hand) in hands.iter().enumerate().skip(1) {
                     let crew = crew.clone();

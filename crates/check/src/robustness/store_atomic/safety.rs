@@ -29,7 +29,7 @@
 //! the answer is "undecided".
 
 use super::{Faulty, Machine, triangular_race};
-use crate::answer::{Answer, By, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
+use crate::answer::{Answer, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
 use crate::legality::Refusal;
 use crate::question::{Extent, Model, Property, Question};
@@ -57,9 +57,8 @@ pub(crate) fn check(
             answer.faults.push(Witness { tid, pc, problem, evidence });
         }
     }
-    let by_text = matches!(robust.by, By::Attacks { examined: 0, .. });
-    if !answer.faults.is_empty() && robust.verdict.holds() && !by_text {
-        // Runs end at a run-time error, so what would have come after was not looked at. The text was, all of it.
+    if !answer.faults.is_empty() && robust.verdict.holds() {
+        // Runs end at a run-time error, so what would have come after was not looked at.
         robust.verdict = Verdict::Undecided(Why::Faulty);
     }
     for decision in &mut answer.decisions {
