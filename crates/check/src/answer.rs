@@ -114,6 +114,13 @@ pub enum Why {
     Rejected,
 }
 
+impl Why {
+    /// Does it follow from something else that was found, so that nothing is open once that is settled?
+    pub fn follows(self) -> bool {
+        matches!(self, Why::NotRobust | Why::PerhapsNotRobust | Why::Racy | Why::Faulty)
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -261,10 +261,12 @@ impl<'a> Explorer<'a> {
         }
         let cut = if report.exhausted || self.cut_by_quick_look {
             None
+        } else if let Some(limit) = report.limit {
+            Some(Why::Limit(limit))
         } else if !self.faults.is_empty() {
             Some(Why::Faulty)
         } else {
-            Some(report.limit.map_or(Why::Stopped, Why::Limit))
+            Some(Why::Stopped)
         };
         Some(Searched { runs, cut })
     }

@@ -122,7 +122,7 @@ pub(crate) fn interleavings(
                 false => plan::first_answer(&part, question, observe, check),
             }
         });
-        parts::combined(&program, answers.collect())
+        parts::combined(&program, question.extent, answers.collect())
     };
     let mut confirmed = double_check::confirm(&program, question, answer(question), answer);
     if question.model.has_stale_reads() {

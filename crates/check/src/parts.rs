@@ -43,7 +43,7 @@
 //! no expression calculates, so none can have a run-time error or wrap around.
 
 use crate::answer::{Answer, By, Decision, Evidence, Verdict, Why, Witness};
-use crate::question::{Model, Property, Question};
+use crate::question::{Extent, Model, Property, Question};
 use analysis::cycles::on_cycle;
 use ir::expr::{Binary, Op, Unary};
 use ir::{Expr, FenceMode, Instr, Pc, Program, Step, Thread, Tid, UpdateOp};
@@ -187,13 +187,16 @@ pub(crate) fn is_harmless(program: &Program) -> bool {
     finds_nothing && program.threads.iter().all(ends)
 }
 
-/// Puts the answers about the parts of `program` together.
-pub(crate) fn combined(program: &Program, answers: Vec<Answer>) -> Answer {
+/// Puts the answers about the parts of `program` together; of several places where a property is violated, all that the
+/// question asked for.
+pub(crate) fn combined(program: &Program, extent: Extent, answers: Vec<Answer>) -> Answer {
     let mut answers = answers.into_iter();
     let mut all = answers.next().expect("a program has a part");
     for answer in answers {
         for (decision, other) in all.decisions.iter_mut().zip(answer.decisions) {
-            decision.include(other);
+            let property = decision.property;
+            let longer = decision.include(other).filter(|_| extent == Extent::All);
+            all.more.extend(longer.map(|witness| (property, *witness)));
         }
         all.more.extend(answer.more);
         all.faults.extend(answer.faults);
@@ -222,17 +225,26 @@ pub(crate) fn combined(program: &Program, answers: Vec<Answer>) -> Answer {
 }
 
 impl Decision {
-    /// Makes it the decision about two parts of a program.
-    pub(crate) fn include(&mut self, other: Decision) {
+    /// Makes it the decision about two parts of a program. If both are violated, the witness that is not shown is handed back.
+    ///
+    /// Of two reasons why it is open, one that stands for itself counts: what is open because of a race is settled once the
+    /// race is accepted, and what is open because of a limit is not.
+    pub(crate) fn include(&mut self, other: Decision) -> Option<Box<Witness>> {
         debug_assert_eq!(self.property, other.property);
         let known = std::mem::replace(&mut self.verdict, Verdict::Holds);
+        let mut longer = None;
         self.verdict = match (known, other.verdict) {
             // The shorter story, of two; the first, of equal ones.
             (Verdict::Violated(a), Verdict::Violated(b)) => {
-                Verdict::Violated(if length(&b) < length(&a) { b } else { a })
+                let (shown, other) = if length(&b) < length(&a) { (b, a) } else { (a, b) };
+                longer = Some(other);
+                Verdict::Violated(shown)
             }
             (Verdict::Violated(witness), _) | (_, Verdict::Violated(witness)) => {
                 Verdict::Violated(witness)
+            }
+            (Verdict::Undecided(a), Verdict::Undecided(b)) => {
+                Verdict::Undecided(if a.follows() { b } else { a })
             }
             (Verdict::Undecided(why), _) | (_, Verdict::Undecided(why)) => Verdict::Undecided(why),
             (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
@@ -245,6 +257,7 @@ impl Decision {
             (by, _) => by,
         };
         self.cost.include(&other.cost);
+        longer
     }
 }
 

@@ -5,6 +5,7 @@
 //! by exploring interleavings once robustness is known. Which properties a model knows is decided in
 //! [`crate::legality`].
 
+use crate::answer::{By, Decision};
 use crate::reduce::Reductions;
 use crate::refinement::Scope;
 use analysis::symmetry::{self, Automorphism};
@@ -299,6 +300,17 @@ impl Question {
         question.reductions.symmetry &= self.extent == Extent::First
             || !symmetry::find(program, budget, |_, _| true).generators().any(hides);
         question
+    }
+
+    /// Unless a limit cut it short, does the answer name every place where this property is violated? One attack, one
+    /// execution of the weak memory and one wait without end are all that is looked for; final conditions have no place.
+    pub fn finds_all(&self, decision: &Decision) -> bool {
+        match (decision.property, decision.by) {
+            (Property::FinalCondition, _) => true,
+            (Property::Liveness, _) => false,
+            (_, By::Interleavings) => self.extent == Extent::All,
+            _ => false,
+        }
     }
 
     /// Is observational robustness asked about?

@@ -284,7 +284,7 @@ impl Job<'_> {
     /// The question about a file.
     fn question(&self, file: &Path) -> Question {
         let mut question = self.args.question(file);
-        if self.known.is_active() && question.model.machine().is_none() {
+        if self.known.is_active() {
             question.extent = Extent::All;
         }
         question

@@ -9,7 +9,7 @@
 
 use crate::exit::Exit;
 use crate::terminal;
-use check::{Extent, Why};
+use check::Why;
 use clap::Args;
 use report::escape::visible;
 use report::{Finding, InputReport, Kind, Ruling, Standing};
@@ -192,11 +192,10 @@ fn take(report: &mut InputReport, why: &dyn Fn(&InputReport, &Finding) -> Option
         if let (Ruling::Violated, [], [(_, reason), ..]) =
             (reply.ruling, &*reply.findings, &*reply.known)
         {
-            let mut reason = reason.clone();
-            if report.extent != Extent::All {
-                reason.push_str("; others were not looked for");
-            }
-            reply.standing = Standing::Accepted(reason);
+            reply.standing = match reply.is_complete {
+                true => Standing::Accepted(reason.clone()),
+                false => Standing::Open(format!("{reason}; not all others were looked for")),
+            };
         }
     }
     for (fault, reason) in std::mem::take(&mut report.faults).into_iter().zip(fault_reasons) {
@@ -221,7 +220,7 @@ fn accept_what_follows(report: &mut InputReport) {
         let because = |why: Why| reply.why.as_deref() == Some(why.to_string().as_str());
         if race && because(Why::Racy) {
             reply.standing = Standing::Accepted("because of the known data race".to_string());
-        } else if fault && reply.ruling == Ruling::Undecided {
+        } else if fault && because(Why::Faulty) {
             reply.standing = Standing::Accepted("because of the known run-time error".to_string());
         }
     }

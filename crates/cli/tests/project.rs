@@ -142,6 +142,52 @@ fn suppressions_have_reasons() {
     golden!(check(&desk, "").all());
 }
 
+/// Two threads that share nothing fail, and a suppression covers one of them; a limit is reached besides what is known; an attack is
+/// known, and others were not looked for. None of it is fine.
+#[test]
+fn what_is_known_hides_nothing_else() {
+    let counts = "thread t[2] { local r, i;  for (i = 0; i < 100; i = i + 1) { r = FADD(c, 1, acq, rel); }\n\
+        r = c.load(acq);  assert(r != 177); }\n";
+    let races = "thread a { d.nastore(1); }\nthread b { d.nastore(1); }\n";
+    let desk = Desk::new()
+        .and(
+            "two.fp",
+            "atomic x, y;\nthread a { local r;  x.store(1);  r = x.load();  assert(r == 0); }\n\
+             thread b { local r;  y.store(1);  r = y.load();  assert(r == 0); }\n",
+        )
+        .and("race.fp", format!("max_value 511;  na d;  atomic c;\n{races}{counts}"))
+        .and(
+            "fault.fp",
+            format!(
+                "max_value 511;  atomic c;  atomic x[1];\n\
+                 thread f {{ local r;  r = 1;  x[r].store(1); }}\n{counts}"
+            ),
+        )
+        .and("sb.fp", BUFFERING)
+        .and(
+            "known.txt",
+            "assertion:a\nrace:*\nfault:*\ndelayed-store:left\ndelayed-store:right\n",
+        );
+    let code = |arguments: &str| {
+        let run = check(&desk, &format!("--suppressions known.txt {arguments}"));
+        (run.code, run.all())
+    };
+    for model in ["sc", "rc11", "tso"] {
+        let (exit, said) = code(&format!("--model {model} two.fp"));
+        assert_eq!(exit, Some(1), "{said}");
+        assert!(said.contains("assertions  violated; 1 more known"), "{said}");
+    }
+    for model in ["sc", "rc11", "tso"] {
+        let (exit, said) = code(&format!("--model {model} --limit-states 500 fault.fp"));
+        assert_eq!(exit, Some(3), "{said}");
+    }
+    let (exit, said) = code("--limit-states 500 race.fp");
+    assert_eq!(exit, Some(3), "{said}");
+    let (exit, said) = code("--model tso sb.fp");
+    assert_eq!(exit, Some(3), "{said}");
+    assert!(said.contains("not all others were looked for"), "{said}");
+}
+
 /// Known findings are suppressed notes in SARIF, and JSON says why they do not count.
 #[test]
 fn reports_keep_what_is_known() {

@@ -99,6 +99,8 @@ pub struct Reply {
     pub weak: Option<WeakAnswer>,
     /// Does the input have to have the property?
     pub required: bool,
+    /// If it is violated, are all places among the findings?
+    pub is_complete: bool,
     /// Is the answer good or bad for a reason of the user's own?
     pub standing: Standing,
     /// Findings that the user knows already, each with why it is not told.
@@ -113,6 +115,8 @@ pub enum Standing {
     Ordinary,
     /// The answer is fine, for the reason given.
     Accepted(String),
+    /// What was found is fine, for the reason given, but not everything was looked for.
+    Open(String),
     /// The answer is not fine, for the reason given.
     Refused(String),
 }
@@ -132,6 +136,7 @@ impl Reply {
             findings,
             weak: None,
             required: true,
+            is_complete: true,
             standing: Standing::default(),
             known: Vec::new(),
         }
@@ -280,6 +285,7 @@ impl InputReport {
                     _ => None,
                 },
                 required: !is_robustness || question.require == Require::Robust,
+                is_complete: question.finds_all(decision) && answer.cost.limit.is_none(),
                 standing: Standing::default(),
                 known: Vec::new(),
             }
@@ -423,6 +429,7 @@ impl InputReport {
         let bounded = |reply: &Reply| reply.weak.is_some_and(|weak| weak.stale.is_some());
         let of = |reply: &Reply| match (&reply.standing, reply.ruling) {
             (Standing::Accepted(_), _) => Ruling::Holds,
+            (Standing::Open(_), _) => Ruling::Undecided,
             (Standing::Refused(_), _) => Ruling::Violated,
             (Standing::Ordinary, Ruling::Holds) if bounded(reply) => Ruling::Undecided,
             (Standing::Ordinary, ruling) => ruling,

@@ -92,10 +92,12 @@ fn ruling(report: &InputReport, reply: &Reply) -> Line {
     let ink = match &reply.standing {
         Standing::Ordinary => reply.ruling.ink(),
         Standing::Accepted(_) => Ink::Good,
+        Standing::Open(_) => Ruling::Undecided.ink(),
         Standing::Refused(_) => Ink::Bad,
     };
     let word = Line::inked(ink, reply.ruling.name());
-    if let Standing::Accepted(why) | Standing::Refused(why) = &reply.standing {
+    if let Standing::Accepted(why) | Standing::Open(why) | Standing::Refused(why) = &reply.standing
+    {
         return word.then(format!(", {why}"));
     }
     let said = match (&reply.why, reply.findings.len()) {
@@ -133,6 +135,7 @@ pub fn line(report: &InputReport, names: usize, look: &Look) -> String {
         .filter(|reply| match &reply.standing {
             Standing::Ordinary => reply.ruling == overall && overall != Ruling::Holds,
             Standing::Accepted(_) => false,
+            Standing::Open(_) => overall == Ruling::Undecided,
             Standing::Refused(_) => true,
         })
         .map(|reply| match &reply.standing {

@@ -32,7 +32,7 @@ use super::{Faulty, Machine, triangular_race};
 use crate::answer::{Answer, Cost, Decision, Evidence, Problem, Verdict, Why, Witness};
 use crate::explore::Task;
 use crate::legality::Refusal;
-use crate::question::{Extent, Model, Property, Question};
+use crate::question::{Model, Property, Question};
 use ::ir::Program;
 use search::Progress;
 use std::time::Instant;
@@ -49,7 +49,7 @@ pub(crate) fn check(
         Property::TriangularRaces => triangular_race::decide(program, question, observe),
         _ => super::decide(program, machine, question, observe)?,
     };
-    let sc = Question { model: Model::Sc, extent: Extent::First, ..*question };
+    let sc = Question { model: Model::Sc, ..*question };
     let mut answer = crate::interleavings(program, &sc, observe);
     for Faulty { tid, pc, fault } in faults {
         if !answer.faults.iter().any(|known| (known.tid, known.pc) == (tid, pc)) {
