@@ -134,6 +134,9 @@ pub(crate) struct Output {
     /// Name the suppressions that no finding needed
     #[arg(long, requires = "suppressions")]
     pub show_unused: bool,
+    /// Report stale reads inside the standard library of Rust or C++, too
+    #[arg(long)]
+    pub show_std: bool,
     /// Report only races, or only accesses that may be stale
     #[arg(long, value_name = "WHAT", value_parser = only)]
     pub only: Option<Only>,
@@ -279,6 +282,7 @@ impl Output {
             baseline: self.baseline.clone(),
             write_baseline: self.write_baseline.clone(),
             show_unused: self.show_unused,
+            show_std: self.show_std,
             only: self.only,
         }
     }

@@ -399,6 +399,35 @@ fn rust_standard_library() {
     check(&[hidden("std_locks.rs", &["--cfg=broken"], &["race"])]);
 }
 
+/// Stale reads that a channel of the standard library makes for its own purposes are counted, and shown on request.
+#[test]
+fn what_no_user_can_change_is_folded() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("channels.rs") {
+        let program = bench.build(compiler, "channels.rs", &[level], "program");
+        let run = bench.run(&program, &["--runs", "5"]);
+        assert_eq!((run.code, run.findings.len()), (Some(0), 0), "{level}: {run:#?}");
+        let mut in_words = bench.fencepost();
+        let said =
+            text(&in_words.args(["run", "--runs", "5"]).arg(&program).output().unwrap().stderr);
+        assert!(said.contains(" inside the standard library not shown (--show-std)"), "{said}");
+        let run = bench.run(&program, &["--runs", "5", "--show-std"]);
+        assert_eq!((run.code, &run.kinds[..]), (Some(FOUND), &["stale-read".to_string()][..]));
+    }
+}
+
+/// What the runtime knows of a lock, and of who read what under it, goes when the memory does.
+#[test]
+fn locks_that_are_gone_take_no_memory() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("mailboxes.c") {
+        let program = bench.build(compiler, "mailboxes.c", &[level], "program");
+        let run = bench.run(&program, &[]);
+        let expected = (Some(0), "1920000\n");
+        assert_eq!((run.code, &run.printed[..]), expected, "{compiler} {level}: {run:#?}");
+    }
+}
+
 #[test]
 fn synchronisation() {
     check(&[

@@ -157,7 +157,9 @@ impl Count {
             said.push_str(&format!(", {suppressed} not shown (suppressed or known)"));
         }
         if internal > 0 {
-            said.push_str(&format!(", {internal} inside the standard library not shown"));
+            said.push_str(&format!(
+                ", {internal} inside the standard library not shown (--show-std)"
+            ));
         }
         let mut document = Document::default();
         document.line(format!("fencepost: {said}"));

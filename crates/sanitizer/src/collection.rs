@@ -89,8 +89,7 @@ impl Collection {
                     self.findings[*index].runs += 1;
                 }
                 Some(_) => {}
-                // Its own loops wait for what they need, in ways that cannot be told from mistakes.
-                None if finding.kind != "race" && finding.access.is_internal() => {
+                None if self.filter.folds(&finding) => {
                     self.internal += 1;
                     self.seen.insert(key, None);
                 }

@@ -53,6 +53,7 @@ pub struct Filter {
     rules: Vec<Rule>,
     known: HashSet<String>,
     only: Option<Only>,
+    show_std: bool,
 }
 
 /// A line of a file of suppressions.
@@ -116,7 +117,8 @@ impl Rule {
 impl Filter {
     /// As the user asked.
     pub fn new(output: &Output) -> Result<Filter, String> {
-        let mut filter = Filter { only: output.only, ..Filter::default() };
+        let mut filter =
+            Filter { only: output.only, show_std: output.show_std, ..Filter::default() };
         if let Some(path) = &output.suppressions {
             filter.rules = rules(path, &KINDS)?;
         }
@@ -124,6 +126,12 @@ impl Filter {
             filter.known = ids(path)?;
         }
         Ok(filter)
+    }
+
+    /// Is this a stale read of the standard library's own? Its loops wait for what they need, in ways that cannot be
+    /// told from mistakes, and no user can change them. Races are never left out.
+    pub fn folds(&self, finding: &RunFinding) -> bool {
+        !self.show_std && finding.kind != "race" && finding.access.is_internal()
     }
 
     /// Did the user ask for findings of this kind?

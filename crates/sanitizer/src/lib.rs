@@ -59,6 +59,8 @@ pub struct Output {
     pub write_baseline: Option<PathBuf>,
     /// Name the suppressions that no finding needed?
     pub show_unused: bool,
+    /// Report stale reads inside the standard library, too?
+    pub show_std: bool,
     /// Report only these.
     pub only: Option<Only>,
 }
