@@ -30,6 +30,13 @@ fn judge(cases: &[(&str, &str, &str)]) {
 const ONE: &str =
     "int main(void) { pthread_t a; pthread_create(&a, 0, run, 0); pthread_join(a, 0); }";
 
+fn two(first: &str) -> String {
+    format!(
+        "int main(void) {{ {first} pthread_t a, b; pthread_create(&a, 0, run, 0); pthread_create(&b, 0, run, 0); \
+         pthread_join(a, 0); pthread_join(b, 0); }}"
+    )
+}
+
 fn typed(kind: &str, then: &str) -> String {
     format!(
         "int main(void) {{ pthread_mutexattr_t t; pthread_mutexattr_init(&t); pthread_mutexattr_settype(&t, {kind}); \
@@ -106,6 +113,38 @@ fn functions_fail() {
             "nothing_there",
             &format!(
                 "sem_t s; void *run(void *u) {{ sem_init(&s, 0, 0); if (sem_trywait(&s) == -1) assert(errno != EAGAIN); return 0; }}\n{ONE}"
+            ),
+            "assertions violated",
+        ),
+        (
+            "enough_for_two",
+            &format!(
+                "sem_t s; void *run(void *u) {{ assert(sem_trywait(&s) == 0); return 0; }}\n{}",
+                two("sem_init(&s, 0, 2);")
+            ),
+            HOLDS,
+        ),
+        (
+            "enough_for_one",
+            &format!(
+                "sem_t s; void *run(void *u) {{ assert(sem_trywait(&s) == 0); return 0; }}\n{}",
+                two("sem_init(&s, 0, 1);")
+            ),
+            "assertions violated",
+        ),
+        (
+            "readers_share",
+            &format!(
+                "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; void *run(void *u) {{ assert(pthread_rwlock_tryrdlock(&l) == 0); pthread_rwlock_unlock(&l); return 0; }}\n{}",
+                two("")
+            ),
+            HOLDS,
+        ),
+        (
+            "writers_do_not",
+            &format!(
+                "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; void *run(void *u) {{ assert(pthread_rwlock_trywrlock(&l) == 0); pthread_rwlock_unlock(&l); return 0; }}\n{}",
+                two("")
             ),
             "assertions violated",
         ),

@@ -316,7 +316,7 @@ impl Machine {
         }
     }
 
-    /// Takes a readers-writer lock if that takes no time. It fails also if somebody else changes the lock meanwhile.
+    /// Takes a readers-writer lock if that takes no time.
     fn try_to_share(
         &mut self,
         local: &mut Local,
@@ -333,12 +333,17 @@ impl Machine {
         };
         let (desired, weak) = (Word::Bits(expected + u128::from(add)), false);
         let action = Action::CompareExchange { cell, expected, desired, success, failure, weak };
-        match self.sync(local, action)? == Word::Bits(expected) {
-            true => {
+        match self.sync(local, action)? {
+            Word::Bits(held) if held == expected => {
                 self.hold_more(local, cell, add);
                 Ok(Val::Bits(0))
             }
-            false => Ok(Val::Bits(EBUSY)),
+            // Another reader came or went meanwhile, and that is no reason to fail.
+            Word::Bits(held) if held < below.into() => {
+                local.calls_again = true;
+                Ok(Val::Undef)
+            }
+            _ => Ok(Val::Bits(EBUSY)),
         }
     }
 

@@ -94,7 +94,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Waits if that takes no time. It fails also if somebody else changes the semaphore meanwhile.
+    /// Waits if that takes no time. If somebody else changes the semaphore meanwhile and leaves some of it, the call is made
+    /// again: it may fail only when there is nothing to take.
     fn try_semaphore(&mut self, local: &mut Local, semaphore: &Val) -> Result<Val, Stop> {
         let cell = self.semaphore(local, semaphore)?;
         match self.sync(local, Action::Read { cell, order: Order::Relaxed })? {
@@ -103,9 +104,13 @@ impl Machine {
                 let (expected, desired, weak) = (missing, Word::Bits(missing + 1), false);
                 let action =
                     Action::CompareExchange { cell, expected, desired, success, failure, weak };
-                match self.sync(local, action)? == Word::Bits(expected) {
-                    true => Ok(Val::Bits(0)),
-                    false => self.fails_with(local, EAGAIN),
+                match self.sync(local, action)? {
+                    Word::Bits(missing) if missing == expected => Ok(Val::Bits(0)),
+                    Word::Bits(missing) if missing < MOST => {
+                        local.calls_again = true;
+                        Ok(Val::Undef)
+                    }
+                    _ => self.fails_with(local, EAGAIN),
                 }
             }
             _ => self.fails_with(local, EAGAIN),
