@@ -117,6 +117,18 @@ fn functions_fail() {
             "assertions violated",
         ),
         (
+            "before_main",
+            "__attribute__((constructor)) static void first(void) { errno = EAGAIN; }\n\
+             int main(void) { assert(errno != EAGAIN); }",
+            "assertions violated",
+        ),
+        ("written", "#include <stdio.h>\nint main(void) { assert(putchar('x') == 'x'); }", HOLDS),
+        (
+            "assumed",
+            "int x; int main(void) { x = 1; __builtin_assume(x == 1); __builtin_assume(x == 2); }",
+            "assertions violated, assume what is not so",
+        ),
+        (
             "enough_for_two",
             &format!(
                 "sem_t s; void *run(void *u) {{ assert(sem_trywait(&s) == 0); return 0; }}\n{}",

@@ -49,6 +49,7 @@ impl Machine {
             Name::Exceptions => "an exception of the standard library".to_string(),
             Name::Keys => "the keys of threads' values".to_string(),
             Name::Specific { .. } => "a value of a thread".to_string(),
+            Name::ErrorNumber { .. } => "errno".to_string(),
         }
     }
 

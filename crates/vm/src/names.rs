@@ -272,6 +272,7 @@ impl Machine {
             Name::Exceptions => ("an exception of the standard library".to_string(), None),
             Name::Keys => ("the keys of threads' values".to_string(), None),
             Name::Specific { .. } => ("a value of a thread".to_string(), None),
+            Name::ErrorNumber { .. } => ("errno".to_string(), None),
             Name::Team(number) => match &self.teams[*number as usize].threads[..] {
                 [only] => (format!("thread {only}"), None),
                 [first, .., last] => (format!("threads {first} to {last}"), None),

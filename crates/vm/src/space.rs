@@ -69,6 +69,8 @@ pub(crate) enum Name {
     Keys,
     /// The value that a thread has for a key.
     Specific { thread: u32, key: u32 },
+    /// A thread's `errno`.
+    ErrorNumber { thread: u32 },
 }
 
 /// What bytes hold that were never written.

@@ -39,14 +39,13 @@ impl Machine {
             }
             return Ok(Val::Undef);
         }
-        const NOTHING: [&str; 13] = [
+        const NOTHING: [&str; 12] = [
             "dbg",
             "donothing",
             "prefetch",
             "sideeffect",
             "invariant",
             "stackrestore",
-            "assume",
             "x86.sse2.pause",
             "aarch64.hint",
             "experimental.noalias.scope.decl",
@@ -54,6 +53,12 @@ impl Machine {
             "pseudoprobe",
             "fake.use",
         ];
+        if is("assume") {
+            return match argument(0) {
+                Val::Bits(0) => Err(Stop::fail("the compiler is told to assume what is not so")),
+                _ => Ok(Val::Undef),
+            };
+        }
         if NOTHING.iter().any(|nothing| is(nothing)) {
             return Ok(Val::Undef);
         }

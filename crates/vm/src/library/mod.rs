@@ -32,17 +32,14 @@ use crate::local::{Local, Then};
 use crate::machine::{Machine, Stub};
 use crate::queue::OVERFLOW;
 use crate::shared::Strength;
-use crate::space::{Fill, Name, Object, Site};
+use crate::space::{Fill, Name, Object};
 use crate::value::{Val, Word, mask};
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 23] = [
+const IGNORED: [&str; 20] = [
     "vprintf",
     "vfprintf",
-    "putchar",
-    "fputc",
-    "putc",
     "fflush",
     "sched_yield",
     "usleep",
@@ -291,20 +288,13 @@ impl Machine {
 
     /// The address of a thread's `errno`.
     fn error_number(&mut self, local: &Local) -> Val {
-        let size = 4;
-        let object = self.space.intern(Object {
-            name: Name::Heap {
-                thread: local.thread,
-                site: Site { function: local.frames[0].function, block: 0, instr: 0 },
-                nth: u32::MAX,
-                size,
-                zeroed: true,
-            },
+        let (name, size) = (Name::ErrorNumber { thread: local.thread }, 4);
+        Machine::pointer(self.space.intern(Object {
+            name,
             size,
             fill: Fill::Zero,
             constant: false,
-        });
-        Machine::pointer(object)
+        }))
     }
 
     /// A function fails as those do that say why in `errno`.
