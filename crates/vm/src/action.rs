@@ -2,7 +2,7 @@
 
 use crate::queue::Queueing;
 use crate::space::ObjectId;
-use crate::value::Word;
+use crate::value::{Bits, Word};
 use llvm::Ordering;
 use llvm::instruction::RmwOp;
 
@@ -144,9 +144,9 @@ pub(crate) enum Action {
     Queue { cell: Cell, queueing: Queueing },
 }
 
-/// The input of a weak compare-and-exchange that fails for no reason. No value of fewer than 16 bytes is this, and those
-/// of 16 bytes are not exchanged weakly (see `atomic`).
-pub(crate) const SPURIOUS: Word = Word::Bits(u128::MAX);
+/// The input of a weak compare-and-exchange that fails for no reason. No cell holds it: a word of which no bit has a value is
+/// [`Word::Undef`].
+pub(crate) const SPURIOUS: Word = Word::Partly(Bits { bits: 0, defined: 0 });
 
 impl Action {
     /// The cell it accesses.

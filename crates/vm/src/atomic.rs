@@ -166,8 +166,6 @@ impl Machine {
         };
         let desired = desired.word();
         let cell = self.atomic_cell(local, address, size)?;
-        // See `SPURIOUS`: no compiler fails on 16 bytes for no reason.
-        let weak = weak && size < 16;
         if weak && !self.shared.contains(cell) && self.peek(local, cell) == Word::Bits(expected) {
             let fails = self.visible(local, Action::Choose { alternatives: 2 })?;
             if fails == Word::Bits(1) {
