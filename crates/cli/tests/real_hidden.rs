@@ -11,7 +11,8 @@ use c_program::{check_text, no_clang};
 const HEAD: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdint.h>\n\
     #include <stdlib.h>\n#include <string.h>\ntypedef uint64_t u;\nstatic char base[64];\nstatic atomic_int x;\n\
     static atomic_uintptr_t cell, seen;\nstatic unsigned char bytes[8];\n\
-    static struct __attribute__((packed)) { uint32_t t; u p; } one, two;\n";
+    static struct __attribute__((packed)) { uint32_t t; u p; } one, two;\nstatic u a, b, c;\n\
+    static u inverse(u n, u p) { u r = 1; for (u e = p - 2; e; e >>= 1, n = n * n % p) if (e & 1) r = r * n % p; return r; }\n";
 
 const THREADS: &str = "int main(void) { pthread_t a, b; pthread_create(&a, 0, other, 0); pthread_create(&b, 0, keeper, 0); \
     pthread_join(a, 0); pthread_join(b, 0); }\n";
@@ -94,6 +95,16 @@ fn what_instructions_compute() {
             "return (p % 4096) << 50 | p / 4096;",
             "return (h & ((1ull << 50) - 1)) * 4096 + (h >> 50);",
         ),
+        // The address is computed back by the Chinese remainder theorem.
+        (
+            "rests",
+            "a = p % 65537; b = p % 65539; c = p % 65543; return 0;",
+            "u x = (b + 65539 - a % 65539) % 65539 * inverse(65537, 65539) % 65539; \
+             u y = ((c + 65543 - a % 65543) % 65543 * inverse(65537, 65543) % 65543 + 65543 - x % 65543) % 65543 \
+             * inverse(65539, 65543) % 65543; return a + 65537 * x + 65537ull * 65539 * y;",
+        ),
+        // What is left out is 0 in all addresses of so small a program.
+        ("fewer_bits", "return (uint32_t)p >> 4;", "return h << 4;"),
     ]);
 }
 

@@ -144,7 +144,7 @@ impl Machine {
         self.strays(local, Word::Bits(operand), None);
         if op != RmwOp::Xchg {
             let (right, new) = (Val::Bits(operand), update(op, old, operand, width).into());
-            let kind = Kind::of_update(&self.space, op, &right, &new);
+            let kind = Kind::of_update(op, &right, &new);
             self.computed(local, kind, &[&old.into(), &right], &new);
         }
         Ok(old)

@@ -10,8 +10,8 @@
 //! * it is a difference (`p - q`, `p ^ q`), both operands mention the object, and what is left is small enough to be a distance within
 //!   one object, tags above the address aside: the address comes back only with the help of another one that mentions the object. Not
 //!   so a sum, `p + p` is twice the address; nor `(p << 8) - p`, where both mention the object and nothing cancels out;
-//! * the result has none of the bits that tell objects apart, as in `p & 7` or `p >> 48`, or some of them only, as in `p % n` or a
-//!   conversion to fewer bits: the address comes back only together with the other bits, which another operation takes.
+//! * the result has none of the bits that tell objects apart, as in `p & 7`, `p % 64`, `(short)p` or `p >> 48`. Not so `(int)p`, whose other
+//!   bits may be those of a neighbour; nor `p % 65537`: a few remainders of different divisors are as good as the address.
 //!
 //! Memory computes as well. An atomic update leaves in its cell what an operation would give. Bytes of an address may be read, written and
 //! overwritten one by one: an object is disguised if a half of what is in memory mentions it, and neither what is read of that half nor
@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 /// What an operation does with bits, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// It leaves out those that tell objects apart, or some of them, and changes no others.
+    /// It leaves out those that tell objects apart, and changes no others.
     Cuts,
     /// What both operands have in common cancels out.
     Difference,
@@ -40,11 +40,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of_binary(space: &Space, op: BinaryOp, right: &Val, result: &Val) -> Self {
+    pub(crate) fn of_binary(op: BinaryOp, right: &Val, result: &Val) -> Self {
         let mut is_low = true;
         each_word(result, &mut |word| is_low &= word.bits().bits < u128::from(WINDOW));
         let cuts = match op {
-            BinaryOp::URem | BinaryOp::SRem => mentioned(space, right).is_empty(),
+            BinaryOp::URem | BinaryOp::SRem => is_power_within_window(right),
             BinaryOp::LShr => matches!(right, Val::Bits(by) if *by >= u128::from(ADDRESS_BITS)),
             BinaryOp::And => is_low,
             _ => false,
@@ -57,18 +57,29 @@ impl Kind {
     }
 
     /// Of an atomic update that leaves `result` in its cell.
-    pub(crate) fn of_update(space: &Space, op: RmwOp, right: &Val, result: &Val) -> Self {
+    pub(crate) fn of_update(op: RmwOp, right: &Val, result: &Val) -> Self {
         match op {
-            RmwOp::Sub => Kind::of_binary(space, BinaryOp::Sub, right, result),
-            RmwOp::Xor => Kind::of_binary(space, BinaryOp::Xor, right, result),
-            RmwOp::And => Kind::of_binary(space, BinaryOp::And, right, result),
+            RmwOp::Sub => Kind::of_binary(BinaryOp::Sub, right, result),
+            RmwOp::Xor => Kind::of_binary(BinaryOp::Xor, right, result),
+            RmwOp::And => Kind::of_binary(BinaryOp::And, right, result),
             _ => Kind::Mixes,
         }
     }
 
-    pub(crate) fn of_cast(op: CastOp) -> Self {
-        if op == CastOp::Trunc { Kind::Cuts } else { Kind::Mixes }
+    /// Of a conversion to a number of so many bits. With 64 it is the lower of two numbers, and nothing is left of the other.
+    pub(crate) fn of_cast(op: CastOp, width: u32) -> Self {
+        let cuts = width <= WINDOW.trailing_zeros() || width == 64;
+        if op == CastOp::Trunc && cuts { Kind::Cuts } else { Kind::Mixes }
     }
+}
+
+/// Is the rest of a division by this number, or by each of several, made of bits alone that do not tell objects apart?
+fn is_power_within_window(divisor: &Val) -> bool {
+    let mut is_power = true;
+    each_word(divisor, &mut |word| {
+        is_power &= matches!(word, Word::Bits(by) if by.is_power_of_two() && by <= WINDOW.into());
+    });
+    is_power
 }
 
 /// Is a number, or each of several, small enough to be a distance within an object, up or down, but for a tag above it?

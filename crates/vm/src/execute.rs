@@ -25,7 +25,7 @@ impl Machine {
             InstrKind::Binary { op, flags, ty, left, right } => {
                 let (left, right) = (self.eval(local, left)?, self.eval(local, right)?);
                 let result = self.binary(*op, *flags, *ty, &left, &right)?;
-                let kind = Kind::of_binary(&self.space, *op, &right, &result);
+                let kind = Kind::of_binary(*op, &right, &result);
                 self.computed(local, kind, &[&left, &right], &result);
                 result
             }
@@ -139,7 +139,8 @@ impl Machine {
             InstrKind::Cast { op, from, value, to, .. } => {
                 let value = self.eval(local, value)?;
                 let result = self.cast(*op, *from, &value, *to)?;
-                self.computed(local, Kind::of_cast(*op), &[&value], &result);
+                let kind = Kind::of_cast(*op, self.width(*to).unwrap_or(u32::MAX));
+                self.computed(local, kind, &[&value], &result);
                 result
             }
             InstrKind::ExtractValue { value, path, .. } => {

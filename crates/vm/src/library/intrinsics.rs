@@ -180,7 +180,7 @@ impl Machine {
     fn subtracts(&mut self, local: &mut Local, arguments: &[Val], result: Val) -> Val {
         let operands: Vec<&Val> = arguments.iter().collect();
         let right = arguments.get(1).unwrap_or(&Val::Undef);
-        let kind = Kind::of_binary(&self.space, BinaryOp::Sub, right, &result);
+        let kind = Kind::of_binary(BinaryOp::Sub, right, &result);
         self.computed(local, kind, &operands, &result);
         result
     }
