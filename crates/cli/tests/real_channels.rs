@@ -19,6 +19,54 @@ fn check_all(cases: &[(&str, &str, &str)]) {
 
 const ALL: &str = "robustness holds, races holds, assertions holds";
 
+/// Several senders of a channel with little room: one that waits for room holds nobody up who does not, and sees what
+/// room there is. Catches attempts that never end, room that is seen where there is none, and none where there is some.
+#[test]
+fn senders_and_room() {
+    if no_rustc() {
+        return;
+    }
+    let all = format!("{ALL}, liveness holds");
+    for (name, text, answers) in [
+        (
+            "two_wait",
+            r#"fn main() { let (s, r) = sync_channel(1); let q = s.clone(); let t = thread::spawn(move || s.send(1u32).unwrap()); let u = thread::spawn(move || q.send(2).unwrap());
+assert_eq!(r.recv().unwrap() + r.recv().unwrap(), 3); t.join().unwrap(); u.join().unwrap(); }"#,
+            &all[..],
+        ),
+        (
+            "one_waits",
+            r#"fn main() { let (s, r) = sync_channel(1); s.send(1u32).unwrap(); let q = s.clone(); let t = thread::spawn(move || q.send(2).unwrap());
+assert!(s.try_send(3).is_err()); assert_eq!(r.recv(), Ok(1)); assert_eq!(r.recv(), Ok(2)); t.join().unwrap(); }"#,
+            &all,
+        ),
+        (
+            "room_for_both",
+            r#"fn main() { let (s, r) = sync_channel(2); let q = s.clone(); let t = thread::spawn(move || q.send(2u32).unwrap());
+assert!(s.try_send(3).is_ok()); assert_eq!(r.recv().unwrap() + r.recv().unwrap(), 5); t.join().unwrap(); }"#,
+            "assertions holds, liveness holds",
+        ),
+        (
+            "room_for_three",
+            r#"fn main() { let (s, r) = sync_channel(3); let (p, q) = (s.clone(), s.clone()); let t = thread::spawn(move || p.send(1u32).unwrap()); let u = thread::spawn(move || q.send(2u32).unwrap());
+assert!(s.try_send(3).is_ok()); assert_eq!(r.recv().unwrap() + r.recv().unwrap() + r.recv().unwrap(), 6); t.join().unwrap(); u.join().unwrap(); }"#,
+            "assertions holds, liveness holds",
+        ),
+        (
+            "perhaps_none",
+            r#"fn main() { let (s, r) = sync_channel(1); let q = s.clone(); let t = thread::spawn(move || q.send(2u32).unwrap());
+assert!(s.try_send(3).is_ok()); assert_eq!(r.recv().unwrap() + r.recv().unwrap(), 5); t.join().unwrap(); }"#,
+            "assertions violated",
+        ),
+    ] {
+        let head = format!("{HEAD}use std::sync::mpsc::*;\n");
+        let said = check_text("program.rs", &format!("{head}{text}\n"), &["--liveness"]);
+        for answer in answers.split(", ") {
+            assert!(said.all.contains(answer), "{name}: no `{answer}` in\n{}", said.all);
+        }
+    }
+}
+
 /// Catches messages that are lost, come twice, in another order or with other contents, and ends that are not noticed.
 #[test]
 fn messages_arrive() {

@@ -56,7 +56,8 @@ pub(crate) enum Queueing {
     Release,
     /// On the tail: nobody will receive. The input is what the tail was.
     Leave,
-    /// On a position: waits until it is empty. The input is 0, or [`GONE`].
+    /// On a position: waits until it is empty. The input is 0, or [`GONE`]. It is an update, though it changes nothing: a sender
+    /// that must wait for room is not one that sees how it was a round ago.
     Room,
     /// On a position: puts something there. The input is 0, or [`OVERFLOW`].
     Fill { content: u128 },
@@ -80,7 +81,7 @@ impl Queueing {
             }
             Queueing::Release => Some((Some(Tail { kept: false, ..tail }.word()), Word::ZERO)),
             Queueing::Leave => Some((Some(Tail { gone: true, ..tail }.word()), Word::Bits(old))),
-            Queueing::Room if old == EMPTY => Some((None, Word::ZERO)),
+            Queueing::Room if old == EMPTY => put(EMPTY),
             Queueing::Room if old == LEFT => Some((None, GONE)),
             Queueing::Room => None,
             Queueing::Fill { content } if old < TAKEN => put(content),
@@ -107,7 +108,7 @@ impl Queueing {
 
     /// May it have changed its cell, if it gave this input?
     pub(crate) fn changes(self, input: Word) -> bool {
-        self != Queueing::Room && input != GONE && input != FULL
+        input != GONE && input != FULL
     }
 }
 

@@ -273,10 +273,17 @@ impl Machine {
         }
         let room = ring.at(ring.next(tail.next));
         match self.sync(local, Action::Read { cell: room, order: Order::Relaxed })? {
-            Word::Bits(EMPTY) if tail.kept => return Ok(Reserved::Again),
+            // Somebody has reserved the last position and not filled it: if he waits for room, there is none.
+            Word::Bits(EMPTY) if tail.kept => {
+                let awaited = Action::Read { cell: ring.at(tail.next), order: Order::Relaxed };
+                return match self.sync(local, awaited)? {
+                    Word::Bits(EMPTY | LEFT) => Ok(Reserved::Again),
+                    _ => self.full_since(local, ring, seen),
+                };
+            }
             Word::Bits(EMPTY) => {}
             Word::Bits(LEFT) => return Ok(Reserved::Gone),
-            _ => return Ok(Reserved::Full),
+            _ => return self.full_since(local, ring, seen),
         }
         let (desired, order) = (tail.after(ring.positions, ring.keeps).word(), Order::Relaxed);
         let attempt = Action::CompareExchange {
@@ -291,6 +298,17 @@ impl Machine {
             true => Ok(Reserved::At(tail.next)),
             false => Ok(Reserved::Again),
         }
+    }
+
+    /// There was a message where there is none if there is room. If the tail is what it was, it is an old one, and the channel
+    /// is full; otherwise it may be one that was sent meanwhile. An exchange for the same says so, as a read may be stale.
+    fn full_since(&mut self, local: &mut Local, ring: Ring, seen: Word) -> Result<Reserved, Stop> {
+        let Word::Bits(expected) = seen else { return unknown_version() };
+        let (cell, desired, order) = (ring.tail, seen, Order::Relaxed);
+        let (success, failure, weak) = (order, order, false);
+        let again = Action::CompareExchange { cell, expected, desired, success, failure, weak };
+        let unchanged = self.sync(local, again)? == seen;
+        Ok(if unchanged { Reserved::Full } else { Reserved::Again })
     }
 
     /// A sender meets the receiver of a channel without room.
