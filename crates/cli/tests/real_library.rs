@@ -290,3 +290,95 @@ fn addresses_come_back() {
         ),
     ]);
 }
+
+/// Catches destructors of keys that were deleted, that never end, or that always run in the same order.
+#[test]
+fn values_for_keys_are_destroyed() {
+    let keys = "pthread_key_t k, l; int x, n; void *run(void *);\n";
+    let one = |made: &str, then: &str| {
+        format!(
+            "int main(void) {{ {made} pthread_t a; pthread_create(&a, 0, run, 0); pthread_join(a, 0); {then} }}"
+        )
+    };
+    let cases = [
+        (
+            "deleted",
+            format!(
+                "void gone(void *p) {{ n++; }}\nvoid *run(void *u) {{ pthread_setspecific(k, &x); pthread_key_delete(k); return 0; }}\n{}",
+                one("pthread_key_create(&k, gone);", "assert(n == 0);")
+            ),
+            HOLDS,
+        ),
+        (
+            "deleted_beside",
+            "void gone(void *p) { n = 1; }\n\
+             atomic_int set; void *early(void *u) { pthread_setspecific(k, &x); set = 1; return 0; }\n\
+             int main(void) { pthread_key_create(&k, gone); pthread_t a; pthread_create(&a, 0, early, 0); while (!set); pthread_key_delete(k); pthread_join(a, 0); assert(n == 0); }"
+                .to_string(),
+            "assertions violated",
+        ),
+        (
+            "deleted_beside_in_time",
+            "void gone(void *p) { n = 1; }\n\
+             atomic_int set; void *early(void *u) { pthread_setspecific(k, &x); set = 1; return 0; }\n\
+             int main(void) { pthread_key_create(&k, gone); pthread_t a; pthread_create(&a, 0, early, 0); while (!set); pthread_key_delete(k); pthread_join(a, 0); assert(n == 1); }"
+                .to_string(),
+            "assertions violated",
+        ),
+        (
+            "used_after_it_was_deleted",
+            format!(
+                "void *run(void *u) {{ pthread_key_delete(k); pthread_getspecific(k); return 0; }}\n{}",
+                one("pthread_key_create(&k, 0);", "")
+            ),
+            "by a key that was deleted",
+        ),
+        (
+            "set_again",
+            format!(
+                "void gone(void *p) {{ n++; pthread_setspecific(k, p); }}\nvoid *run(void *u) {{ pthread_setspecific(k, &x); return 0; }}\n{}",
+                one("pthread_key_create(&k, gone);", "assert(n == 4);")
+            ),
+            HOLDS,
+        ),
+        (
+            "in_turns",
+            format!(
+                "void gone(void *p) {{ n++; pthread_setspecific(l, p); }}\nvoid left(void *p) {{ n += 10; if (n < 30) pthread_setspecific(k, p); }}\n\
+                 void *run(void *u) {{ pthread_setspecific(k, &x); return 0; }}\n{}",
+                one("pthread_key_create(&k, gone); pthread_key_create(&l, left);", "assert(n == 22);")
+            ),
+            HOLDS,
+        ),
+        (
+            "in_one_order",
+            format!(
+                "void gone(void *p) {{ n = n * 10 + 1; }}\nvoid left(void *p) {{ n = n * 10 + 2; }}\n\
+                 void *run(void *u) {{ pthread_setspecific(k, &x); pthread_setspecific(l, &x); return 0; }}\n{}",
+                one("pthread_key_create(&k, gone); pthread_key_create(&l, left);", "assert(n == 12);")
+            ),
+            "assertions violated",
+        ),
+        (
+            "in_the_other_order",
+            format!(
+                "void gone(void *p) {{ n = n * 10 + 1; }}\nvoid left(void *p) {{ n = n * 10 + 2; }}\n\
+                 void *run(void *u) {{ pthread_setspecific(k, &x); pthread_setspecific(l, &x); pthread_exit(0); }}\n{}",
+                one("pthread_key_create(&k, gone); pthread_key_create(&l, left);", "assert(n == 21);")
+            ),
+            "assertions violated",
+        ),
+        (
+            "in_any_order",
+            format!(
+                "void gone(void *p) {{ n = n * 10 + 1; }}\nvoid left(void *p) {{ n = n * 10 + 2; }}\n\
+                 void *run(void *u) {{ pthread_setspecific(k, &x); pthread_setspecific(l, &x); return 0; }}\n{}",
+                one("pthread_key_create(&k, gone); pthread_key_create(&l, left);", "assert(n == 21 || n == 12);")
+            ),
+            HOLDS,
+        ),
+    ];
+    let cases = cases.map(|(name, text, answers)| (name, format!("{keys}{text}"), answers));
+    let cases: Vec<_> = cases.iter().map(|(name, text, all)| (*name, &**text, *all)).collect();
+    judge(&cases);
+}

@@ -205,6 +205,7 @@ impl World {
             argument: None,
             key: None,
             with_thread: false,
+            round: 0,
         };
         let mut started = Vec::new();
         if entry.functions.is_empty() {

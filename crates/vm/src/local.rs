@@ -36,6 +36,8 @@ pub(crate) struct Local {
     pub(crate) joining: Vec<ObjectId>,
     /// What is to run when the program ends, the latest last, which only the first thread has, or when the thread ends.
     pub(crate) at_exit: Vec<AtExit>,
+    /// The round of destructors in which a value for a key is destroyed that is set now.
+    pub(crate) exit_round: u32,
     /// Threads that it has started and not waited for.
     pub(crate) running: u32,
     /// Its variables on the stack, of this call or an earlier one, whose address may outlive the call.
@@ -146,6 +148,7 @@ impl Local {
             starting: Vec::new(),
             joining: Vec::new(),
             at_exit: Vec::new(),
+            exit_round: 0,
             running: 0,
             stray: BTreeSet::new(),
             abandoned: None,
@@ -373,8 +376,10 @@ impl Local {
         self.stray.iter().for_each(|object| number(object.0 as usize, out));
         number(self.abandoned.map_or(0, |object| 1 + object.0 as usize), out);
         number(self.at_exit.len(), out);
-        for AtExit { function, argument, key, with_thread } in &self.at_exit {
+        number(self.exit_round as usize, out);
+        for AtExit { function, argument, key, with_thread, round } in &self.at_exit {
             number(2 * function.index() + usize::from(*with_thread), out);
+            number(*round as usize, out);
             number(key.map_or(0, |key| 1 + key as usize), out);
             put_value(argument.as_ref().unwrap_or(&Val::Undef), out);
         }

@@ -254,6 +254,7 @@ impl Machine {
                 local.starting.clear();
                 local.joining.clear();
                 local.at_exit.clear();
+                local.exit_round = 0;
                 local.stray.clear();
                 local.thrown.clear();
                 local.abandoned = None;

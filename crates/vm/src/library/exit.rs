@@ -5,8 +5,8 @@
 //! the list of what it has registered; what other threads register, and what an `exit` of theirs would run, is not run,
 //! and a note says so.
 //!
-//! Destructors of thread-local objects in C++ run when their thread ends, before what runs when the program does. They run
-//! on top of the call that is the thread's last, which then returns once more: so its result stays where it is.
+//! Destructors of thread-local objects in C++ run when their thread ends, before what runs when the program does, and then
+//! those of its values for keys. They run on top of the call that is the thread's last, which then returns once more: so its result stays where it is.
 
 use crate::action::Stop;
 use crate::local::{Local, Then};
@@ -23,6 +23,15 @@ pub(crate) struct AtExit {
     pub(crate) key: Option<u32>,
     /// When the thread ends, which is before the program does.
     pub(crate) with_thread: bool,
+    /// In which round of destructors of values for keys.
+    pub(crate) round: u32,
+}
+
+impl AtExit {
+    /// The round in which the value of a key is destroyed, if it is about one.
+    pub(super) fn round_of_key(&self) -> Option<u32> {
+        self.key.map(|_| self.round)
+    }
 }
 
 impl Machine {
@@ -46,7 +55,9 @@ impl Machine {
             return Ok(Val::Bits(0));
         }
         match local.thread == 0 || with_thread {
-            true => local.at_exit.push(AtExit { function, argument, key: None, with_thread }),
+            true => {
+                local.at_exit.push(AtExit { function, argument, key: None, with_thread, round: 0 });
+            }
             false => self.note(
                 "functions that a thread other than `main` registers to run at exit are not run",
             ),
@@ -68,19 +79,21 @@ impl Machine {
 
     /// Enters the latest of the functions that are to run when the program ends; is there any?
     pub(crate) fn next_at_exit(&mut self, local: &mut Local, then: Then) -> Result<bool, Stop> {
-        while let Some(last) = local.at_exit.len().checked_sub(1) {
-            let next = local.at_exit.iter().rposition(|it| it.with_thread).unwrap_or(last);
-            let AtExit { function, argument, key, .. } = local.at_exit.remove(next);
-            let argument = match key {
-                None => argument,
-                Some(key) => match self.take_specific(local, key) {
-                    Val::Bits(0) => continue,
-                    value => Some(value),
+        let of_thread = |it: &AtExit| it.with_thread && it.key.is_none();
+        let (function, argument) = match local.at_exit.iter().rposition(of_thread) {
+            Some(next) => {
+                let AtExit { function, argument, .. } = local.at_exit.remove(next);
+                (function, argument)
+            }
+            None => match self.next_specific(local)? {
+                Some((function, value)) => (function, Some(value)),
+                None => match local.at_exit.pop() {
+                    Some(AtExit { function, argument, .. }) => (function, argument),
+                    None => return Ok(false),
                 },
-            };
-            self.enter(local, function, argument.into_iter().collect(), then)?;
-            return Ok(true);
-        }
-        Ok(false)
+            },
+        };
+        self.enter(local, function, argument.into_iter().collect(), then)?;
+        Ok(true)
     }
 }
