@@ -6,7 +6,8 @@
 //! and a note says so.
 //!
 //! Destructors of thread-local objects in C++ run when their thread ends, before what runs when the program does, and then
-//! those of its values for keys. They run on top of the call that is the thread's last, which then returns once more: so its result stays where it is.
+//! those of its values for keys. They run on top of the call that is the thread's last, which then returns once more: so its
+//! result stays where it is.
 
 use crate::action::Stop;
 use crate::local::{Local, Then};
