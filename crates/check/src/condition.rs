@@ -17,7 +17,7 @@
 
 use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::plan::Observe;
-use crate::question::{Beyond, Extent, Model, Property, Question};
+use crate::question::{Extent, Model, Property, Question};
 use crate::replay::RunStep;
 use crate::weak;
 use crate::weak::system::Seeks;
@@ -50,7 +50,7 @@ pub(crate) fn decide(
     };
     let verdict = on_weak_memory(known, question, answer);
     let is_open = verdict.why().is_some_and(|why| why != Why::Rejected);
-    let goes_on = question.model.has_stale_reads() && question.beyond != Beyond::Nothing;
+    let goes_on = question.model.has_stale_reads() && question.beyond.weak_memory();
     let (verdict, by) = match is_open && goes_on {
         true => weak::decide(&seeks, false, question, answer, observe),
         false => (verdict, By::Interleavings),

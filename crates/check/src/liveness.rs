@@ -15,7 +15,7 @@
 
 use crate::answer::{Answer, By, Decision, Verdict, Why};
 use crate::plan::Observe;
-use crate::question::{Beyond, Model, Property, Question};
+use crate::question::{Model, Property, Question};
 use crate::weak;
 use crate::weak::system::Seeks;
 
@@ -24,10 +24,10 @@ pub(crate) fn decide(question: &Question, answer: &mut Answer, observe: Observe<
     let is_robust = question.model == Model::Sc
         || answer.verdict(Property::Robustness).is_some_and(Verdict::holds);
     let racy = answer.verdict(Property::Races).is_some_and(|races| races.witness().is_some());
-    let (verdict, by) = match question.beyond {
+    let (verdict, by) = match is_robust || question.beyond.weak_memory() {
         _ if racy => (Verdict::Undecided(Why::Racy), By::Interleavings),
-        Beyond::Nothing if !is_robust => (Verdict::Undecided(Why::NotRobust), By::Interleavings),
-        _ => weak::decide(&Seeks::Waiting, is_robust, question, answer, observe),
+        false => (Verdict::Undecided(Why::NotRobust), By::Interleavings),
+        true => weak::decide(&Seeks::Waiting, is_robust, question, answer, observe),
     };
     let cost = Default::default();
     answer.decisions.push(Decision { property: Property::Liveness, verdict, by, cost });

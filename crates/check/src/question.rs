@@ -180,10 +180,19 @@ pub enum Beyond {
     /// Not at all: what interleavings do not show is undecided.
     #[default]
     Nothing,
+    /// Not at all, but a look at interleavings is had where the search for robustness left off.
+    Interleavings,
     /// Briefly: a part of the limits, so that a violation of robustness is reported soon.
     Brief,
     /// As far as the limits allow.
     Full,
+}
+
+impl Beyond {
+    /// Is the weak memory itself explored?
+    pub fn weak_memory(self) -> bool {
+        matches!(self, Beyond::Brief | Beyond::Full)
+    }
 }
 
 /// Which theorem a search for attacks relies on ([`crate::robustness::store_atomic`]).

@@ -72,6 +72,22 @@ fn correct_programs_are_safe_and_their_twins_are_not() {
     }
 }
 
+/// An assertion that fails in an interleaving is found there, however large the weak memory is, and also if it is not
+/// looked at.
+#[test]
+fn what_fails_in_interleavings_is_found_there() {
+    let text = corpus("weak/fails-without-stale-reads.fp");
+    for beyond in [Beyond::Interleavings, Beyond::Brief, Beyond::Full] {
+        let answer = answer(&text, &Question { beyond, ..Question::default() });
+        assert_eq!(said(&answer, Property::Robustness), "violated", "{beyond:?}");
+        let decision = answer.decision(Property::Assertions).expect("it has one");
+        assert_eq!(decision.by, By::Interleavings, "{beyond:?}");
+        let witness = decision.verdict.witness().expect("it fails");
+        assert!(matches!(&witness.evidence, Evidence::Interleaving { played: Some(_), .. }));
+        assert!(answer.cost.states < 200_000, "{beyond:?}: {} states", answer.cost.states);
+    }
+}
+
 /// A writer that never waits: there is no bound on what a reader may miss, so the answer names one.
 #[test]
 fn a_bound_that_was_met_is_named() {

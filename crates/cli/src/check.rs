@@ -226,8 +226,12 @@ impl Job<'_> {
             found.map_err(|unusable| unusable.summary())
         };
         let again: Option<&Reread<'_>> = (!files.is_empty()).then_some(&again);
-        // On interleavings alone threads are not known beyond what interleavings read.
-        let first = Question { beyond: Beyond::Nothing, ..question };
+        // Threads are not known yet beyond what interleavings read.
+        let beyond = match question.beyond {
+            Beyond::Nothing => Beyond::Nothing,
+            _ => Beyond::Interleavings,
+        };
+        let first = Question { beyond, ..question };
         let report = match self.report(&source, &first, again) {
             Ok(report) => report,
             Err(unusable) => return self.refuse(&unusable),

@@ -13,6 +13,10 @@
 //! never meets the bound, and then the answer is exact; or until something is found, or a limit is reached. If the question
 //! names a bound, only that one is tried, and an answer that met it says so.
 //!
+//! An interleaving is an execution of the weak memory as well, and there are far fewer of them. The search for robustness stops at
+//! its first finding, so [`extend`] has a brief look at the weak memory first, then one at the interleavings alone, and only then
+//! goes as far as the question allows: most assertions that fail without any stale read are found by then.
+//!
 //! # What is reported
 //!
 //! Nothing is reported before the judge has accepted its execution (`replay`). The machine keeps all axioms
@@ -29,7 +33,7 @@ use crate::Task;
 use crate::answer::{Answer, By, Cost, Decision, Problem, Verdict, Why, Witness};
 use crate::double_check;
 use crate::plan::Observe;
-use crate::question::{Beyond, Property, Question};
+use crate::question::{Beyond, DoubleCheck, Extent, Model, Property, Question};
 use ir::expr::Unary;
 use ir::{Expr, Instr, Program};
 use replay::Judged;
@@ -45,6 +49,8 @@ const BOUNDS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 const BRIEF_STATES: u64 = 3_000;
 /// How long a brief look may take.
 pub const BRIEF_TIME: Duration = Duration::from_secs(2);
+/// How many states a look at the interleavings may take: they cost a tenth of the weak memory's.
+const INTERLEAVING_STATES: u64 = 250_000;
 /// After a first finding, a search goes on until it has seen this many states.
 const LINGER: u64 = 50_000;
 /// How many ways to get stuck are kept; each is only a warning.
@@ -90,15 +96,65 @@ impl Explored {
 
 /// Adds to an answer, in which robustness was not shown, what the weak memory can do.
 pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<'_>) {
-    let open = |property| {
-        answer.decision(property).is_some_and(|decision| decision.verdict.why().is_some())
-    };
     let is_robust = answer.verdict(question.property).is_none_or(Verdict::holds);
     let is_racy = answer.verdict(Property::Races).is_some_and(|races| races.witness().is_some());
-    let is_open = open(Property::Races) || open(Property::Assertions);
-    if question.beyond == Beyond::Nothing || is_robust || is_racy || !is_open {
+    let why = |answer: &Answer, property| answer.decision(property)?.verdict.why();
+    let is_open = |answer: &Answer, property| {
+        let settled = [Why::Racy, Why::Faulty, Why::Rejected, Why::Stopped];
+        why(answer, property).is_some_and(|why| !settled.contains(&why))
+    };
+    let asked = [Property::Races, Property::Assertions];
+    let has_answers = asked.into_iter().all(|property| why(answer, property).is_none());
+    if question.beyond == Beyond::Nothing || is_robust || is_racy || has_answers {
         return;
     }
+    if question.beyond.weak_memory() {
+        look(&Question { beyond: Beyond::Brief, ..*question }, answer, observe);
+    }
+    if question.extent == Extent::First && is_open(answer, Property::Assertions) {
+        look_at_interleavings(question, answer, observe);
+    }
+    let still_open = asked.into_iter().any(|property| is_open(answer, property));
+    if question.beyond == Beyond::Full && still_open {
+        look(question, answer, observe);
+    }
+}
+
+/// Adds an assertion that fails, and run-time errors, in interleavings.
+fn look_at_interleavings(question: &Question, answer: &mut Answer, observe: Observe<'_>) {
+    let start = Instant::now();
+    let mut question = Question { model: Model::Sc, double_check: DoubleCheck::Never, ..*question };
+    let limits = &mut question.limits;
+    limits.states =
+        Some(limits.states.map_or(INTERLEAVING_STATES, |most| most.min(INTERLEAVING_STATES)));
+    limits.budget = limits.budget.at_most(BRIEF_TIME);
+    let mut found = crate::interleavings(&answer.program, &question, observe);
+    found.witnesses_mut().for_each(|witness| witness.play(&answer.program));
+    let fails = |decision: &Decision| decision.verdict.witness().is_some();
+    if let Some(decision) = found.decisions.into_iter().find(fails) {
+        for open in &mut answer.decisions {
+            if open.property == decision.property {
+                *open = decision.clone();
+            }
+        }
+    }
+    add(&mut answer.faults, found.faults, usize::MAX);
+    answer.cost.include(&Cost { limit: None, ..found.cost });
+    answer.cost.elapsed += start.elapsed();
+}
+
+/// Adds witnesses of places that are not known yet.
+fn add(kept: &mut Vec<Witness>, more: Vec<Witness>, most: usize) {
+    let place = |witness: &Witness| (witness.tid, witness.pc);
+    for witness in more {
+        if kept.len() < most && !kept.iter().any(|known| place(known) == place(&witness)) {
+            kept.push(witness);
+        }
+    }
+}
+
+/// Adds what the weak memory can do, as far as the question looks at it.
+fn look(question: &Question, answer: &mut Answer, observe: Observe<'_>) {
     let start = Instant::now();
     let program = Arc::new(answer.program.clone());
     let explored = explore(&program, On::WeakMemory, &Seeks::Nothing, question, observe);
@@ -137,14 +193,6 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
         *decision = Decision { verdict, by, ..decision.clone() };
     }
     answer.internal.extend(explored.internal());
-    let place = |witness: &Witness| (witness.tid, witness.pc);
-    let add = |kept: &mut Vec<Witness>, more: Vec<Witness>, most: usize| {
-        for witness in more {
-            if kept.len() < most && !kept.iter().any(|known| place(known) == place(&witness)) {
-                kept.push(witness);
-            }
-        }
-    };
     add(&mut answer.faults, explored.faults, usize::MAX);
     add(&mut answer.stuck, explored.stuck, KEPT_STUCK);
     answer.weak = Some(Weak {
