@@ -247,9 +247,8 @@ impl<'a> Explorer<'a> {
                     let witness = Witness::reached(run.steps, (tid, pc), Problem::Fault(fault));
                     keep(&mut self.faults, witness, usize::MAX);
                 }
-                Finding::Deadlock { ref waiting } => {
-                    let place = waiting.first().copied().unwrap_or_default();
-                    let witness = Witness::reached(run.steps, place, Problem::Stuck);
+                Finding::Deadlock { tid, pc } => {
+                    let witness = Witness::reached(run.steps, (tid, pc), Problem::Stuck);
                     keep(&mut self.stuck, witness, KEPT_STUCK);
                 }
                 _ => runs.push(run),

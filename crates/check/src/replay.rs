@@ -109,9 +109,9 @@ fn follow_path<M: Monitor>(
             !product.program.is_unstarted(*tid, pc)
                 && (instr.place().is_some() || product.rests_before_choice(*tid, pc))
         };
-        let waiting = product.program.tids().filter(waits);
-        let waiting = waiting.map(|tid| (tid, world.pcs[tid.index()])).collect();
-        Run { steps, finding: Finding::Deadlock { waiting }, depth: path.len() }
+        let tid = product.program.tids().find(waits).unwrap_or_default();
+        let finding = Finding::Deadlock { tid, pc: world.pcs[tid.index()] };
+        Run { steps, finding, depth: path.len() }
     })
 }
 

@@ -95,10 +95,12 @@ pub enum Finding<V> {
         /// Where.
         pc: Pc,
     },
-    /// Nobody can move, and these threads are not done.
+    /// Nobody can move, and not all are done.
     Deadlock {
-        /// The threads that wait, and where.
-        waiting: Vec<(Tid, Pc)>,
+        /// The first thread that waits.
+        tid: Tid,
+        /// Where.
+        pc: Pc,
     },
 }
 

@@ -339,7 +339,7 @@ mod tests {
                 }
                 path.push(next.packed.into_boxed_slice());
             }
-            let end = Finding::Deadlock { waiting: Vec::new() };
+            let end = Finding::Deadlock { tid: Default::default(), pc: Default::default() };
             let run = replay(&product, &path, &end);
             assert!(run.is_some_and(|run| run.steps.len() >= 60), "walk {walk}");
         }

@@ -218,20 +218,16 @@ impl<M: Monitor> Product<M> {
         if threads(movable).any(failed) {
             return;
         }
-        let waiting: Vec<_> = threads(movable)
-            .filter(|tid| {
-                let pc = scratch.world.pcs[tid.index()];
-                let waits = matches!(
-                    scratch.pending[tid.index()],
-                    Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
-                );
-                !self.program.is_unstarted(*tid, pc)
-                    && (waits || self.rests_before_choice(*tid, pc))
-            })
-            .map(|tid| (tid, scratch.world.pcs[tid.index()]))
-            .collect();
-        if !waiting.is_empty() {
-            sink.finding(Finding::Deadlock { waiting });
+        let waiting = threads(movable).find(|tid| {
+            let pc = scratch.world.pcs[tid.index()];
+            let waits = matches!(
+                scratch.pending[tid.index()],
+                Pending::Wants(Action::Wait { .. } | Action::BlockingCas { .. })
+            );
+            !self.program.is_unstarted(*tid, pc) && (waits || self.rests_before_choice(*tid, pc))
+        });
+        if let Some(tid) = waiting {
+            sink.finding(Finding::Deadlock { tid, pc: scratch.world.pcs[tid.index()] });
         }
     }
 }
