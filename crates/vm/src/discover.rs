@@ -37,7 +37,9 @@ const SETTLING: u64 = 2_000;
 /// Which values nodes may read when they are followed beyond interleavings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Values {
-    /// Those that interleavings put into the cell.
+    /// Those that interleavings put into the cell, and the first [`FEW_NEW`] others: a thread that only a stale value lets
+    /// come to its end raises a flag there, or is waited for, and that is all that others want of it. What grows goes on growing,
+    /// and is not followed.
     Seen,
     /// Also those that nodes write which no interleaving comes to.
     New,
@@ -88,6 +90,8 @@ const MOST_ROOM: u32 = 256;
 /// Values that no interleaving writes beyond which cells count without end: where threads are followed one by one, with
 /// whatever the others may have written, a counter has no bound.
 const MOST_ADDED: usize = 256;
+/// So many values of a cell that no interleaving writes are read where all that interleavings write are.
+const FEW_NEW: usize = 2;
 
 /// All that threads can do.
 pub(crate) struct World {
@@ -444,8 +448,9 @@ impl World {
     /// followed.
     fn close(&mut self, values: Values, limits: Limits) -> Result<(), Undiscovered> {
         let mut added = 0;
+        let mut new_values: HashMap<usize, usize> = HashMap::new();
         loop {
-            let known = self.automata.edges();
+            let (known, before) = (self.automata.edges(), added);
             // Threads that no interleaving starts may be started all the same.
             for thread in self.first.len()..self.machine.threads.len() {
                 self.first(thread);
@@ -485,16 +490,21 @@ impl World {
                     if self.machine.all_ended(cell, old) {
                         continue;
                     }
-                    if values == Values::New {
-                        // Whether a channel can be fuller than interleavings fill it is not known there.
-                        if new == Some(OVERFLOW) {
-                            return Err(self.fuller(node));
-                        }
-                        let known = self.values[id].len();
-                        self.values[id].extend(new);
-                        added += self.values[id].len() - known;
-                        if added > MOST_ADDED {
-                            return Err(self.grows(id, false));
+                    if let Some(new) = new.filter(|new| !self.values[id].contains(new)) {
+                        let of_cell = new_values.entry(id).or_insert(0);
+                        let counts = match values {
+                            // Whether a channel can be fuller than interleavings fill it is not known there.
+                            Values::New if new == OVERFLOW => return Err(self.fuller(node)),
+                            Values::New if added == MOST_ADDED => {
+                                return Err(self.grows(id, false));
+                            }
+                            Values::New => true,
+                            Values::Seen => new != OVERFLOW && *of_cell < FEW_NEW,
+                        };
+                        if counts {
+                            *of_cell += 1;
+                            added += 1;
+                            self.values[id].insert(new);
                         }
                     }
                     self.automata.step(&mut self.machine, node, input);
@@ -506,7 +516,7 @@ impl World {
                 }
             }
             let all_started = self.first.len() == self.machine.threads.len();
-            if self.automata.edges() == known && all_started {
+            if self.automata.edges() == known && added == before && all_started {
                 return Ok(());
             }
         }
