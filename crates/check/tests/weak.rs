@@ -88,12 +88,35 @@ fn what_fails_in_interleavings_is_found_there() {
     }
 }
 
+/// Where nothing can fail whatever is read, that is said, however large the weak memory is; and not where something can.
+#[test]
+fn what_cannot_fail_holds() {
+    let text = |most: u8| {
+        let writers =
+            "x.store(1, rlx); y.store(2, rlx); z.store(3, rlx); x.store(4, rlx); y.store(5, rlx);";
+        let reads =
+            "a = x.load(rlx); b = y.load(rlx); a = z.load(rlx); b = x.load(rlx); a = y.load(rlx);";
+        format!(
+            "max_value 7; atomic x, y, z;
+            thread up {{ {writers} }}
+            thread down {{ y.store(3, rlx); {writers} x.store(2, rlx); }}
+            thread left {{ local a, b; {reads} assert(a <= {most}); }}
+            thread right {{ local a, b; {reads} assert(b <= {most}); }}"
+        )
+    };
+    for (most, expected) in [(5, "holds exactly"), (4, "violated")] {
+        let answer = answer(&text(most), &Question { beyond: Beyond::Brief, ..full(Model::Rc11) });
+        assert_eq!(said(&answer, Property::Robustness), "violated", "at most {most}");
+        assert_eq!(said(&answer, Property::Assertions), expected, "at most {most}");
+    }
+}
+
 /// A writer that never waits: there is no bound on what a reader may miss, so the answer names one.
 #[test]
 fn a_bound_that_was_met_is_named() {
     let text = "max_value 3; atomic x, y;
         thread writer { local a; while (1) { a = (a + 1) % 3; x.store(a, rlx); a = y.load(rlx); } }
-        thread reader { local r; y.store(1, rlx); r = x.load(rlx); assert(r <= 3); }";
+        thread reader { local r, s; y.store(1, rlx); r = x.load(rlx); s = r; assert(r == s); }";
     let grown = answer(text, &Question { limits: states(20_000), ..full(Model::Rc11) });
     let assertions = grown.decision(Property::Assertions).expect("it was asked");
     let Verdict::Undecided(Why::Stale(bound)) = assertions.verdict else {

@@ -15,7 +15,8 @@
 //!
 //! An interleaving is an execution of the weak memory as well, and there are far fewer of them. The search for robustness stops at
 //! its first finding, so [`extend`] has a brief look at the weak memory first, then one at the interleavings alone, and only then
-//! goes as far as the question allows: most assertions that fail without any stale read are found by then.
+//! goes as far as the question allows: most assertions that fail without any stale read are found by then. And where nothing can fail
+//! whatever is read, nothing is explored at length ([`harmless`]).
 //!
 //! # What is reported
 //!
@@ -23,6 +24,7 @@
 //! exactly, so a finding that the judge rejects is an internal error. So is one that a short search misses and the same search
 //! without partial order makes ([`crate::double_check`]).
 
+mod harmless;
 mod pack;
 mod persistent;
 mod replay;
@@ -110,6 +112,10 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
     }
     if question.beyond.weak_memory() {
         look(&Question { beyond: Beyond::Brief, ..*question }, answer, observe);
+        let asks_only = !is_open(answer, Property::Races) && is_open(answer, Property::Assertions);
+        if asks_only && harmless::cannot_fail(&answer.program) {
+            decide_assertions(answer, Verdict::Holds, By::WeakMemory { stale: None });
+        }
     }
     if question.extent == Extent::First && is_open(answer, Property::Assertions) {
         look_at_interleavings(question, answer, observe);
@@ -117,6 +123,13 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
     let still_open = asked.into_iter().any(|property| is_open(answer, property));
     if question.beyond == Beyond::Full && still_open {
         look(question, answer, observe);
+    }
+}
+
+fn decide_assertions(answer: &mut Answer, verdict: Verdict, by: By) {
+    let mut decisions = answer.decisions.iter_mut();
+    if let Some(decision) = decisions.find(|it| it.property == Property::Assertions) {
+        *decision = Decision { verdict, by, ..decision.clone() };
     }
 }
 
@@ -130,13 +143,8 @@ fn look_at_interleavings(question: &Question, answer: &mut Answer, observe: Obse
     limits.budget = limits.budget.at_most(BRIEF_TIME);
     let mut found = crate::interleavings(&answer.program, &question, observe);
     found.witnesses_mut().for_each(|witness| witness.play(&answer.program));
-    let fails = |decision: &Decision| decision.verdict.witness().is_some();
-    if let Some(decision) = found.decisions.into_iter().find(fails) {
-        for open in &mut answer.decisions {
-            if open.property == decision.property {
-                *open = decision.clone();
-            }
-        }
+    if let Some(verdict @ Verdict::Violated(_)) = found.verdict(Property::Assertions) {
+        decide_assertions(answer, verdict.clone(), By::Interleavings);
     }
     add(&mut answer.faults, found.faults, usize::MAX);
     answer.cost.include(&Cost { limit: None, ..found.cost });
