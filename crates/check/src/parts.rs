@@ -45,7 +45,6 @@
 use crate::answer::{Answer, By, Decision, Evidence, Verdict, Why, Witness};
 use crate::question::{Extent, Model, Property, Question};
 use analysis::cycles::on_cycle;
-use ir::expr::{Binary, Op, Unary};
 use ir::{Expr, FenceMode, Instr, Pc, Program, Step, Thread, Tid, UpdateOp};
 use std::collections::HashMap;
 
@@ -140,27 +139,6 @@ fn part(program: &Program, class: &[Tid]) -> Program {
 /// Does the text alone show that interleavings have no failing assertion, run-time error, waiting thread or result that
 /// wraps around?
 pub(crate) fn is_harmless(program: &Program) -> bool {
-    let calculates = |expr: &Expr| match expr {
-        Expr::Const(_) | Expr::Reg(_) => false,
-        Expr::Code(code) => code.iter().any(|op| {
-            !matches!(
-                op,
-                Op::Const(_)
-                    | Op::Reg(_)
-                    | Op::Unary(Unary::Not)
-                    | Op::Binary(
-                        Binary::Or
-                            | Binary::And
-                            | Binary::Eq
-                            | Binary::Ne
-                            | Binary::Lt
-                            | Binary::Le
-                            | Binary::Gt
-                            | Binary::Ge
-                    )
-            )
-        }),
-    };
     let finds_nothing = program.steps().all(|(_, _, step)| {
         let instr = match &step.instr {
             Instr::Assign { .. }
@@ -177,7 +155,7 @@ pub(crate) fn is_harmless(program: &Program) -> bool {
         };
         instr
             && step.instr.places().iter().all(|place| matches!(place.known(), Some(Ok(_))))
-            && !step.instr.operands().into_iter().any(calculates)
+            && step.instr.operands().into_iter().all(Expr::is_formula)
     });
     let ends = |thread: &Thread| {
         let again = on_cycle(thread);

@@ -82,10 +82,12 @@ impl Condition {
         let domain = Domain { min: Value::MIN, max: Value::MAX, edge: Edge::Wrap };
         self.formula.eval(&values, domain, &mut Notes::default()).is_ok_and(|value| value != 0)
     }
+}
 
-    /// Does the formula only compare and connect?
-    pub(crate) fn is_formula(expr: &Expr) -> bool {
-        let Expr::Code(code) = expr else { return true };
+impl Expr {
+    /// Does it only compare and connect, so that it cannot fail or leave the domain?
+    pub fn is_formula(&self) -> bool {
+        let Expr::Code(code) = self else { return true };
         code.iter().all(|op| match op {
             Op::Const(_) | Op::Reg(_) | Op::Unary(Unary::Not) => true,
             Op::Unary(Unary::Neg) => false,

@@ -154,7 +154,7 @@ impl Program {
             }
         }
         self.expression(formula, observed.len())?;
-        if Condition::is_formula(formula) { Ok(()) } else { Err(Invalid::Formula) }
+        if formula.is_formula() { Ok(()) } else { Err(Invalid::Formula) }
     }
 
     fn value(&self, value: Value) -> Result<(), Invalid> {
