@@ -9,7 +9,7 @@
 //!   bounds.
 //! * Without the tests of the counter, the program has all its runs, and more ([`without`]). If nothing goes wrong in
 //!   any of them, nothing goes wrong in the program, and states need not hold the counter. (A test cannot go wrong
-//!   itself, by depending on a stale value: no value in it comes from memory.)
+//!   itself: no value in it comes from memory, so none is stale, and it only compares, so it always has a value.)
 
 use super::values::PossibleValues;
 use ir::bits::above;
@@ -57,7 +57,9 @@ fn tally(program: &Program, possible: &PossibleValues, tid: Tid, reg: Reg) -> Op
             },
             Instr::Jump { cond, .. } | Instr::Assume(cond) if cond.registers().contains(reg) => {
                 // A test of something else, too, cannot be left out: somebody may have to know.
-                if cond.registers().iter().any(|other| other != reg && !is_constant(thread, other))
+                // Nor can one that calculates: the calculation may fail, or wrap around.
+                if !cond.is_formula()
+                    || cond.registers().iter().any(|r| r != reg && !is_constant(thread, r))
                 {
                     return None;
                 }

@@ -104,7 +104,8 @@ pub enum Why {
     /// second, it could not follow the first as far as it was looked at.
     NotCovered(Side, rc11_views::Finding),
     /// One of the two programs that are compared goes wrong if its `sc` accesses are taken for acquires and releases, which is
-    /// all that the memory of libraries knows of them. RC11 may forbid the run.
+    /// all that the memory of libraries knows of them. RC11 may forbid the run. Or no call of it gets stuck then, and RC11 may
+    /// forbid the runs in which it returns.
     TakenWeaker(Side),
     /// The monitors objected, and there is no execution that shows it among those that were tried.
     /// More exist than are tried.
@@ -176,8 +177,8 @@ impl fmt::Display for Why {
             Why::TooLarge(_) => "a program has more threads or variables than can be handled",
             Why::NotCovered(..) => "more happens in a program than was looked at",
             Why::TakenWeaker(_) => {
-                "a run goes wrong in which seq_cst accesses do no more than acquire and release, which is all \
-                 that the model of libraries knows of them; RC11 may forbid it"
+                "seq_cst accesses count as acquire and release, which is all that the model of libraries knows of them; \
+                 RC11 may forbid what goes wrong then, and with --total a run in which nothing gets stuck"
             }
             Why::GaveUp => {
                 "something may be wrong, but of the executions that could show it too many had to be \

@@ -93,3 +93,20 @@ fn an_error_that_is_made_up_hides_behind_a_true_one() {
         assert_eq!(robust.name(), "violated", "{}", model.name());
     }
 }
+
+/// A counter of rounds is not left out where its test calculates: a division by zero would be left out with it.
+#[test]
+fn tests_of_loop_counters_that_may_fail() {
+    let thread = "thread t { local r, s; r = FADD(c, 0, acq, rel); x.store(r, rel); \
+                  s = FADD(c, 0, acq, rel); assert(r <= s); }";
+    for rounds in [
+        "m = 1; while (n < 6 / m) { n = n + 1; a = FADD(c, 1, acq, rel); if (n == 5) { m = 0; } }",
+        "while (12 / (5 - n) != 13) { n = n + 1; a = FADD(c, 1, acq, rel); if (n == 7) { assume(0); } }",
+    ] {
+        let text =
+            format!("max_value 31; atomic c, x; thread u {{ local a, n, m; {rounds} }} {thread}");
+        for model in [Model::Rc11, Model::Sc] {
+            expect_a_fault(&text, model);
+        }
+    }
+}

@@ -228,4 +228,21 @@ fn what_goes_wrong_with_weaker_accesses_only_is_no_answer() {
     let project = parse(&[("sc.fp".to_string(), text.to_string())], None)
         .unwrap_or_else(|error| panic!("{}", error.render(false)));
     assert_eq!(verdict(&ask(&project.pairs[0], Scope::default())), "refines");
+    // That nothing gets stuck is no answer: with acquire and release, both waits may read a stale 0.
+    let text = "max_value 1;
+        spec l { atomic x, y;
+          method f() { x.store(1, rlx); wait(y, 0, rlx); return(); }
+          method g() { y.store(1, rlx); wait(x, 0, rlx); return(); } }
+        library l { atomic x, y;
+          method f() { x.store(1, sc); wait(y, 0, sc); return(); }
+          method g() { y.store(1, sc); wait(x, 0, sc); return(); } }
+        client { thread p { f(); } thread q { g(); } }";
+    let project = parse(&[("sc.fp".to_string(), text.to_string())], None)
+        .unwrap_or_else(|error| panic!("{}", error.render(false)));
+    for (total, undecided) in [(false, false), (true, true)] {
+        let scope = Scope { total, ..Scope::default() };
+        let found = ask(&project.pairs[0], scope).decisions.remove(0).verdict;
+        let open = matches!(found, Verdict::Undecided(Why::TakenWeaker(Side::First)));
+        assert_eq!(open, undecided, "{found:?}");
+    }
 }

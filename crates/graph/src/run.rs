@@ -172,6 +172,10 @@ impl ThreadState {
             return Next::Nothing;
         }
         match &program.step(tid, self.pc).instr {
+            // Whether the thread goes on depends on what is divided by.
+            Instr::Assign { value, .. } if value.may_fail(program.domain.edge) => {
+                Next::Local(Label::Ctrl)
+            }
             Instr::Assign { .. } | Instr::Skip => Next::Silent,
             Instr::Jump { .. } | Instr::Switch { .. } | Instr::Assert(_) | Instr::Assume(_) => {
                 Next::Local(Label::Ctrl)

@@ -85,6 +85,23 @@ impl Condition {
 }
 
 impl Expr {
+    /// May it have no value, for some values of its registers? In a division by a constant, the divisor does not tell.
+    pub fn may_fail(&self, edge: Edge) -> bool {
+        let Expr::Code(code) = self else { return false };
+        let mut before = None;
+        code.iter().any(|op| {
+            let divisor = before.replace(op);
+            match op {
+                Op::Binary(Binary::Div | Binary::Rem) if edge == Edge::Wrap => {
+                    !matches!(divisor, Some(Op::Const(by)) if *by != 0)
+                }
+                Op::Const(_) | Op::Reg(_) | Op::Unary(Unary::Not) => false,
+                Op::Unary(Unary::Neg) => edge == Edge::Fault,
+                Op::Binary(op) => edge == Edge::Fault && !op.is_logical(),
+            }
+        })
+    }
+
     /// Does it only compare and connect, so that it cannot fail or leave the domain?
     pub fn is_formula(&self) -> bool {
         let Expr::Code(code) = self else { return true };

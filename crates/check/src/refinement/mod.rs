@@ -34,7 +34,7 @@
 //!
 //! The paper has no `sc` accesses. In a specification they are refused, by `lang`. In the first program they are taken
 //! for acquires and releases, which lets it do more: so "refines" is right, and whatever is found wrong is no answer
-//! ([`Why::TakenWeaker`]).
+//! ([`Why::TakenWeaker`]), nor is that nothing gets stuck.
 //!
 //! [`search::inclusion`] compares automata; `histories` makes one out of a program, `early` one that is ahead of
 //! its history. Before all that, `demand` tries to show refinement by far fewer runs of the library. It
@@ -231,6 +231,10 @@ pub fn refines(
     if question.scope.total && verdict.holds() {
         let literal = compared.literal;
         verdict = match total::stuck(first, second, question, literal, &mut go_on) {
+            // What can do more gets stuck less.
+            Ok(None) if first.program.has_sc_events() => {
+                Verdict::Undecided(Why::TakenWeaker(Side::First))
+            }
             Ok(None) => Verdict::Holds,
             Ok(Some(stuck)) => History::Stuck(stuck).violated(),
             Err(why) => Verdict::Undecided(why),

@@ -40,7 +40,7 @@ use super::{Attempt, Effect, Memory, Never};
 use analysis::access::Future;
 use analysis::values::PossibleValues;
 use ir::bits::{width_for, width_of};
-use ir::expr::{Expr, Fault, Notes};
+use ir::expr::{Edge, Expr, Fault, Notes};
 use ir::ids::{Loc, Reg, RegSet, Tid, Value};
 use ir::mode::{FenceMode, ReadMode, WriteMode, is_sc_update};
 use ir::program::{Instr, LocationKind, Program};
@@ -76,6 +76,7 @@ const NO_RUN: Loc = Loc(u32::MAX);
 #[derive(Clone, Debug)]
 pub struct Rc20 {
     robustness: Robustness,
+    edge: Edge,
     store: Store,
     precede: Precede,
     reading: Views,
@@ -188,6 +189,7 @@ impl Rc20 {
         };
         Some(Rc20 {
             robustness,
+            edge: program.domain.edge,
             run_bits,
             store: Store::new(program, possible),
             precede: Precede::new(program.threads.len(), &needs_column, rows),
@@ -343,7 +345,12 @@ impl Memory for Rc20 {
     fn arrive(&self, state: &State, attempt: Attempt<'_>) -> Option<Violation> {
         let Attempt { tid, instr, action } = attempt;
         let taint = state.taint[tid.index()];
-        if !taint.is_empty() && !matches!(instr, Instr::Assign { .. }) {
+        let uses = match instr {
+            // Whether the thread goes on depends on what is divided by.
+            Instr::Assign { value, .. } => value.may_fail(self.edge),
+            _ => true,
+        };
+        if !taint.is_empty() && uses {
             // A CAS may succeed whatever the memory holds now, so all its inputs count.
             if !instr.inputs().intersect(taint).is_empty() {
                 return Some(Violation::Dependency);
