@@ -3,8 +3,9 @@
 //! Partial-order reduction asks: can anything another thread does from here on conflict with this
 //! access? [`Future`] answers for every program counter.
 
+use crate::last_load::only;
 use ir::ids::Loc;
-use ir::program::{Instr, Thread};
+use ir::program::{Instr, LocationKind, Program, Thread};
 
 /// A set of locations. It has 256 bits; locations that share a bit are confused with each other,
 /// which makes the answer "may conflict" more often than needed but never less.
@@ -15,6 +16,11 @@ impl LocSet {
     /// Adds a location.
     pub fn insert(&mut self, loc: Loc) {
         self.0[loc.index() / 64 % 4] |= 1 << (loc.0 % 64);
+    }
+
+    /// Removes a location, and those that share its bit.
+    fn remove(&mut self, loc: Loc) {
+        self.0[loc.index() / 64 % 4] &= !(1 << (loc.0 % 64));
     }
 
     /// May it be a member?
@@ -44,6 +50,8 @@ impl LocSet {
 pub struct Future {
     /// Locations it may read or write.
     pub accesses: LocSet,
+    /// Locations it may read, by a load, a wait or an update.
+    pub reads: LocSet,
     /// Locations it may write.
     pub writes: LocSet,
 }
@@ -79,6 +87,9 @@ fn own_accesses(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
             let mut own = Future::default();
             for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
                 own.accesses.insert(loc);
+                if !matches!(step.instr, Instr::Store { .. }) {
+                    own.reads.insert(loc);
+                }
                 if step.instr.may_write() {
                     own.writes.insert(loc);
                 }
@@ -87,11 +98,95 @@ fn own_accesses(thread: &Thread, fence: Option<Loc>) -> Vec<Future> {
                 && mode.updates()
             {
                 own.accesses.insert(fence);
+                own.reads.insert(fence);
                 own.writes.insert(fence);
             }
             own
         })
         .collect()
+}
+
+/// What a thread may still make use of, of all that a memory keeps for it: what is kept for a location is used by
+/// the thread's next access there, and forgotten then, as a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Uses {
+    /// Locations whose next access by the thread may read, or is of a non-atomic location.
+    pub reads: LocSet,
+    /// Locations whose next access by the thread may write.
+    pub writes: LocSet,
+    /// Locations that the thread may read before it stores there itself.
+    pub carried: LocSet,
+}
+
+impl Uses {
+    /// Without what the thread's access of an atomic location puts an end to.
+    pub fn without(mut self, loc: Loc) -> Uses {
+        self.reads.remove(loc);
+        self.writes.remove(loc);
+        self
+    }
+
+    fn absorb(&mut self, other: &Uses) -> bool {
+        let reads = self.reads.absorb(&other.reads);
+        let writes = self.writes.absorb(&other.writes);
+        self.carried.absorb(&other.carried) | reads | writes
+    }
+}
+
+/// For every program counter, what the thread may make use of before the step there, and after it. `fence` is the hidden
+/// location that updating fences access; `settles` says which accesses of an atomic location put an end to what is kept for it.
+pub fn uses(
+    program: &Program,
+    thread: &Thread,
+    fence: Option<Loc>,
+    settles: impl Fn(&Instr) -> bool,
+) -> Vec<[Uses; 2]> {
+    // Locations that share a bit would put an end to each other.
+    let is_exact = program.locations.len() < 256;
+    let is_atomic = |loc: &Loc| program.locations[loc.index()].kind == LocationKind::Atomic;
+    let mut uses = vec![[Uses::default(); 2]; thread.code.len()];
+    loop {
+        let mut changed = false;
+        for (pc, step) in thread.code.iter().enumerate().rev() {
+            let mut after = uses[pc][1];
+            for next in step.successors() {
+                changed |= after.absorb(&uses[next.index()][0]);
+            }
+            let mut before = after;
+            let stores = matches!(step.instr, Instr::Store { .. });
+            if let Some(loc) = step.instr.place().and_then(only).filter(is_atomic)
+                && is_exact
+            {
+                if settles(&step.instr) {
+                    before = before.without(loc);
+                }
+                if stores {
+                    before.carried.remove(loc);
+                }
+            }
+            for loc in step.instr.place().into_iter().flat_map(|place| place.locations()) {
+                if !stores {
+                    before.carried.insert(loc);
+                }
+                if !stores || !is_atomic(&loc) {
+                    before.reads.insert(loc);
+                }
+                if step.instr.may_write() {
+                    before.writes.insert(loc);
+                }
+            }
+            if let (Instr::Fence(mode), Some(fence)) = (&step.instr, fence)
+                && mode.updates()
+            {
+                before.carried.insert(fence);
+            }
+            changed |= uses[pc][0].absorb(&before);
+            uses[pc][1] = after;
+        }
+        if !changed {
+            return uses;
+        }
+    }
 }
 
 /// Adds to each step's accesses those of its successors, where `passes` lets them through.
@@ -106,6 +201,7 @@ fn spread(
             for next in step.successors() {
                 let after = futures[next.index()];
                 changed |= futures[pc].accesses.absorb(&after.accesses);
+                changed |= futures[pc].reads.absorb(&after.reads);
                 changed |= futures[pc].writes.absorb(&after.writes);
             }
         }

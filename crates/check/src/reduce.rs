@@ -4,7 +4,7 @@
 //!
 //! | name | what it saves | statement, premises, proof |
 //! |---|---|---|
-//! | `local`, `choice`, `dead` | states in the middle of private steps, behind choices, with registers that nobody reads | `product::follow`, `product::retire` |
+//! | `local`, `choice`, `dead` | states in the middle of private steps, behind choices, with registers that nobody reads, with stale values that nobody can use | `product::follow`, `product::retire`, `memory::rc20::unreachable` |
 //! | `por` | orders of steps that commute | `product::persistent` |
 //! | `symmetry` | states that differ by an exchange of equal threads; searches at exchanged locations | [`analysis::symmetry`], `product::orbit` |
 //! | `subsume` | states whose monitors remember less than those of another | [`Packed::monitor_bits`](memory::Packed::monitor_bits), [`memory::rc20`] |

@@ -14,7 +14,7 @@ pub mod rc20;
 pub mod sc;
 pub mod store_buffer;
 
-use analysis::access::Future;
+use analysis::access::{Future, Uses};
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
@@ -170,6 +170,15 @@ pub trait Packed: Memory {
     }
 }
 
+/// What a thread that rests, and has arrived at its next access, may still do.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead<'a> {
+    /// What it may make use of, that access included, and after it.
+    pub uses: &'a [Uses; 2],
+    /// The access, and its location.
+    pub next: Option<(&'a Instr, Loc)>,
+}
+
 /// A memory whose states can be renamed, and lose what no longer matters: for symmetry, and for
 /// registers and threads that are done.
 pub trait Renamed: Memory {
@@ -190,6 +199,17 @@ pub trait Renamed: Memory {
     /// Forgets what concerns `tid` alone, which never moves again.
     fn retire(&self, state: &mut Self::State, tid: Tid) {
         self.forget_dead(state, tid, ir::RegSet::EMPTY);
+    }
+
+    /// Does this access of an atomic location put an end to what was kept for its thread there, whatever that was?
+    fn settles(&self, instr: &Instr) -> bool {
+        let _ = instr;
+        false
+    }
+
+    /// Forgets what no thread can make use of any more. Threads rest; `ahead` says what each of them may still do.
+    fn forget_unreachable<'a>(&self, state: &mut Self::State, ahead: impl Fn(Tid) -> Ahead<'a>) {
+        let _ = (state, ahead);
     }
 }
 

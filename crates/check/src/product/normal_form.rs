@@ -8,7 +8,7 @@
 //! | map | forgets | module | relation between s and its image |
 //! |---|---|---|---|
 //! | d | registers that are not read again, and tags and taint that belong to them | [`follow`](super::follow) | bisimulation |
-//! | r | what the memory keeps for threads that never move again | [`retire`](super::retire) | bisimulation |
+//! | r | what the memory keeps for threads that never move again, and what no thread can use | [`retire`](super::retire) and, for monitors, [`memory::rc20`] (`unreachable`) | bisimulation |
 //! | c | how large counters are, and how far below their window | [`counters`](super::counters) | simulation: the image can do what s can, and perhaps more |
 //! | o | which of several equal threads is which | [`orbit`](super::orbit) | bisimulation, up to an automorphism |
 //!
@@ -28,6 +28,8 @@
 //! 4. d and r commute with o because liveness, and whether a thread has ended, are facts about the
 //!    code, which the automorphism maps to itself. They come before c because c looks at live
 //!    registers only.
+//!    What no thread can use follows from the sets themselves and from what each thread may still access, which the automorphism
+//!    maps, too; c moves values of all sets of a location in the same way.
 //! 5. d is applied to the thread that has just moved, on every step of it: the other threads'
 //!    registers were treated when they came to rest, and are live or not as before. r, c and o look at
 //!    the whole state.

@@ -25,8 +25,9 @@
 use super::{Product, World};
 use analysis::counters::Counters;
 use analysis::last_load::only;
-use ir::{Expr, Instr, Loc, Program, Reg, Tid};
-use memory::Monitor;
+use ir::thread;
+use ir::{Expr, Instr, Loc, Notes, Place, Program, Reg, Tid};
+use memory::{Ahead, Monitor};
 
 /// Why a thread may never leave an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +72,19 @@ impl<M: Monitor> Product<M> {
                     }
                 }
             }
+        }
+        if self.reductions.dead_registers {
+            let World { pcs, regs, memory, .. } = world;
+            self.memory.forget_unreachable(memory, |tid| {
+                let (t, pc) = (tid.index(), pcs[tid.index()]);
+                let instr = &self.program.step(tid, pc).instr;
+                let regs = &regs[self.first_reg[t]..self.first_reg[t + 1]];
+                let mut notes = Notes::default();
+                let mut resolve =
+                    |place: &Place| thread::resolve(place, regs, self.program.domain, &mut notes);
+                let next = instr.place().and_then(|place| Some((instr, resolve(place).ok()?)));
+                Ahead { uses: &self.uses[t][pc.index()], next }
+            });
         }
         changed
     }

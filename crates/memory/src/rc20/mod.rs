@@ -31,6 +31,7 @@ mod reduced;
 pub mod row_layout;
 #[cfg(test)]
 mod stale_sets;
+mod unreachable;
 pub mod views;
 
 pub use reduced::Renaming;
@@ -398,8 +399,12 @@ impl Memory for Rc20 {
     fn may_object(&self, state: &State, tid: Tid, accesses: &Future) -> bool {
         !state.taint[tid.index()].is_empty()
             || self.watched.iter().any(|loc| {
-                accesses.accesses.contains(*loc)
-                    && self.precede.must_follow(&state.precede, tid, *loc)
+                let (reading, overwriting) = (&state.reading, &state.overwriting);
+                let may_read = || self.reading.may_miss(reading, tid, *loc, false);
+                let may_write = || self.overwriting.may_miss(overwriting, tid, *loc, false);
+                self.precede.must_follow(&state.precede, tid, *loc)
+                    && (accesses.reads.contains(*loc) && may_read()
+                        || accesses.writes.contains(*loc) && may_write())
             })
     }
 

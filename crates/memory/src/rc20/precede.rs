@@ -121,6 +121,14 @@ impl Precede {
         words[tid.index() * width..(tid.index() + 1) * width].fill(0);
     }
 
+    /// Forgets what follows the last write of a location.
+    pub fn forget(&self, words: &mut [u64], loc: Loc) {
+        let Some(bit) = self.columns[loc.index()] else { return };
+        for row in words.chunks_exact_mut(self.row_words()) {
+            row[bit as usize / 64] &= !(1 << (bit % 64));
+        }
+    }
+
     /// The image of every column under an automorphism; none if each is its own.
     pub fn renaming(&self, alpha: &Automorphism) -> Option<Box<[u32]>> {
         let mut image: Box<[u32]> = (0..self.bits).collect();

@@ -3,12 +3,13 @@
 use super::row_layout::Columns;
 use super::{NO_RUN, Rc20, Robustness, State};
 use crate::sc::StoreRenaming;
-use crate::{Lowered, Packed, Renamed};
+use crate::{Ahead, Lowered, Packed, Renamed};
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
 use ir::bits::{BitReader, BitWriter, above, fits, raised};
 use ir::ids::{Loc, RegSet, Tid, Value};
+use ir::program::Instr;
 
 /// An automorphism in the form the monitors need.
 #[derive(Clone, Debug)]
@@ -149,6 +150,18 @@ impl Renamed for Rc20 {
         self.precede.retire(&mut state.precede, tid);
         self.reading.retire(&mut state.reading, tid);
         self.overwriting.retire(&mut state.overwriting, tid);
+    }
+
+    fn settles(&self, instr: &Instr) -> bool {
+        match self.robustness {
+            Robustness::Plain => true,
+            // A load that is tainted teaches nothing.
+            Robustness::Observational => !matches!(instr, Instr::Load { .. }),
+        }
+    }
+
+    fn forget_unreachable<'a>(&self, state: &mut State, ahead: impl Fn(Tid) -> Ahead<'a>) {
+        self.forget_out_of_reach(state, ahead);
     }
 }
 

@@ -103,6 +103,8 @@ pub const MOST_VALUES: u128 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Columns {
     fields: Vec<Field>,
+    /// The locations with bits.
+    tracked: Vec<Loc>,
     masks: Vec<Vec<u64>>,
     /// Are the location's bits for threads instead of values: is it non-atomic?
     per_thread: Vec<bool>,
@@ -209,7 +211,9 @@ impl Columns {
             .collect();
         let per_thread =
             program.locations.iter().map(|loc| loc.kind == LocationKind::NonAtomic).collect();
-        Some(Columns { fields, masks, per_thread, tags: tags.to_vec(), bits })
+        let is_tracked = |x: &usize| fields[*x].len > 0;
+        let tracked = (0..fields.len()).filter(is_tracked).map(Loc::from).collect();
+        Some(Columns { fields, tracked, masks, per_thread, tags: tags.to_vec(), bits })
     }
 
     /// How many bits a row has.
@@ -225,6 +229,11 @@ impl Columns {
     /// Has the location any bits?
     pub fn tracks(&self, loc: Loc) -> bool {
         self.fields[loc.index()].len > 0
+    }
+
+    /// The locations that have any.
+    pub fn tracked(&self) -> &[Loc] {
+        &self.tracked
     }
 
     /// The bits of the location.

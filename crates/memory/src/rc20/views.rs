@@ -95,6 +95,16 @@ impl Carriers {
         3 * self.threads + loc.index()
     }
 
+    /// The threads.
+    pub fn threads(self) -> impl Iterator<Item = Tid> {
+        (0..self.threads).map(Tid::from)
+    }
+
+    /// The locations, and the fences' hidden one.
+    pub fn locations(self) -> impl Iterator<Item = Loc> {
+        (0..self.locations).map(Loc::from)
+    }
+
     /// A carrier's image under an automorphism.
     pub fn image(self, carrier: usize, alpha: &Automorphism) -> usize {
         match carrier.checked_sub(3 * self.threads) {
@@ -414,6 +424,16 @@ impl Views {
         if let Some(psc) = &self.psc {
             psc.retire(rows, words, tid);
         }
+    }
+
+    /// How many threads there are, and the rows that locations carry, with their locations.
+    pub(super) fn carriers(&self) -> Carriers {
+        self.carriers
+    }
+
+    /// Which rows are kept.
+    pub(super) fn kept(&self) -> &[bool] {
+        &self.kept
     }
 
     /// Makes the values of `loc` smaller, all in the same order.
