@@ -15,7 +15,7 @@
 use crate::answer::{Certificate, Problem, Why};
 use crate::replay::RunStep;
 use budget::Budget;
-use graph::{EventId, Execution, ExecutionGraph, Judgement, Next, judge_within};
+use graph::{EventId, Execution, ExecutionGraph, Judgement, Label, Next, judge_within};
 use ir::{FenceMode, Instr, Loc, Pc, Program, Tid};
 use memory::rc20::Robustness;
 use std::collections::HashMap;
@@ -352,6 +352,17 @@ impl Played {
     /// The events that a step of the run added.
     pub fn events_of(&self, step: usize) -> Range<usize> {
         self.events[step]..self.events[step + 1]
+    }
+
+    /// The whole execution.
+    pub fn graph(&self) -> &ExecutionGraph {
+        &self.graph
+    }
+
+    /// Did a step of the run add nothing but to what its thread knows of itself?
+    pub fn is_local(&self, step: usize) -> bool {
+        let events = &self.graph.events()[self.events_of(step)];
+        events.iter().all(|event| event.label == Label::Ctrl)
     }
 
     /// The execution right after a step of the run.

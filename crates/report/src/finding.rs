@@ -283,16 +283,21 @@ fn watch(source: &Source, program: &Program, witness: &Witness, run: &mut [Step]
     let mut effort = remedy::EFFORT;
     let mut known = Some(Vec::new());
     for (index, step) in run.iter_mut().enumerate() {
-        let after = played.after(index);
         if let Some(certificate) = witness.certificate() {
             let same = |id: &usize| {
                 let id = EventId::from(*id);
                 let events = certificate.graph.events();
-                events.get(id.index()).is_some_and(|event| event.step == after.event(id).step)
+                events
+                    .get(id.index())
+                    .is_some_and(|event| event.step == played.graph().event(id).step)
             };
             step.events = played.events_of(index).filter(same).collect();
         }
-        let now = stale_values(source, program, &after, &mut effort);
+        // A run may have many steps of which nobody else knows, and once it is too much effort it stays so.
+        if played.is_local(index) || known.is_none() {
+            continue;
+        }
+        let now = stale_values(source, program, &played.after(index), &mut effort);
         if now != known {
             step.stale = Some(now.clone().unwrap_or_default());
             known = now;
