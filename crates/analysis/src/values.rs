@@ -9,6 +9,7 @@
 //! a wait, BCAS or CAS can compare with (critical values) without annotations.
 
 use super::counters::Counters;
+use budget::Budget;
 use ir::expr::{Domain, Expr, Notes};
 use ir::ids::{Loc, Pc, Reg, Value};
 use ir::program::{Instr, Place, Program, Step};
@@ -145,8 +146,13 @@ pub struct PossibleValues {
 impl PossibleValues {
     /// Analyses `program`.
     pub fn of(program: &Program) -> Self {
+        PossibleValues::within(program, Budget::UNLIMITED)
+    }
+
+    /// The same; when the budget is spent, everything may hold any value.
+    pub fn within(program: &Program, budget: Budget) -> Self {
         let initial = program.locations.iter().map(|loc| Values::one(loc.initial)).collect();
-        PossibleValues::start(program, initial, false)
+        PossibleValues::start(program, initial, false, budget)
     }
 
     /// The same, but counters may hold all that a search makes of them.
@@ -170,16 +176,30 @@ impl PossibleValues {
     /// Analyses the registers of `program`, whose locations are known to hold no other values than
     /// these.
     pub fn with_locations(program: &Program, locations: Vec<Values>) -> Self {
-        PossibleValues::start(program, locations, true)
+        PossibleValues::start(program, locations, true, Budget::UNLIMITED)
     }
 
-    fn start(program: &Program, locations: Vec<Values>, fixed: bool) -> Self {
+    fn start(program: &Program, locations: Vec<Values>, fixed: bool, budget: Budget) -> Self {
         let mut result = PossibleValues::unreached(program, locations, fixed);
         let mut open = Open::new(program);
         while result.pass(program, &mut open, Which::Narrow)
             || result.pass(program, &mut open, Which::All)
-        {}
+        {
+            if budget.is_spent() {
+                result.give_up();
+                break;
+            }
+        }
         result
+    }
+
+    /// Everything may hold anything, and control may come everywhere.
+    fn give_up(&mut self) {
+        let registers = self.registers.iter_mut().flatten().flatten();
+        registers.for_each(|values| *values = Values::Any);
+        if !self.fixed {
+            self.locations.fill(Values::Any);
+        }
     }
 
     /// What is known before any step is looked at.

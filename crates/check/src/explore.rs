@@ -65,6 +65,8 @@ pub(crate) struct Explorer<'a> {
     pub exhausted: bool,
     /// Was the last search a first look that did not see everything?
     pub cut_by_quick_look: bool,
+    /// How deep it got.
+    pub depth: u64,
     /// Does something depend on numbers that are not told apart? Then nothing was learnt.
     pub unclear: bool,
     cost: Cost,
@@ -83,7 +85,8 @@ impl<'a> Explorer<'a> {
             }),
             false => Symmetries::trivial(&program),
         };
-        let mut possible = PossibleValues::of(&program).with_counters(&counters);
+        let mut possible = PossibleValues::within(&program, question.limits.budget);
+        possible = possible.with_counters(&counters);
         symmetries.close(&program, &mut possible);
         let mut explorer = Explorer {
             program,
@@ -95,6 +98,7 @@ impl<'a> Explorer<'a> {
             possible,
             exhausted: false,
             cut_by_quick_look: false,
+            depth: 0,
             unclear: false,
             cost: Cost::default(),
             faults: Vec::new(),
@@ -144,7 +148,7 @@ impl<'a> Explorer<'a> {
                 return;
             }
             self.counters.clear();
-            self.possible = PossibleValues::of(&self.program);
+            self.possible = PossibleValues::within(&self.program, self.question.limits.budget);
             self.symmetries.close(&self.program, &mut self.possible);
             return self.learn_values();
         }
@@ -254,6 +258,7 @@ impl<'a> Explorer<'a> {
                 _ => runs.push(run),
             }
         }
+        self.depth = report.progress.depth;
         self.cut_by_quick_look = quick.is_some() && report.limit == Some(search::Limit::States);
         if !self.cut_by_quick_look {
             self.cost.limit = self.cost.limit.or(report.limit);

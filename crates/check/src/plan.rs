@@ -81,7 +81,7 @@ fn is_all_right(answer: &Answer) -> bool {
 /// The plans, the boldest first.
 pub(crate) fn plans<'p>(program: &'p Program, question: &Question) -> Vec<Plan<'p>> {
     let found = match question.reductions.counters && question.reductions.dead_registers {
-        true => counters::find(program, &PossibleValues::of(program)),
+        true => counters::find(program, &PossibleValues::within(program, question.limits.budget)),
         false => counters::Found::default(),
     };
     let start = Instant::now();

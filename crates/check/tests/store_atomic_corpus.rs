@@ -2,6 +2,7 @@
 
 extern crate fencepost_check as check;
 
+use budget::Budget;
 use check::robustness::store_atomic::model::AttackSearch;
 use check::robustness::store_atomic::{Machine, compile, decide};
 use check::{Method, Problem, Property, Question, Refusal, Verdict, Why};
@@ -80,7 +81,8 @@ fn singularity_is_refused_where_it_would_be_wrong() {
     assert!(refusal.to_string().contains("lightweight fences"), "{refusal}");
     let compiled = compile(&source.program, Machine::Pgas);
     let findings = |singular| {
-        let search = AttackSearch::new(&compiled.program, Machine::Pgas, singular);
+        let search =
+            AttackSearch::new(&compiled.program, Machine::Pgas, singular, Budget::UNLIMITED);
         search::explore(&search, &search::Options::default(), &|_| {}).findings.len()
     };
     assert_eq!((findings(false), findings(true)), (1, 0));

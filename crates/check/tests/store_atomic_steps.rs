@@ -7,6 +7,7 @@
 
 extern crate fencepost_check as check;
 
+use budget::Budget;
 use check::robustness::store_atomic::model::{
     AttackFinding, AttackSearch, Buffers, Goal, Label, Receiver,
 };
@@ -83,13 +84,14 @@ fn successors_are_the_same_either_way() {
         let compiled = compile(&program(seed, &config), machine);
         let program = &compiled.program;
         for singular in [false, true] {
-            looked_at += compare(&AttackSearch::new(program, machine, singular), seed);
-            let apart = AttackSearch::telling_apart(program, machine, singular);
+            looked_at +=
+                compare(&AttackSearch::new(program, machine, singular, Budget::UNLIMITED), seed);
+            let apart = AttackSearch::telling_apart(program, machine, singular, Budget::UNLIMITED);
             looked_at += compare(&apart.without_reduction(), seed);
         }
         if machine == Machine::Tso {
-            let races =
-                AttackSearch::new(program, machine, false).looking_for(Goal::TriangularRace);
+            let races = AttackSearch::new(program, machine, false, Budget::UNLIMITED)
+                .looking_for(Goal::TriangularRace);
             looked_at += compare(&races, seed);
         }
     }

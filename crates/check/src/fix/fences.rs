@@ -18,7 +18,6 @@ use crate::question::{DoubleCheck, Method, Model, Property, Question};
 use crate::robustness::store_atomic::model::{AttackFinding, AttackSearch, Goal};
 use crate::robustness::store_atomic::triangular_race::{self, race};
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
-use ::ir::expr::{Binary, Op, Unary};
 use ::ir::{
     Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, Value, canonical,
 };
@@ -211,7 +210,12 @@ pub fn place_at(
             Aim::TriangularRaceFree => Method::Locality,
         };
         let singular = method == Method::Singularity;
-        let mut search = AttackSearch::telling_apart(&compiled.program, machine, singular);
+        let mut search = AttackSearch::telling_apart(
+            &compiled.program,
+            machine,
+            singular,
+            question.limits.budget,
+        );
         if !question.reductions.partial_order {
             search = search.without_reduction();
         }
@@ -320,7 +324,7 @@ pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<()
             Verdict::Violated(_) => return Err(Unproved::Not),
         }
     }
-    if !may_fault(program) {
+    if !may_fault(program, question.limits.budget) {
         return Ok(());
     }
     let sc = Question { model: Model::Sc, double_check: DoubleCheck::Never, ..*question };
@@ -336,11 +340,11 @@ pub fn verify(program: &Program, aims: &[Aim], question: &Question) -> Result<()
 
 /// Could a step of the program be a run-time error? An expression is ruled out by its operators, or by the values that
 /// its registers may have; an update is not, as it may overflow whatever its operand is.
-fn may_fault(program: &Program) -> bool {
-    let possible = PossibleValues::of(program);
+fn may_fault(program: &Program, budget: Budget) -> bool {
+    let possible = PossibleValues::within(program, budget);
     program.steps().any(|(tid, pc, Step { instr, .. })| {
         let fails =
-            |expr: &Expr| !is_total(expr) && possible.may_fail(program, tid.index(), pc, expr);
+            |expr: &Expr| !expr.is_formula() && possible.may_fail(program, tid.index(), pc, expr);
         let is_outside = |place: &Place| match (place.known(), &place.index) {
             (Some(known), _) => known.is_err(),
             (None, Some(index)) => {
@@ -355,21 +359,6 @@ fn may_fault(program: &Program) -> bool {
             || instr.operands().into_iter().any(fails)
             || instr.places().iter().any(is_outside)
     })
-}
-
-/// Has the expression a value whatever its registers hold?
-fn is_total(expr: &Expr) -> bool {
-    match expr {
-        Expr::Const(_) | Expr::Reg(_) => true,
-        Expr::Code(code) => code.iter().all(|op| match op {
-            Op::Const(_) | Op::Reg(_) | Op::Unary(Unary::Not) => true,
-            Op::Binary(operator) => {
-                use Binary::{And, Eq, Ge, Gt, Le, Lt, Ne, Or};
-                matches!(operator, Or | And | Eq | Ne | Lt | Le | Gt | Ge)
-            }
-            Op::Unary(Unary::Neg) => false,
-        }),
-    }
 }
 
 /// What is to be reached, and the search that tells whether it is. What the program's text says about attacks is found out once
@@ -499,7 +488,7 @@ mod tests {
     /// Catches a program that is taken for one without run-time errors, by what its text or its values rule out.
     #[test]
     fn what_may_be_an_error() {
-        let may = |thread: &str| may_fault(&program(thread));
+        let may = |thread: &str| may_fault(&program(thread), Budget::UNLIMITED);
         for thread in [
             "a[r].store(1);",
             "r = a[s].load();",

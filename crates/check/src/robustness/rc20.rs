@@ -7,6 +7,12 @@
 //! Observational robustness follows from plain robustness. Only where that fails are all locations
 //! watched at once, because a stale load leaves the monitors of *every* location as they are.
 //!
+//! What monitors remember is forgotten where nobody can make use of it ([`memory::rc20`], `unreachable`), so most of
+//! the time there is something to remember about few locations, and one search that watches all of them may have little more states
+//! than one that watches a single one; and it may exchange all equal threads, where a watched location holds some in their
+//! place. Where a first look at single locations comes to no end, one at all of them is had: if it gets nearly as deep
+//! with as many states, it goes on, and saves the others.
+//!
 //! Once something has gone wrong in one search, the others look only for shorter witnesses.
 
 use crate::answer::{Answer, Evidence, Problem, Verdict, Why, Witness};
@@ -23,6 +29,16 @@ use search::Limit;
 
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;
+
+/// How many states a search of all locations at once may take that does not get as deep as those of single ones.
+const TOGETHER: u64 = 1_000_000;
+
+/// A first look at a location that came to no end.
+struct Look {
+    loc: Loc,
+    /// How deep it got.
+    depth: u64,
+}
 
 /// Checks the plan's program, which must be the one that the model [reads](Model::reads); no answer if
 /// what happens is unclear.
@@ -102,11 +118,14 @@ impl Check<'_> {
             if self.watch(&[loc], Robustness::Plain, Some(QUICK)) {
                 searches += 1;
                 if self.explorer.cut_by_quick_look && self.stale.found.len() == known {
-                    large.push(loc);
+                    large.push(Look { loc, depth: self.explorer.depth });
                 }
             }
         }
-        for loc in large {
+        if self.together(&large, &plain) {
+            return;
+        }
+        for Look { loc, .. } in large {
             self.watch(&[loc], Robustness::Plain, None);
         }
         if self.question.observational() && !self.stale.found.is_empty() {
@@ -123,6 +142,60 @@ impl Check<'_> {
             // Nothing can go wrong in memory, but assertions still can.
             self.explore(&[], Robustness::Plain, None);
         }
+    }
+
+    /// Watches all these locations, and those that automorphisms exchange with them, at once, if that looks like less work
+    /// than watching them one by one. Says whether everything is known then.
+    fn together(&mut self, large: &[Look], plain: &[Loc]) -> bool {
+        let plain: &[Loc] = if self.question.races { plain } else { &[] };
+        let searches = large.len() + plain.len();
+        let deepest = large.iter().map(|look| look.depth).max();
+        let Some(deepest) = deepest.filter(|_| {
+            let nothing_found = self.stale.found.is_empty() && self.assertions.found.is_empty();
+            searches > 1 && self.question.extent == Extent::First && nothing_found
+        }) else {
+            return false;
+        };
+        let mut all: Vec<Loc> =
+            large.iter().map(|look| look.loc).chain(plain.iter().copied()).collect();
+        let mut next = 0;
+        while let Some(&loc) = all.get(next) {
+            for alpha in self.explorer.symmetries.generators() {
+                let image = alpha.locations[loc.index()];
+                if !all.contains(&image) {
+                    all.push(image);
+                }
+            }
+            next += 1;
+        }
+        all.sort_unstable();
+        let cuts = [self.stale.cut, self.races.cut];
+        let is_known = |check: &mut Self, most: Option<u64>| {
+            check.watch(&all, Robustness::Plain, most) && !check.explorer.cut_by_quick_look
+        };
+        let mut known = is_known(self, Some(QUICK));
+        if !known && !self.has_found() {
+            // With `depth` levels of so many states, one level is worth a factor of QUICK^(1/depth) at least; all single searches
+            // together may take as many times the states of one.
+            let depth = self.explorer.depth as f64;
+            let missing = deepest as f64 - depth;
+            let affordable = depth * (searches as f64).ln() / (QUICK as f64).ln();
+            if missing <= 0.0 {
+                known = is_known(self, None);
+            } else if missing <= affordable {
+                known = is_known(self, Some(TOGETHER));
+            }
+        }
+        if self.has_found() {
+            // Each location has witnesses of its own, and what is left open is decided there.
+            [self.stale.cut, self.races.cut] = cuts;
+            return false;
+        }
+        known
+    }
+
+    fn has_found(&self) -> bool {
+        [&self.stale, &self.races, &self.assertions].iter().any(|it| !it.found.is_empty())
     }
 
     /// Explores with the monitors of `focus`, if they have anything to watch. Says whether they did.

@@ -26,12 +26,13 @@
 //! 3. So each step of the execution is one that the analysis comes to, with values it has. By (a), (b) and (c) it does not fail. ∎
 
 use analysis::values::PossibleValues;
+use budget::Budget;
 use ir::expr::Edge;
 use ir::{Instr, Program};
 
 /// Does no execution fail, because no step can fail with any value?
-pub(super) fn cannot_fail(program: &Program) -> bool {
-    let possible = PossibleValues::of(program);
+pub(super) fn cannot_fail(program: &Program, budget: Budget) -> bool {
+    let possible = PossibleValues::within(program, budget);
     let comes_to = |t: usize, pc: usize| {
         let registers = &possible.registers[t][pc];
         registers.is_empty() || registers.iter().any(|values| !values.is_empty())
@@ -73,7 +74,7 @@ mod tests {
         let mut harmless = [0; 2];
         for seed in 0..1_500 {
             let program = random::program(seed, &Config::default());
-            let cannot = cannot_fail(&program);
+            let cannot = cannot_fail(&program, Budget::UNLIMITED);
             for model in [Model::Sc, Model::Rc11] {
                 let mut question = Question { beyond: Beyond::Brief, ..Question::of(model) };
                 question.limits.states = Some(20_000);

@@ -113,7 +113,7 @@ pub(crate) fn extend(question: &Question, answer: &mut Answer, observe: Observe<
     if question.beyond.weak_memory() {
         look(&Question { beyond: Beyond::Brief, ..*question }, answer, observe);
         let asks_only = !is_open(answer, Property::Races) && is_open(answer, Property::Assertions);
-        if asks_only && harmless::cannot_fail(&answer.program) {
+        if asks_only && harmless::cannot_fail(&answer.program, question.limits.budget) {
             decide_assertions(answer, Verdict::Holds, By::WeakMemory { stale: None });
         }
     }

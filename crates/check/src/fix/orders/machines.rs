@@ -43,7 +43,8 @@ pub(super) fn attacks(
     let compiled = compile(&changed, machine);
     let method = choose(&compiled, machine, question.method).map_err(NoAssignment::Refused)?;
     let singular = method == crate::question::Method::Singularity;
-    let mut search = AttackSearch::telling_apart(&compiled.program, machine, singular);
+    let mut search =
+        AttackSearch::telling_apart(&compiled.program, machine, singular, question.limits.budget);
     if !question.reductions.partial_order {
         search = search.without_reduction();
     }

@@ -27,6 +27,7 @@
 
 use analysis::liveness::live_registers;
 use analysis::values::{PossibleValues, Values};
+use budget::Budget;
 use ir::{FenceMode, Instr, Loc, Pc, Place, Program, RegSet, Tid};
 use memory::store_buffer::Machine;
 
@@ -119,8 +120,8 @@ pub fn needs_empty_buffers(instr: &Instr) -> bool {
 
 impl Candidates {
     /// Analyses a compiled program.
-    pub fn new(program: &Program, machine: Machine) -> Self {
-        let possible = PossibleValues::of(program);
+    pub fn new(program: &Program, machine: Machine, budget: Budget) -> Self {
+        let possible = PossibleValues::within(program, budget);
         let own: Vec<Vec<Future>> = program
             .tids()
             .map(|tid| {
@@ -351,7 +352,7 @@ mod tests {
         let program = lang::parse_any("test", text).expect("a program").program;
         let compiled = compile(&program, Machine::Tso);
         assert!(choose(&compiled, Machine::Tso, Method::Auto).is_ok());
-        let left = Candidates::new(&compiled.program, Machine::Tso).hopeful;
+        let left = Candidates::new(&compiled.program, Machine::Tso, Budget::UNLIMITED).hopeful;
         let decided = decide(&program, Machine::Tso, &Question::of(Machine::Tso), &|_, _| {});
         (left, !decided.expect("can be checked").0.verdict.holds())
     }

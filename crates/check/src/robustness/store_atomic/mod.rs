@@ -127,7 +127,8 @@ fn decide_part(
     let compiled = compile(program, machine);
     let method = choose(&compiled, machine, question.method)?;
     let singular = method == Method::Singularity;
-    let mut search = AttackSearch::new(&compiled.program, machine, singular);
+    let mut search =
+        AttackSearch::new(&compiled.program, machine, singular, question.limits.budget);
     if !question.reductions.partial_order {
         search = search.without_reduction();
     }

@@ -13,6 +13,7 @@ use super::local_runs::{Regs, Rest, is_local, local_runs};
 use super::memo::{self, Memo, To};
 use super::moves::Mover;
 use super::state::{Layout, State};
+use budget::Budget;
 use ir::expr::Notes;
 use ir::thread::{destination, next_action};
 use ir::{Fault, Instr, Loc, Pc, Program, RegSet, Thread, Tid, Value};
@@ -87,18 +88,30 @@ pub struct AttackSearch {
 }
 
 impl AttackSearch {
-    /// A search for attacks on a compiled program. If `singular`, only one store is delayed.
-    pub fn new(program: &Program, machine: Machine, singular: bool) -> Self {
-        AttackSearch::with(program, machine, singular, false)
+    /// A search for attacks on a compiled program. If `singular`, only one store is delayed. The budget is for what is found
+    /// out from the text before.
+    pub fn new(program: &Program, machine: Machine, singular: bool, budget: Budget) -> Self {
+        AttackSearch::with(program, machine, singular, false, budget)
     }
 
     /// The same, with states that remember the store that is delayed and the last access.
-    pub fn telling_apart(program: &Program, machine: Machine, singular: bool) -> Self {
-        AttackSearch::with(program, machine, singular, true)
+    pub fn telling_apart(
+        program: &Program,
+        machine: Machine,
+        singular: bool,
+        budget: Budget,
+    ) -> Self {
+        AttackSearch::with(program, machine, singular, true, budget)
     }
 
-    fn with(program: &Program, machine: Machine, singular: bool, tell_apart: bool) -> Self {
-        let candidates = Candidates::new(program, machine);
+    fn with(
+        program: &Program,
+        machine: Machine,
+        singular: bool,
+        tell_apart: bool,
+        budget: Budget,
+    ) -> Self {
+        let candidates = Candidates::new(program, machine, budget);
         let layout = Layout::new(program, &candidates, singular, tell_apart);
         let shared = candidates.shared.clone();
         let memory = Attacks::new(program, machine, Goal::Cycle, singular, shared);

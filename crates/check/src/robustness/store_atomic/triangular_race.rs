@@ -59,8 +59,9 @@ pub fn decide(
 ) -> (Decision, Vec<Faulty>) {
     let begun = Instant::now();
     let compiled = compile(program, Machine::Tso);
-    let mut search = AttackSearch::telling_apart(&compiled.program, Machine::Tso, false)
-        .looking_for(Goal::TriangularRace);
+    let mut search =
+        AttackSearch::telling_apart(&compiled.program, Machine::Tso, false, question.limits.budget)
+            .looking_for(Goal::TriangularRace);
     if !question.reductions.partial_order {
         search = search.without_reduction();
     }
