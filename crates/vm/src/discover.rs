@@ -487,7 +487,7 @@ impl World {
                         continue;
                     };
                     // Every thread of a team ends once, whatever it has read, so they are not counted any further.
-                    if self.machine.all_ended(cell, old) {
+                    if action.writes() && self.machine.all_ended(cell, old) {
                         continue;
                     }
                     if let Some(new) = new.filter(|new| !self.values[id].contains(new)) {
@@ -499,6 +499,7 @@ impl World {
                                 return Err(self.grows(id, false));
                             }
                             Values::New => true,
+                            Values::Seen if self.machine.counts_ends(cell) => true,
                             Values::Seen => new != OVERFLOW && *of_cell < FEW_NEW,
                         };
                         if counts {
