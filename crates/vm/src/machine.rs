@@ -82,6 +82,8 @@ pub(crate) struct Machine {
     /// What may be used up, and what was: threads went no further then.
     pub(crate) budget: Budget,
     pub(crate) spent: Option<Spent>,
+    /// Where a thread was then that had done nothing visible for long, from the innermost call outwards, and how often it was in such a place.
+    pub(crate) spent_at: Option<(Vec<Site>, usize)>,
     /// Is there only one thread yet? Then nothing that it does can be noticed.
     pub(crate) alone: bool,
     /// Functions that run before `main`, in their order.
@@ -141,6 +143,7 @@ impl Machine {
             cut: false,
             budget: Budget::UNLIMITED,
             spent: None,
+            spent_at: None,
             alone: true,
             constructors: Vec::new(),
             librarys: HashSet::new(),
@@ -292,6 +295,7 @@ impl Machine {
                 self.spent = self.budget.spent();
             }
             if self.spent.is_some() && steps >= PATIENCE {
+                self.spent_at = Some((local.sites(), visits)).filter(|_| visits > 0);
                 return Pause::Blocked;
             }
             // What it does for so long may be somebody's business, as it turns out: the next round will tell.
