@@ -289,6 +289,26 @@ fn findings_are_in_the_users_words() {
     }
 }
 
+/// Catches a thread that allocates for ever, seen by nobody, and an answer that does not say where.
+#[test]
+fn memory_that_grows_without_bound_is_named() {
+    if no_clang() {
+        return;
+    }
+    let grows = "#include <stdlib.h>\n#include <pthread.h>\nstruct node { struct node *next; };\n\
+                 void *f(void *p) { struct node *all = 0; for (;;) {\n struct node *one = malloc(8);\n one->next = all; all = one; } }\n";
+    let mains = [
+        "int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); pthread_join(a, 0); }\n",
+        "int main(void) { f(0); }\n",
+    ];
+    for main in mains {
+        let said = check_text("memory.c", &format!("{grows}{main}"), &["--limit-time", "2s"]);
+        assert_eq!(said.code, Some(3), "{}", said.all);
+        let at_loop = [4, 5, 6].iter().any(|line| said.all.contains(&format!("memory.c:{line}:")));
+        assert!(at_loop && said.all.contains("does something grow without bound?"), "{}", said.all);
+    }
+}
+
 /// Catches a counter without end that is followed without end, or given up on without saying which it is.
 #[test]
 fn a_value_that_grows_without_bound_is_named() {

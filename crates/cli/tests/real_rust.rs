@@ -33,6 +33,13 @@ fn main() { let t = thread::spawn(|| { X.store(1, SeqCst); Y.load(SeqCst) }); Y.
 fn main() { let t = thread::spawn(|| { X.store(1, Relaxed); fence(SeqCst); Y.load(Relaxed) }); Y.store(1, Relaxed); fence(SeqCst); let b = X.load(Relaxed); let a = t.join().unwrap(); assert!(a == 1 || b == 1); }"#,
             "robustness holds, assertions holds",
         ),
+        (
+            "sb_processors",
+            r#"static X: AtomicU8 = AtomicU8::new(0); static Y: AtomicU8 = AtomicU8::new(0);
+fn spins() { if thread::available_parallelism().map_or(1, |all| all.get()) > 1 { std::hint::spin_loop() } else { fence(SeqCst) } }
+fn main() { let t = thread::spawn(|| { X.store(1, Relaxed); spins(); Y.load(Relaxed) }); Y.store(1, Relaxed); spins(); let b = X.load(Relaxed); let a = t.join().unwrap(); assert!(a == 1 || b == 1); }"#,
+            "robustness violated",
+        ),
         // An update of a variable of its own, in assembly, is a fence to some libraries; the variable is negated.
         (
             "sb_negation",

@@ -246,10 +246,6 @@ impl World {
         }
         let at_exit = destructors.into_iter().map(later).collect();
         let (main, pause) = machine.advance(Local { at_exit, ..Local::idle(0) });
-        if let Some(spent) = machine.spent {
-            let (limit, progress) = (spent.into(), Progress::default());
-            return Err(Undiscovered::Limit { limit, progress, busiest: None });
-        }
         let cut_alone = machine.cut;
         let mut world = World {
             main: (main.clone(), pause.clone()),
@@ -270,6 +266,9 @@ impl World {
             states: 0,
             grown_at: None,
         };
+        if let Some(spent) = world.machine.spent {
+            return Err(world.limit(spent.into(), Progress::default()));
+        }
         if let Pause::Refuse(_) = pause {
             let node = world.automata.intern(main, pause);
             return Err(world.refusal(node));
@@ -336,6 +335,10 @@ impl World {
             if let Some(site) = node.sites.first() {
                 *counts.entry(*site).or_default() += 1;
             }
+        }
+        if let Some((sites, times)) = &self.machine.spent_at {
+            let busiest = Some((self.places(sites), *times));
+            return Undiscovered::Limit { limit, progress, busiest };
         }
         let most = counts.into_iter().max_by_key(|(site, count)| (*count, *site));
         let busiest = most.filter(|(_, count)| *count >= MANY_NODES).and_then(|(site, count)| {
@@ -487,7 +490,7 @@ impl World {
                         continue;
                     };
                     // Every thread of a team ends once, whatever it has read, so they are not counted any further.
-                    if self.machine.all_ended(cell, old) {
+                    if action.writes() && self.machine.all_ended(cell, old) {
                         continue;
                     }
                     if let Some(new) = new.filter(|new| !self.values[id].contains(new)) {
@@ -499,6 +502,7 @@ impl World {
                                 return Err(self.grows(id, false));
                             }
                             Values::New => true,
+                            Values::Seen if self.machine.counts_ends(cell) => true,
                             Values::Seen => new != OVERFLOW && *of_cell < FEW_NEW,
                         };
                         if counts {

@@ -25,6 +25,9 @@ const DEEPEST: usize = 512;
 /// Instructions without a visible action before a thread is watched for running in circles, and before it is given up.
 const PATIENCE: u64 = 4096;
 const MOST_STEPS: u64 = 20_000_000;
+/// So many bytes of a state are worth comparing each time that a loop goes round: one that fills a large array comes back to no
+/// state, and is found out as well if one is compared now and then.
+const COMPARED: usize = 256;
 
 /// What an unknown function does, by the user's word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +82,8 @@ pub(crate) struct Machine {
     /// What may be used up, and what was: threads went no further then.
     pub(crate) budget: Budget,
     pub(crate) spent: Option<Spent>,
+    /// Where a thread was then that had done nothing visible for long, from the innermost call outwards, and how often it was in such a place.
+    pub(crate) spent_at: Option<(Vec<Site>, usize)>,
     /// Is there only one thread yet? Then nothing that it does can be noticed.
     pub(crate) alone: bool,
     /// Functions that run before `main`, in their order.
@@ -138,6 +143,7 @@ impl Machine {
             cut: false,
             budget: Budget::UNLIMITED,
             spent: None,
+            spent_at: None,
             alone: true,
             constructors: Vec::new(),
             librarys: HashSet::new(),
@@ -271,7 +277,9 @@ impl Machine {
     }
 
     fn run(&mut self, local: &mut Local) -> Pause {
-        let (mut steps, mut mark, mut next_mark) = (0u64, Vec::new(), PATIENCE);
+        let (mut steps, mut next_mark) = (0u64, PATIENCE);
+        // A state that it may come back to, where that was, and how often it was there again.
+        let (mut mark, mut marked, mut visits) = (Vec::new(), None, 0usize);
         let mut now = Vec::new();
         loop {
             if local.frames.is_empty() {
@@ -287,6 +295,7 @@ impl Machine {
                 self.spent = self.budget.spent();
             }
             if self.spent.is_some() && steps >= PATIENCE {
+                self.spent_at = Some((local.sites(), visits)).filter(|_| visits > 0);
                 return Pause::Blocked;
             }
             // What it does for so long may be somebody's business, as it turns out: the next round will tell.
@@ -296,11 +305,17 @@ impl Machine {
             }
             let mut circles = false;
             if steps > PATIENCE && at_start_of_block {
-                local.encode(&mut now);
-                circles = now == mark;
+                let frame = local.top();
+                let place = Some((frame.function, frame.block));
                 if steps > next_mark {
-                    next_mark = 2 * steps;
-                    std::mem::swap(&mut mark, &mut now);
+                    local.encode(&mut mark);
+                    (marked, visits, next_mark) = (place, 0, 2 * steps);
+                } else if place == marked {
+                    visits += 1;
+                    if visits % (1 + mark.len() / COMPARED) == 0 {
+                        local.encode(&mut now);
+                        circles = now == mark;
+                    }
                 }
             }
             let done = match () {

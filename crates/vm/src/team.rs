@@ -103,6 +103,12 @@ impl Machine {
         counted.is_some_and(|team| held == Word::Bits(team.threads.len() as u128))
     }
 
+    /// Does a cell count the threads of a team that have ended? Each of them ends once in any execution, so the count is known,
+    /// whatever is known of what threads read.
+    pub(crate) fn counts_ends(&self, cell: Cell) -> bool {
+        self.teams.iter().any(|team| Cell::ended(team.object) == cell)
+    }
+
     /// From now on, the threads of these teams are waited for one by one.
     pub(crate) fn separate(&mut self, teams: &[u32]) -> Stop {
         for team in teams {

@@ -4,6 +4,7 @@
 
 use crate::WAITING_UNNOTICED;
 use crate::action::{Action, Cell, Order, Stop};
+use crate::library::environment::PROCESSORS;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
@@ -38,7 +39,10 @@ impl Machine {
             "_ZNSt6thread6detachEv" => {
                 done(self.store_word(local, &argument(0), 8, Word::ZERO, Order::Plain))
             }
-            "_ZNSt6thread20hardware_concurrencyEv" => Ok(Val::Bits(2)),
+            "_ZNSt6thread20hardware_concurrencyEv" => {
+                self.note(format!("`hardware_concurrency` gives {PROCESSORS}"));
+                Ok(Val::Bits(PROCESSORS))
+            }
             "_ZNSt6thread6_StateD2Ev"
             | "_ZNSt6thread6_StateD1Ev"
             | "_ZNSt18condition_variableC1Ev"

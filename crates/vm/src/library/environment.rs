@@ -11,7 +11,7 @@ use crate::space::{Fill, Name, Object};
 use crate::value::{Val, Word};
 
 /// How many processors there are.
-const PROCESSORS: u128 = 2;
+pub(super) const PROCESSORS: u128 = 2;
 
 impl Machine {
     pub(super) fn environment_function(

@@ -16,6 +16,7 @@ mod intrinsics;
 mod locks;
 pub(crate) mod rust;
 mod semaphores;
+mod sized;
 mod specific;
 mod text;
 mod thread_state;
@@ -203,6 +204,7 @@ impl Machine {
             .or_else(|| self.thread_function(local, name, arguments))
             .or_else(|| self.lock_function(local, name, arguments))
             .or_else(|| self.semaphore_function(local, name, arguments))
+            .or_else(|| self.sized_atomic_function(local, name, arguments))
             .or_else(|| self.specific_function(local, name, arguments))
             .or_else(|| self.environment_function(local, name, arguments))
             .or_else(|| self.heap_function(local, name, arguments))

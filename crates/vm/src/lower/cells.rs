@@ -85,11 +85,15 @@ impl Cells {
         &self.placed[&cell]
     }
 
-    /// For each location of a cell, the values that it held while threads were discovered.
+    /// For each location of a cell, the values that it held while threads were discovered; none where these are all that any
+    /// execution can write.
     pub(super) fn foreseen(&self, world: &World, numbers: &Numbers) -> Vec<Option<Vec<Value>>> {
         let mut foreseen = vec![None; self.locations.len()];
         for (cell, values) in world.cells.iter().zip(&world.values) {
             let Some(placed) = self.placed.get(cell) else { continue };
+            if world.machine.counts_ends(*cell) {
+                continue;
+            }
             let mut known: Vec<Value> =
                 values.iter().map(|word| numbers.get(*cell, *word)).collect();
             known.sort_unstable();

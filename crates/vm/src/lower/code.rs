@@ -42,8 +42,11 @@ impl Code {
         }
     }
 
-    /// One of several steps, each with what it leads to.
+    /// One of several steps, each with what it leads to. Where there is none, the thread waits.
     pub(super) fn alternatives(&mut self, steps: Vec<(Instr, Option<NodeId>)>, origin: Origin) {
+        if steps.is_empty() {
+            return self.halt(Instr::Assume(Expr::Const(0)), origin);
+        }
         let choice = self.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
         self.halt(Instr::Halt, origin);
         let mut all = Vec::new();

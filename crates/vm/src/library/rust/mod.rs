@@ -16,6 +16,7 @@ pub(crate) use locks::TAKEN;
 
 use crate::WAITING_UNNOTICED;
 use crate::action::{Action, Order, Stop};
+use crate::library::environment::PROCESSORS;
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::value::{Val, Word};
@@ -200,6 +201,10 @@ impl Machine {
                     return done(self.fill(local, &argument(0), Word::ZERO, size));
                 }
                 self.uniform(call.ret, &Val::Bits(0))
+            }
+            Known::Processors => {
+                self.note(format!("`available_parallelism` gives {PROCESSORS}"));
+                Ok(Val::Many([Val::Bits(0), Val::Bits(PROCESSORS)].into()))
             }
             Known::HashKeys => {
                 self.note("the keys of every `HashMap` are 0");

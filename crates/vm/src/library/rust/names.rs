@@ -68,6 +68,8 @@ pub(crate) enum Known {
     NotPanicking,
     /// The time, or a part of it.
     Time,
+    /// How many processors there are.
+    Processors,
     /// The keys of a `HashMap`.
     HashKeys,
     /// Talks, or wakes up somebody who notices by himself.
@@ -234,6 +236,7 @@ pub(crate) fn known(path: &str) -> Option<Known> {
         () if ends(&["hashmap_random_keys"]) => Known::HashKeys,
         () if has("thread_local") && ends(&["register"]) => Known::ThreadLocalDestructor,
         () if has("panic_count") && ends(&["is_zero_slow_path"]) => Known::NotPanicking,
+        () if has("thread") && ends(&["available_parallelism"]) => Known::Processors,
         () if has("thread") && (ends(&["yield_now"]) || ends(&["sleep"])) => Known::Nothing,
         () if ends(&["stdio", "_print"]) || ends(&["stdio", "_eprint"]) => Known::Nothing,
         () => return None,
