@@ -160,6 +160,25 @@ fn memory_that_is_freed_is_shown() {
     }
 }
 
+/// Variables on a thread's stack that another accesses, which ends the shorter way that the thread had for them: by a plain
+/// access, by making an atomic location there, and by filling the memory around.
+#[test]
+fn stacks_that_others_come_to() {
+    check(&[
+        case("borrowed.c", &[], &["race"]),
+        case("borrowed.c", &["-DFIXED"], &[]),
+        case("borrowed.c", &["-DWAITS"], &[]),
+        case("borrowed.c", &["-DHOW=READ"], &["race"]),
+        case("borrowed.c", &["-DHOW=READ", "-DFIXED"], &[]),
+        case("borrowed.c", &["-DHOW=READ", "-DWAITS"], &[]),
+        case("borrowed.c", &["-DHOW=ATOMIC"], &["race"]),
+        case("borrowed.c", &["-DHOW=ATOMIC", "-DWAITS"], &[]),
+        case("borrowed.c", &["-DHOW=FILL"], &["race"]),
+        case("borrowed.c", &["-DHOW=FILL", "-DFIXED"], &[]),
+        case("borrowed.c", &["-DHOW=FILL", "-DWAITS"], &[]),
+    ]);
+}
+
 /// Atomics where other atomics were, in a pool: they are watched like the first. The plain store that makes
 /// them is no excuse where it races.
 #[test]

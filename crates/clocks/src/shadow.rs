@@ -171,6 +171,35 @@ impl Cell {
         found
     }
 
+    /// `me` accesses the bytes of `mask`, and nobody else accesses the cell meanwhile: [`read`](Cell::read) or
+    /// [`write`](Cell::write) where only this thread was before. Says whether it was so; if not, nothing was done.
+    #[inline(always)]
+    pub fn access_alone<const WRITE: bool>(&self, me: Epoch, mask: u8) -> bool {
+        let [write, read] =
+            [&self.write, &self.read].map(|word| Epoch(word.load(Ordering::Relaxed)));
+        let mine = |word: Epoch| word.0 == 0 || !word.is_set() && word.thread() == me.thread();
+        if !mine(write) || !mine(read) {
+            return false;
+        }
+        let old = if WRITE { write } else { read };
+        let new = if old.who() == me.0 {
+            me.with(mask | old.mask())
+        } else if old.mask() & !mask == 0 {
+            me.with(mask)
+        } else {
+            return false;
+        };
+        if WRITE {
+            self.write.store(new.0, Ordering::Relaxed);
+            if read.0 != 0 && read.mask() & !mask == 0 {
+                self.read.store(0, Ordering::Relaxed);
+            }
+        } else {
+            self.read.store(new.0, Ordering::Relaxed);
+        }
+        true
+    }
+
     /// `me` writes all bytes, as giving memory back does: the first of two steps, after which a barrier must come
     /// and then [`overtaken`](Cell::overtaken). For a whole block one barrier is enough. Whoever writes in the very
     /// moment may go unnoticed, which an owner of memory has no right to rely on.
@@ -324,4 +353,57 @@ fn find_conflict(
 /// One of the accesses to these bytes that `me` does not know of.
 fn unknown(members: &[Epoch], me: &Me<'_>, mask: u8) -> Option<Epoch> {
     members.iter().copied().find(|epoch| epoch.mask() & mask != 0 && !epoch.known_to(me))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches an access by a thread to itself that leaves something else behind than the same access among others does, or
+    /// one that is done although somebody else was there.
+    #[test]
+    fn alone_is_as_among_others() {
+        let mut state = 3u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % bound
+        };
+        let (sets, mut done, mut refused) = (Sets::keeping_all(), 0, 0);
+        for _ in 0..3_000 {
+            let cell = Cell::default();
+            let mut clock = Vector::default();
+            for step in 1..12 {
+                // Once in a while by somebody else.
+                let thread = u16::from(below(12) == 0);
+                let epoch = step / 2 + 1;
+                clock.set(usize::from(thread), epoch);
+                let me = Me { epoch: Epoch::new(thread, epoch), clock: &clock };
+                let mask = [0xff, 0x0f, 0xf0, 0x03, 0x10][below(5) as usize];
+                let copy = cell.clone();
+                let words =
+                    |cell: &Cell| [&cell.write, &cell.read].map(|w| w.load(Ordering::Relaxed));
+                let (before, is_write) = (words(&cell), below(2) == 0);
+                let (conflict, alone) = match is_write {
+                    true => {
+                        (cell.write(&me, mask, &sets), copy.access_alone::<true>(me.epoch, mask))
+                    }
+                    false => {
+                        (cell.read(&me, mask, &sets), copy.access_alone::<false>(me.epoch, mask))
+                    }
+                };
+                if alone {
+                    assert_eq!(
+                        (conflict, words(&copy)),
+                        (None, words(&cell)),
+                        "{before:x?} {mask:x}"
+                    );
+                    done += 1;
+                } else {
+                    assert_eq!(words(&copy), before);
+                    refused += 1;
+                }
+            }
+        }
+        assert!(done > 10_000 && refused > 3_000, "{done} {refused}");
+    }
 }

@@ -4,6 +4,7 @@ use crate::findings::{self, Access, Finding, Kind, Operation};
 use crate::locked_location::{self, Held, Place, Watch};
 use crate::memory;
 use crate::plain;
+use crate::private;
 use crate::registry::{self, Guard, State};
 use crate::schedule;
 use crate::spin::Frame;
@@ -396,7 +397,8 @@ impl State {
         let first = memory::atomics(address);
         let next = first.load(Ordering::Relaxed);
         memory::place(loc).occupy(address, size, value, next);
-        first.store(loc, Ordering::Release);
+        first.store(loc, Ordering::SeqCst);
+        private::revoke_locked(self, thread, address);
         self.meet_others(thread, address, size);
     }
 

@@ -9,7 +9,8 @@
 //! * [`memory`]: where the shadow of an address is.
 //! * [`modules`]: which parts of the process are instrumented.
 //! * [`thread`]: what the runtime knows of each thread, and call stacks.
-//! * [`plain`], [`atomic`]: the accesses; [`quick`]: those that nothing can be wrong with; [`word`]: what they do to memory.
+//! * [`plain`], [`atomic`]: the accesses; [`quick`]: those that nothing can be wrong with; [`private`]: those to a thread's
+//!   own stack; [`word`]: what they do to memory.
 //! * [`locked_location`]: atomic locations and their locks; [`registry`]: what else is shared.
 //! * [`assembly`]: fences that no compiler knows of.
 //! * [`stale`]: what becomes of stale values; [`spin`]: would a loop have gone round with the stale value?
@@ -49,6 +50,7 @@ pub mod options;
 pub mod plain;
 pub mod pools;
 pub mod printer;
+pub mod private;
 pub mod quick;
 pub mod registry;
 pub mod rust_std;

@@ -9,9 +9,10 @@
 //! these; the accesses themselves happen in this order too. Locks are taken in the order state, location,
 //! fences.
 //!
-//! Three rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
+//! Four rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
 //! somebody else holds would stay held in the child forever; a thread that was woken and comes after
-//! everybody; and words that the standard library is still busy with. They are done *exclusively*
+//! everybody; words that the standard library is still busy with; and a thread's [own memory](crate::private) that
+//! another thread comes to. They are done *exclusively*
 //! ([`exclusively`]): a flag is raised, and no thread is between `enter` and `leave` any more. A thread
 //! says that it enters and then looks at the flag; who raises the flag looks at the threads afterwards. One of
 //! the two sees the other if there is a full barrier between what each of them says and where it looks. Threads
@@ -183,7 +184,8 @@ fn entered() {
 
 #[inline(always)]
 fn may_stay() -> bool {
-    !EXCLUSIVE.load(Ordering::Relaxed)
+    // What was done by whoever was alone before is seen.
+    !EXCLUSIVE.load(Ordering::Acquire)
 }
 
 #[inline(always)]
@@ -252,6 +254,16 @@ pub fn alone<R>(thread: &mut Thread, f: impl FnOnce(&mut Thread) -> R) -> R {
         step_aside(thread);
     }
     let result = f(thread);
+    leave(thread);
+    result
+}
+
+/// A thread changes what nobody else changes unless it is alone: done now, or not at all.
+#[inline(always)]
+pub fn alone_or_not<R>(thread: &Thread, f: impl FnOnce() -> R) -> Option<R> {
+    enter(thread);
+    entered();
+    let result = may_stay().then(f);
     leave(thread);
     result
 }

@@ -10,7 +10,7 @@
 
 use crate::locked_location::Place;
 use clocks::origin::Origin;
-use clocks::shadow::{Cell, Conflict};
+use clocks::shadow::{Cell, Conflict, Epoch};
 use clocks::{Loc, Site, Tid};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -139,18 +139,35 @@ pub fn replace_origin(address: usize, origin: Origin) {
     sites(address).write.store(origin.bits(), Ordering::Relaxed);
 }
 
-/// Where an access to a cell was made; 0 if that is not known any more.
+/// How often an origin is looked for. Whoever made the access may be about to say where.
+const LOOKS: usize = 8;
+
+/// Where an access to a cell was made, or a later one by the same thread; 0 if that is not known any more.
 pub fn origin(address: usize, conflict: Conflict) -> Site {
     let sites = sites(address);
     let word = if conflict.is_write { &sites.write } else { &sites.read };
-    let last = Origin::from_bits(word.load(Ordering::Relaxed));
-    if last.is_of(conflict.epoch) {
-        return last.site();
-    }
     let (entry, key) = displaced(address, conflict.epoch.thread(), conflict.is_write);
-    let (bits, sum) = (entry.0.load(Ordering::Relaxed), entry.1.load(Ordering::Relaxed));
-    let older = Origin::from_bits(bits);
-    if sum == bits.wrapping_add(key) && older.is_of(conflict.epoch) { older.site() } else { 0 }
+    let candidates = || {
+        let last = Origin::from_bits(word.load(Ordering::Relaxed));
+        let (bits, sum) = (entry.0.load(Ordering::Relaxed), entry.1.load(Ordering::Relaxed));
+        let is_whole = sum == bits.wrapping_add(key);
+        [last, Origin::from_bits(if is_whole { bits } else { 0 })]
+    };
+    let find = |is_it: fn(Origin, Epoch) -> bool| {
+        candidates().into_iter().find(|&origin| is_it(origin, conflict.epoch)).map(Origin::site)
+    };
+    for look in 0..LOOKS {
+        if let Some(site) = find(Origin::is_of).or_else(|| find(Origin::is_after)) {
+            return site;
+        }
+        if look + 1 < LOOKS / 2 {
+            std::hint::spin_loop();
+        } else {
+            // SAFETY: lets others run.
+            unsafe { crate::system::call(libc::SYS_sched_yield, [0; 6]) };
+        }
+    }
+    0
 }
 
 /// The number of the first atomic location in the cell that `address` is in; 0 if there is none.

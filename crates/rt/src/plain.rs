@@ -3,6 +3,7 @@
 use crate::atomic;
 use crate::findings::{self, Access, Kind, Loss, Operation};
 use crate::memory;
+use crate::private;
 use crate::registry;
 use crate::thread::{self, Giver, Thread};
 use clocks::Site;
@@ -90,7 +91,9 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
     }
     thread.busy = true;
     let site = thread.site(pc);
-    if let Some(other) = note::<WRITE>(thread, address, mask, site) {
+    if private::note::<WRITE>(thread, address, mask) {
+        memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
+    } else if let Some(other) = note::<WRITE>(thread, address, mask, site) {
         report(thread, address, mask, WRITE, site, other);
     }
     if memory::atomics(address).load(Relaxed) != 0
@@ -221,6 +224,10 @@ fn write_cells(
     }
     if changed {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        if private::revoke_all(thread, from, to) {
+            // The owner may have overwritten some.
+            return write_cells(thread, from, to, is_marked, site, found);
+        }
     }
     for at in (from..to).step_by(8) {
         conflicts(at, memory::cell(at).overtaken(&me, sets));
@@ -248,16 +255,21 @@ fn note<const WRITE: bool>(
     }
     let cell = memory::cell(address);
     let me = thread.me();
-    let conflict = if WRITE {
-        cell.write(&me, mask, registry::sets())
-    } else {
-        let conflict = cell.read(&me, mask, registry::sets());
+    let access = || match WRITE {
+        true => cell.write(&me, mask, registry::sets()),
+        false => cell.read(&me, mask, registry::sets()),
+    };
+    let mut conflict = access();
+    if !recording && private::revoke(thread, address) {
+        // The owner may have overwritten it, or not have been seen.
+        conflict = conflict.or(access());
+    }
+    if !WRITE {
         let set = cell.reader_set();
         if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
         }
-        conflict
-    };
+    }
     if registry::sets().overflowed() {
         findings::lost(Loss::Readers);
     }

@@ -8,6 +8,7 @@ use crate::findings::{self, Loss};
 use crate::heap;
 use crate::memory;
 use crate::objects::{self, Edge, Role};
+use crate::private;
 use crate::registry::{self, Created, Creation};
 use crate::schedule;
 use crate::thread;
@@ -328,7 +329,12 @@ pub fn begin() {
     let clocks = state.population.start(None);
     state.record(&Event::Start { parent: None });
     let tid = clocks.tid();
-    state.running.push(thread::enter(clocks));
+    let thread = thread::enter(clocks);
+    state.running.push(thread);
+    // SAFETY: it was made just now.
+    let thread = unsafe { &*thread };
+    // `main` is called from higher up.
+    private::open(&mut state, thread, &raw const key as usize + (1 << 14), 0);
     drop(state);
     if let Some(mut thread) = thread::current() {
         thread.busy = false;
@@ -404,11 +410,17 @@ pub unsafe extern "C" fn thread_begins(task: *mut Task, out: *mut (Start, *mut c
         *out = (task.start, task.argument);
         let tid = task.clocks.tid();
         // The C library may have had its memory from who knows where.
-        if let Some((from, to)) = stack() {
+        let stack = stack();
+        if let Some((from, to)) = stack {
             memory::clear(from, to - from);
         }
         let thread = thread::enter(task.clocks);
-        registry::lock().running.push(thread);
+        let mut state = registry::lock();
+        state.running.push(thread);
+        if let Some((from, _)) = stack {
+            private::open(&mut state, &*thread, out as usize, from);
+        }
+        drop(state);
         (*thread).busy = false;
         // The last rounds of destructors may still run code of the program.
         libc::pthread_setspecific(KEY.load(Ordering::Relaxed), 4 as *mut c_void);
@@ -439,6 +451,7 @@ fn thread_ends() {
         let mut state = registry::lock();
         let me_running: *mut thread::Thread = &raw mut *thread;
         state.running.retain(|&running| running != me_running);
+        private::close(&mut state, &thread);
         let clocks = std::mem::take(&mut thread.clocks);
         if state.threads.get(&me).is_some_and(|created| created.detached) {
             state.threads.remove(&me);

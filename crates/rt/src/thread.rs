@@ -6,6 +6,7 @@
 //! dropped at the next call.
 
 use crate::locked_location::{Held, Place};
+use crate::private::Window;
 use clocks::Order;
 use clocks::hash::BuildMixer;
 use clocks::shadow::{Epoch, Me};
@@ -48,6 +49,8 @@ pub struct Thread {
     /// The same, for plain accesses that need not be looked at twice; nobody's while recording, which
     /// wants them all.
     pub quick: Epoch,
+    /// Memory that it need not share.
+    pub window: Window,
     /// Is it inside the runtime? Then signal handlers are not analysed.
     pub busy: bool,
     /// Is it choosing who goes on? What it waits for then is nobody's business.
@@ -174,6 +177,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         clocks,
         epoch: Epoch::new(tid, 0),
         quick: Epoch::new(tid, 0),
+        window: Window::default(),
         busy: true,
         deciding: false,
         ignored: 0,

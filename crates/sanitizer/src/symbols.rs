@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// A place in the source.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize)]
 pub struct Frame {
     /// The function, if it is known.
     pub function: Option<String>,

@@ -32,17 +32,52 @@ pub fn short(path: &str) -> String {
     relative.unwrap_or(path).to_string()
 }
 
-/// The lines of a stack.
+/// The lines of a stack. What C++'s standard library does between a thread's start and the function that it is given is
+/// one line.
 fn stack(frames: &[Frame]) -> Vec<String> {
     if frames.is_empty() {
         return vec!["(where is not known any more: others accessed the same bytes since)".into()];
     }
-    let frame = |(number, frame): (usize, &Frame)| {
-        let function = frame.function.as_deref().unwrap_or("(no symbol)");
-        let inlined = if frame.inlined { " (inlined)" } else { "" };
-        format!("#{number} {function}{inlined} at {}", place(frame))
-    };
-    frames.iter().enumerate().map(frame).collect()
+    let mut lines = Vec::new();
+    let mut number = 0;
+    for run in frames.chunk_by(|a, b| is_machinery(a) && is_machinery(b)) {
+        if run.len() > 1 {
+            lines.push(format!("({} frames of the C++ standard library)", run.len()));
+        } else {
+            lines.extend(run.iter().map(|frame| line(number, frame)));
+        }
+        number += run.len();
+    }
+    lines
+}
+
+fn line(number: usize, frame: &Frame) -> String {
+    let function = frame.function.as_deref().unwrap_or("(no symbol)");
+    let inlined = if frame.inlined { " (inlined)" } else { "" };
+    format!("#{number} {function}{inlined} at {}", place(frame))
+}
+
+/// Functions of libstdc++ and libc++ that do nothing but call one another, and in the end the program.
+const MACHINERY: &[&str] = &[
+    "std::__invoke_impl",
+    "std::__invoke_result",
+    "std::__invoke",
+    "std::thread::_Invoker",
+    "std::thread::_State_impl",
+    "std::__1::__invoke",
+    "std::__1::__thread_execute",
+    "std::__1::__thread_proxy",
+];
+
+fn is_machinery(frame: &Frame) -> bool {
+    match &frame.function {
+        // With the type of its result, if it is a template.
+        Some(function) => {
+            let name = function.split('<').next().unwrap_or_default();
+            MACHINERY.contains(&name.rsplit(' ').next().unwrap_or_default())
+        }
+        None => frame.module.contains("/libstdc++.so") || frame.module.contains("/libc++.so"),
+    }
 }
 
 fn who(thread: u32) -> String {
@@ -144,4 +179,42 @@ fn relation(finding: &RunFinding, other: &RunAccess) -> String {
 /// A value as it is best read.
 pub fn number(value: u64) -> String {
     if value < 1 << 32 { value.to_string() } else { format!("{value:#x}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: Option<&str>, module: &str) -> Frame {
+        Frame { function: function.map(str::to_string), module: module.into(), ..Frame::default() }
+    }
+
+    /// Catches frames of the program that go missing, and numbers that are another frame's.
+    #[test]
+    fn what_starts_a_thread_is_one_line() {
+        let invoke =
+            "void std::__invoke_impl<void, void (Queue::*)(int)>(std::__invoke_memfun_deref)";
+        let invoker = "void std::thread::_Invoker<std::tuple<void (*)()> >::_M_invoke<0ul>()";
+        let state =
+            "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()";
+        let own = "void own<std::thread::_Invoker<int> >()";
+        let frames = [
+            frame(Some("Queue::pop(int)"), "/bin/queue"),
+            frame(Some(invoke), "/bin/queue"),
+            frame(Some(invoker), "/bin/queue"),
+            frame(Some(state), "/bin/queue"),
+            frame(None, "/usr/lib/libstdc++.so.6"),
+            frame(Some(own), "/bin/queue"),
+            frame(Some(invoke), "/bin/queue"),
+        ];
+        let lines = stack(&frames);
+        assert_eq!(lines.len(), 4, "{lines:#?}");
+        assert!(lines[0].starts_with("#0 Queue::pop(int) at "), "{lines:#?}");
+        assert_eq!(lines[1], "(4 frames of the C++ standard library)");
+        assert!(lines[2].starts_with("#5 void own<"), "{lines:#?}");
+        assert!(
+            lines[3].starts_with("#6 void std::__invoke_impl<"),
+            "one alone is shown: {lines:#?}"
+        );
+    }
 }
