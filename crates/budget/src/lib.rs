@@ -298,8 +298,12 @@ mod tests {
         assert_eq!((budget.memory(), budget.spent()), (Some(32 << 20), None));
         let mut taken = vec![0_u8; 128 << 20];
         taken.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-        std::thread::sleep(2 * FRESH);
-        assert_eq!(budget.spent(), Some(Spent::Memory), "{}", taken.len());
+        // Another thread may be about to look, and not come to it on a busy machine.
+        let noticed = (0..100).any(|_| {
+            std::thread::sleep(2 * FRESH);
+            budget.spent() == Some(Spent::Memory)
+        });
+        assert!(noticed, "{}", taken.len());
     }
 
     /// A time that no clock can show is no limit, and no panic.

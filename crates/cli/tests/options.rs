@@ -44,10 +44,11 @@ fn refusals() {
     golden!(shown.join("\n"));
 }
 
-/// Robust, with values that no CAS is about.
+/// With values that no CAS is about, some of which more than one thread does not know to be stale.
 const VALUES: &str = "max_value 3; atomic x, y;\n\
-    thread t { x.store(1, rlx); y.store(1, rlx); x.store(2, rlx); }\n\
-    thread u { local s; s = CAS(x, 3, 1, acq, rel); s = CAS(x, 3, 1, acq, rel); s = y.load(rlx); x.store(3, rlx); }\n";
+    thread t { local s; s = CAS(x, 3, 2, acq, rel); s = x.load(acq); y.store(1, rel); s = CAS(x, 3, 1, acq, rel); }\n\
+    thread u { local s; x.store(2, rel); y.store(1, rel); y.store(1, rel); s = x.load(acq); x.store(2, rel); }\n\
+    thread v { local s; s = CAS(x, 0, 3, acq, rel); s = y.load(acq); y.store(1, rel); }\n";
 
 /// What a run says about a program, without times.
 fn said(program: &str, arguments: &str) -> String {

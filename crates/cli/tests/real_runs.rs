@@ -105,7 +105,7 @@ fn limits_are_kept_while_nothing_is_shared() {
         return;
     }
     let text = "int main(void) {\n  volatile unsigned long i;\n  for (i = 1; i; i++) ;\n}\n";
-    let said = check_text("busy.c", text, &["--limit-time", "1s"]);
+    let said = check_text("busy.c", text, &["--limit-time", "100ms"]);
     assert_eq!(said.code, Some(3), "{}", said.all);
     assert!(said.all.contains("undecided: the limit on time was reached"), "{}", said.all);
 }

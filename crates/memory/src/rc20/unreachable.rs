@@ -67,8 +67,8 @@ impl Rc20 {
                 _ => *before,
             }
         };
-        narrow(&self.reading, &mut state.reading, &uses, |uses| uses.reads);
-        narrow(&self.overwriting, &mut state.overwriting, &uses, |uses| uses.writes);
+        narrow(&self.reading, &mut state.reading, uses, |uses| uses.reads);
+        narrow(&self.overwriting, &mut state.overwriting, uses, |uses| uses.writes);
         for loc in &self.watched {
             if !is_open(&self.reading, &state.reading, *loc)
                 && !is_open(&self.overwriting, &state.overwriting, *loc)
