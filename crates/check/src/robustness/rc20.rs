@@ -31,7 +31,7 @@ use search::Limit;
 const QUICK: u64 = 20_000;
 
 /// How many states a search of all locations at once may take that does not get as deep as those of single ones.
-const TOGETHER: u64 = 1_000_000;
+const TOGETHER: u64 = 200_000;
 
 /// A first look at a location that came to no end.
 struct Look {

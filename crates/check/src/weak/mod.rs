@@ -14,9 +14,9 @@
 //! names a bound, only that one is tried, and an answer that met it says so.
 //!
 //! An interleaving is an execution of the weak memory as well, and there are far fewer of them. The search for robustness stops at
-//! its first finding, so [`extend`] has a brief look at the weak memory first, then one at the interleavings alone, and only then
+//! its first finding, so `extend` has a brief look at the weak memory first, then one at the interleavings alone, and only then
 //! goes as far as the question allows: most assertions that fail without any stale read are found by then. And where nothing can fail
-//! whatever is read, nothing is explored at length ([`harmless`]).
+//! whatever is read, nothing is explored at length (`harmless`).
 //!
 //! # What is reported
 //!

@@ -50,6 +50,7 @@ use super::{Rc20, State};
 use crate::{Ahead, Renamed};
 use analysis::access::{LocSet, Uses};
 use ir::ids::{Loc, Tid};
+use smallvec::SmallVec;
 
 impl Rc20 {
     /// The statement above.
@@ -58,7 +59,8 @@ impl Rc20 {
         state: &mut State,
         ahead: impl Fn(Tid) -> Ahead<'a>,
     ) {
-        let uses = |tid: Tid| {
+        let threads = (0..self.registers.len()).map(Tid::from);
+        let uses = threads.map(|tid| {
             let Ahead { uses: [before, after], next } = ahead(tid);
             match next {
                 Some((instr, loc)) if self.atomic[loc.index()] && self.settles(instr) => {
@@ -66,9 +68,10 @@ impl Rc20 {
                 }
                 _ => *before,
             }
-        };
-        narrow(&self.reading, &mut state.reading, uses, |uses| uses.reads);
-        narrow(&self.overwriting, &mut state.overwriting, uses, |uses| uses.writes);
+        });
+        let uses: SmallVec<[Uses; 8]> = uses.collect();
+        narrow(&self.reading, &mut state.reading, &uses, |uses| &uses.reads);
+        narrow(&self.overwriting, &mut state.overwriting, &uses, |uses| &uses.writes);
         for loc in &self.watched {
             if !is_open(&self.reading, &state.reading, *loc)
                 && !is_open(&self.overwriting, &state.overwriting, *loc)
@@ -80,19 +83,14 @@ impl Rc20 {
 }
 
 /// Points 1 and 2 for V or VR, which threads ask about the locations that are `asked`.
-fn narrow(
-    views: &Views,
-    rows: &mut [u64],
-    uses: impl Fn(Tid) -> Uses,
-    asked: impl Fn(&Uses) -> LocSet,
-) {
+fn narrow(views: &Views, rows: &mut [u64], uses: &[Uses], asked: impl Fn(&Uses) -> &LocSet) {
     let words = views.columns.words();
     let (carriers, kept) = (views.carriers(), views.kept());
     for k in 0..words {
         let at = |row: usize| row * words + k;
         let mut reachable = 0;
-        for tid in carriers.threads() {
-            let asked = asked(&uses(tid));
+        for (tid, uses) in carriers.threads().zip(uses) {
+            let asked = asked(uses);
             let columns = views.columns.tracked().iter().filter(|loc| asked.contains(**loc));
             let live = columns.fold(0, |live, loc| live | views.columns.mask(*loc)[k]);
             reachable |= rows[at(carriers.current(tid))] & live;
@@ -103,9 +101,10 @@ fn narrow(
             }
         }
         for loc in carriers.locations().filter(|loc| kept[carriers.carried(*loc)]) {
-            let readers = carriers.threads().filter(|tid| uses(*tid).carried.contains(loc));
+            let readers =
+                carriers.threads().zip(uses).filter(|(_, uses)| uses.carried.contains(loc));
             let readable =
-                readers.fold(0, |readable, tid| readable | rows[at(carriers.current(tid))]);
+                readers.fold(0, |readable, (tid, _)| readable | rows[at(carriers.current(tid))]);
             rows[at(carriers.carried(loc))] &= readable;
         }
     }
