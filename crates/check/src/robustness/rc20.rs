@@ -30,7 +30,8 @@ use search::Limit;
 /// How many states a first look at a location may take.
 const QUICK: u64 = 20_000;
 
-/// How many states a search of all locations at once may take that does not get as deep as those of single ones.
+/// How many states a search of all locations at once may take, for each search that it saves, if it does not get as deep as those of
+/// single ones.
 const TOGETHER: u64 = 200_000;
 
 /// A first look at a location that came to no end.
@@ -176,14 +177,14 @@ impl Check<'_> {
         let mut known = is_known(self, Some(QUICK));
         if !known && !self.has_found() {
             // With `depth` levels of so many states, one level is worth a factor of QUICK^(1/depth) at least; all single searches
-            // together may take as many times the states of one.
+            // together may take as many times the states of one. Half of that, as it need not pay.
             let depth = self.explorer.depth as f64;
             let missing = deepest as f64 - depth;
             let affordable = depth * (searches as f64).ln() / (QUICK as f64).ln();
             if missing <= 0.0 {
                 known = is_known(self, None);
-            } else if missing <= affordable {
-                known = is_known(self, Some(TOGETHER));
+            } else if missing <= affordable / 2.0 {
+                known = is_known(self, Some(TOGETHER * (searches as u64 - 1)));
             }
         }
         if self.has_found() {
