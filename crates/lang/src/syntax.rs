@@ -291,6 +291,12 @@ pub(crate) struct Term<'a> {
     pub(crate) span: Span,
 }
 
+impl Term<'_> {
+    pub(crate) fn is_minus(&self) -> bool {
+        matches!(self.kind, TermKind::Unary(Unary::Neg))
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TermKind<'a> {
     Number(Exact),

@@ -29,6 +29,28 @@ fn names_stand_for_final_values() {
     assert_eq!(source.spans[condition.origin.index()].start, PROGRAM.len());
 }
 
+/// Catches a sign that is looked at after its number: 9 is out of range here, and 2^63 everywhere.
+#[test]
+fn a_sign_belongs_to_its_number() {
+    let program = "const K = 9; global x; thread t { local r; r = x.load(); } ";
+    for (values, text, held) in [
+        ("values -9..=3;", "exists (x == -9);", -9),
+        ("values -9..=3;", "exists (x == -K);", -9),
+        ("values -9..=3;", "exists (x == - - -9);", -9),
+        (
+            "values -9223372036854775808..=9223372036854775807;",
+            "exists (x == -9223372036854775808);",
+            i64::MIN,
+        ),
+    ] {
+        let source = parse("t.fp", &format!("{values} {program} {text}")).expect(text);
+        let condition = source.program.condition.expect("a condition");
+        assert!(condition.is_satisfied(|_| held) && !condition.is_satisfied(|_| 0), "{text}");
+    }
+    let found = parse("t.fp", &format!("{program} exists (x == -9);")).expect_err("out of range");
+    assert_eq!(found[0].message, "nothing ever holds -9");
+}
+
 #[test]
 fn what_means_nothing_is_refused() {
     for (text, code) in [

@@ -48,25 +48,28 @@ struct Lowering<'a, 'g, 's> {
 impl Lowering<'_, '_, '_> {
     fn formula(&mut self, condition: &syntax::Condition) -> Option<ir::Expr> {
         let mut code = Vec::new();
-        for term in &condition.formula.terms {
-            match (term.kind, code.last()) {
-                (TermKind::Number(value), _) => code.push(Op::Const(self.value(value, term.span)?)),
-                (TermKind::Unary(Unary::Neg), Some(Op::Const(value))) => {
-                    let value = self.value(-Exact::from(*value), term.span)?;
-                    code.pop();
-                    code.push(Op::Const(value));
+        let mut terms = condition.formula.terms.iter().peekable();
+        while let Some(term) = terms.next() {
+            if let Some(mut exact) = self.constant(term) {
+                let mut span = term.span;
+                while let Some(sign) = terms.next_if(|next| next.is_minus()) {
+                    (exact, span) = (-exact, sign.span);
                 }
-                (TermKind::Unary(Unary::Not), _) => code.push(Op::Unary(Unary::Not)),
-                (TermKind::Binary(op), _) if op.is_logical() => code.push(Op::Binary(op)),
-                (TermKind::Unary(_) | TermKind::Binary(_), _) => {
+                code.push(Op::Const(self.value(exact, span)?));
+                continue;
+            }
+            match term.kind {
+                TermKind::Unary(Unary::Not) => code.push(Op::Unary(Unary::Not)),
+                TermKind::Binary(op) if op.is_logical() => code.push(Op::Binary(op)),
+                TermKind::Number(_) | TermKind::Unary(_) | TermKind::Binary(_) => {
                     self.sink.push(calculates(term));
                     return None;
                 }
-                (TermKind::Name(text), _) => {
-                    let op = self.name(Name { text, span: term.span })?;
-                    code.push(op);
+                TermKind::Name(text) => {
+                    let location = self.location(Name { text, span: term.span }, None)?;
+                    code.push(self.number(Observed::Location(location)));
                 }
-                (TermKind::Final(what), _) => {
+                TermKind::Final(what) => {
                     let what = self.observed(what, term.span)?;
                     code.push(self.number(what));
                 }
@@ -98,13 +101,13 @@ impl Lowering<'_, '_, '_> {
         })))
     }
 
-    /// A location or a constant.
-    fn name(&mut self, name: Name) -> Option<Op> {
-        if let Some((value, _)) = self.globals.constants.get(name.text) {
-            return Some(Op::Const(self.value(*value, name.span)?));
+    /// The number that a term is, or that its name stands for.
+    fn constant(&self, term: &Term) -> Option<Exact> {
+        match term.kind {
+            TermKind::Number(value) => Some(value),
+            TermKind::Name(text) => self.globals.constants.get(text).map(|(value, _)| *value),
+            _ => None,
         }
-        let loc = self.location(name, None)?;
-        Some(self.number(Observed::Location(loc)))
     }
 
     fn location(&mut self, name: Name, index: Option<Exact>) -> Option<Loc> {
