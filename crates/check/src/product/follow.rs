@@ -90,6 +90,37 @@ impl<M: Monitor, K: Sink<Finding<M::Violation>>> Follow<M> for Searching<'_, K> 
     }
 }
 
+/// Passes on what the memory objects to. What is wrong with the thread itself is found when the choice is
+/// made; looking ahead only sometimes, it would be found in some states and not in what represents them.
+struct Objections<'a, W>(&'a mut W);
+
+impl<M: Monitor, W: Follow<M>> Follow<M> for Objections<'_, W> {
+    #[inline(always)]
+    fn took(&mut self, tid: Tid, pc: Pc, action: &Action, read: Option<Value>) {
+        self.0.took(tid, pc, action, read);
+    }
+
+    #[inline(always)]
+    fn forked(&mut self, alternatives: usize) {
+        self.0.forked(alternatives);
+    }
+
+    fn rests(&mut self, product: &Product<M>, scratch: &mut Scratch<M::State>) {
+        self.0.rests(product, scratch);
+    }
+
+    #[inline(always)]
+    fn dropped(&mut self) {
+        self.0.dropped();
+    }
+
+    fn finding(&mut self, finding: Finding<M::Violation>) {
+        if matches!(finding, Finding::Violation { .. } | Finding::Unclear { .. }) {
+            self.0.finding(finding);
+        }
+    }
+}
+
 /// Where a thread being followed came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Came {
@@ -160,7 +191,10 @@ impl<M: Monitor> Product<M> {
         let waiting = std::mem::take(&mut scratch.choices);
         let forks = std::mem::take(&mut scratch.forks);
         follow.forked(1);
-        self.through_choices(scratch, tid, follow, |_, _, follow| follow.dropped());
+        let mut objections = Objections(follow);
+        self.through_choices(scratch, tid, &mut objections, |_, _, follow| {
+            Follow::<M>::dropped(follow)
+        });
         scratch.forks = forks;
         scratch.choices = waiting;
         scratch.next = here;
