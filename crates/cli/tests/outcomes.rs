@@ -188,3 +188,18 @@ fn cores_change_nothing() {
         assert_eq!(run_at_root(&format!("outcomes --jobs 3 {arguments}")).stdout, one);
     }
 }
+
+/// A fence for an element that does not exist goes wrong on TSO, too, where it orders nothing.
+#[test]
+fn fences_name_elements_that_exist() {
+    let desk = Desk::with(
+        "max_value 3; atomic a[1], x;\n\
+         thread t { local r; r = x.load(); fence(a[r]); x.store(1); }\n\
+         thread u { x.store(2); }\n",
+    );
+    let tables = ["tso", "pso", "pgas"].map(|model| {
+        desk.run(&format!("outcomes --model {model} t.fp")).all().replace(model, "MODEL")
+    });
+    assert!(tables[0].contains("index 2 is outside an array of length 1"), "{}", tables[0]);
+    assert!(tables.iter().all(|table| *table == tables[0]), "{tables:?}");
+}

@@ -84,7 +84,7 @@ pub struct FinalStates {
 pub fn outcomes(program: &Program, machine: Machine, limits: &Limits) -> Outcomes {
     let compiled = compile(program, machine);
     let compiled = match machine {
-        Machine::Tso => compiled.with_stores_in_order(),
+        Machine::Tso => compiled.with_stores_in_order().with_indices_checked(program),
         Machine::Pso | Machine::Pgas => compiled,
     };
     let sc = Buffers { compiled: compiled.clone(), most: None };

@@ -86,6 +86,7 @@ impl Product {
         }
         let inside = transactions::inside(program).map_err(Refusal::Misplaced)?;
         let compiled = compile(program, Machine::Tso).with_stores_in_order();
+        let compiled = compiled.with_indices_checked(program);
         let live = compiled.program.threads.iter().map(live_registers).collect();
         Ok(Product { program: program.clone(), compiled, inside, live })
     }

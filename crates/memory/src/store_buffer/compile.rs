@@ -49,6 +49,19 @@ impl Compiled {
         }
         result
     }
+
+    /// The same program, in which fences for elements of arrays are there though they order nothing: an
+    /// index may be out of range. `original` is what was compiled.
+    pub fn with_indices_checked(mut self, original: &Program) -> Compiled {
+        for (tid, pc, step) in original.steps() {
+            if let Instr::LightFence(places) = &step.instr
+                && places.iter().any(|place| place.index.is_some())
+            {
+                self.program.threads[tid.index()].code[pc.index()].instr = step.instr.clone();
+            }
+        }
+        self
+    }
 }
 
 /// Compiles `program` for `machine`.
