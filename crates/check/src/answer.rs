@@ -14,7 +14,7 @@ use crate::robustness::store_atomic::triangular_race::Race;
 use crate::serializability::Execution;
 use crate::weak::Weak;
 use graph::axioms::Cycle;
-use graph::{EventId, ExecutionGraph};
+use graph::{EventId, ExecutionGraph, Unjudged};
 use ir::{Fault, Pc, Program, Tid};
 use memory::rc11_views;
 use search::Limit;
@@ -88,8 +88,8 @@ pub enum Why {
     /// Code that was discovered by running it writes, on the weak memory, what no interleaving writes, and what threads do
     /// that read it is not known.
     Unforeseen,
-    /// The program is not robust, and there are executions of its weak memory that no bound on stale writes lets in: they
-    /// have more `sc` events at a time than can be told apart, or too many local steps in a row.
+    /// There are executions that no limit lets in: they are too long to be followed or judged, or have more `sc` events
+    /// at a time than can be told apart.
     TooMuch,
     /// Its memory cannot be explored: the program has too many threads or locations, or steps that have no meaning
     /// there.
@@ -119,6 +119,14 @@ impl Why {
     /// Does it follow from something else that was found, so that nothing is open once that is settled?
     pub fn follows(self) -> bool {
         matches!(self, Why::NotRobust | Why::PerhapsNotRobust | Why::Racy | Why::Faulty)
+    }
+
+    /// What is said where an execution was not judged.
+    pub(crate) fn not_judged(unjudged: Unjudged) -> Why {
+        match unjudged {
+            Unjudged::TooLong => Why::TooMuch,
+            Unjudged::Spent(spent) => Why::Limit(spent.into()),
+        }
     }
 }
 
@@ -162,8 +170,7 @@ impl fmt::Display for Why {
                  interleaving writes; what it does with them is not known"
             }
             Why::TooMuch => {
-                "the program is not robust, and executions of its weak memory were left out that take too \
-                 many steps between two accesses, or have too many seq_cst events at a time"
+                "executions were left out that are too long, or have too many seq_cst events at a time"
             }
             Why::NoWeakMemory => {
                 "the memory cannot be explored: the program has too many threads or locations, or steps that have \

@@ -98,7 +98,7 @@ impl Tries {
     /// The judge's opinion of a graph, if there is time for it.
     fn judge(&mut self, program: &Program, graph: &ExecutionGraph) -> Option<Judgement> {
         let judged = judge_within(program, graph, self.budget);
-        judged.map_err(|spent| self.given_up = Some(Why::Limit(spent.into()))).ok()
+        judged.map_err(|unjudged| self.given_up = Some(Why::not_judged(unjudged))).ok()
     }
 
     /// Is there time?

@@ -332,6 +332,24 @@ fn who_goes_round_or_has_failed_is_not_stuck() {
     }
 }
 
+/// A run that is too long to be judged, or to be followed, is no internal error.
+#[test]
+fn long_local_loops_before_a_wait_are_undecided() {
+    for rounds in [30_000, 200_000] {
+        let text = format!(
+            "max_value {rounds}; atomic x; thread t {{ local i; while (i < {rounds}) {{ i = i + 1; }} wait(x, 1, rlx); }}"
+        );
+        let answer = answer(&text, &Question { liveness: true, ..full(Model::Rc11) });
+        assert!(answer.internal.is_empty(), "{rounds}: {:?}", answer.internal);
+        let verdict = answer.verdict(Property::Liveness).expect("it was asked");
+        assert!(
+            matches!(verdict, Verdict::Undecided(Why::TooMuch)),
+            "{rounds}: {}",
+            verdict.name()
+        );
+    }
+}
+
 /// A thread that goes round through fences and nothing else comes to no access; the search goes on without it.
 #[test]
 fn loops_of_fences_end_the_run_of_a_thread() {

@@ -456,7 +456,8 @@ fn waiting_by_definition(program: &Program, limits: &Limits) -> Option<Waiting> 
                 at
             })
             .collect();
-        let waiting = graph::waiting(program, &threads, &|loc| graph.latest_value(loc));
+        let waiting = graph::waiting(program, &threads, &|loc| graph.latest_value(loc))
+            .expect("a small program");
         all.extend(waiting.filter(|waiting| !waiting.is_empty()));
         if is_racy { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

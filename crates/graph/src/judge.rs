@@ -68,11 +68,20 @@ pub fn judge_within(
     program: &Program,
     graph: &ExecutionGraph,
     budget: Budget,
-) -> Result<Judgement, Spent> {
+) -> Result<Judgement, Unjudged> {
     match graph.len() > MOST_EVENTS {
-        true => Err(Spent::Memory),
-        false => weigh(program, graph, budget),
+        true => Err(Unjudged::TooLong),
+        false => weigh(program, graph, budget).map_err(Unjudged::Spent),
     }
+}
+
+/// Why a graph was not judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unjudged {
+    /// It has too many events.
+    TooLong,
+    /// The budget was spent before.
+    Spent(Spent),
 }
 
 fn weigh(program: &Program, graph: &ExecutionGraph, budget: Budget) -> Result<Judgement, Spent> {

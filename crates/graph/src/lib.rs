@@ -39,7 +39,7 @@ pub mod waiting;
 pub use axioms::{Axiom, Cycle, EdgeKind};
 pub use enumerate::{Enumeration, Limits, enumerate, enumerate_consistent};
 pub use event::{Event, EventId, ExecutionGraph, Label};
-pub use judge::{Judgement, judge, judge_within};
+pub use judge::{Judgement, Unjudged, judge, judge_within};
 pub use outcome::{FinalState, Outcome, Outcomes, outcomes};
 pub use relation::{EventSet, Relation};
 pub use rerun::rerun;
@@ -49,4 +49,4 @@ pub use verdict::{
     Answer, Verdict, is_observationally_robust, is_race_free, is_robust, is_robust_and_race_free,
     is_safe,
 };
-pub use waiting::waiting;
+pub use waiting::{TooManyStates, waiting};

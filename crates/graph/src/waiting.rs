@@ -26,8 +26,12 @@ use super::run::{Next, Status, ThreadState};
 use ir::{Expr, Instr, Loc, Pc, Program, Tid, Value};
 use std::collections::HashSet;
 
-/// How many states of one thread are looked at before it is taken to go on.
-const MOST_STATES: usize = 20_000;
+/// How many states of one thread are looked at.
+const MOST_STATES: usize = 300_000;
+
+/// A thread has more states than are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManyStates;
 
 /// The threads that wait for ever in a state; `None` if one goes on, or was stopped. `newest` is the value of the
 /// newest write to each location.
@@ -35,7 +39,7 @@ pub fn waiting(
     program: &Program,
     threads: &[ThreadState],
     newest: &dyn Fn(Loc) -> Value,
-) -> Option<Vec<Tid>> {
+) -> Result<Option<Vec<Tid>>, TooManyStates> {
     let mut waiting = Vec::new();
     for (tid, thread) in program.tids().zip(threads) {
         match thread.status {
@@ -43,50 +47,55 @@ pub fn waiting(
             Status::Running | Status::Blocked | Status::Cut => {
                 let mut running = thread.clone();
                 running.status = Status::Running;
-                if !waits(program, tid, running, newest) {
-                    return None;
+                if !waits(program, tid, running, newest)? {
+                    return Ok(None);
                 }
                 if !program.is_unstarted(tid, thread.pc) {
                     waiting.push(tid);
                 }
             }
             Status::Ended if never_passed(program, tid, thread.pc) => waiting.push(tid),
-            Status::Ended | Status::Failed | Status::Faulted(_) => return None,
+            Status::Ended | Status::Failed | Status::Faulted(_) => return Ok(None),
         }
     }
-    Some(waiting)
+    Ok(Some(waiting))
 }
 
 fn never_passed(program: &Program, tid: Tid, pc: Pc) -> bool {
     program.step(tid, pc).instr == Instr::Assume(Expr::Const(0))
 }
 
-fn waits(program: &Program, tid: Tid, from: ThreadState, newest: &dyn Fn(Loc) -> Value) -> bool {
+fn waits(
+    program: &Program,
+    tid: Tid,
+    from: ThreadState,
+    newest: &dyn Fn(Loc) -> Value,
+) -> Result<bool, TooManyStates> {
     let mut seen = HashSet::new();
     let mut open = vec![from];
     while let Some(state) = open.pop() {
         if state.status != Status::Running {
-            return false;
+            return Ok(false);
         }
         if !seen.insert((state.pc, state.phase, state.registers.clone())) {
             continue;
         }
         if seen.len() > MOST_STATES {
-            return false;
+            return Err(TooManyStates);
         }
         match state.next(program, tid) {
             _ if never_passed(program, tid, state.pc) => {}
-            Next::Nothing => return false,
+            Next::Nothing => return Ok(false),
             Next::Silent | Next::Local(_) => open.extend(state.after_local(program, tid)),
             Next::Access(access) => {
                 let value = newest(access.loc);
                 let Some(label) = access.label(value) else { continue };
                 if label.value_written().is_some_and(|written| written != value) {
-                    return false;
+                    return Ok(false);
                 }
                 open.extend(state.after_access(program, tid, value, EventId(0)));
             }
         }
     }
-    true
+    Ok(true)
 }

@@ -397,6 +397,9 @@ fn search_once(
             Some(Judged::Spent(spent)) => {
                 explored.cut.get_or_insert(Why::Limit(spent.into()));
             }
+            Some(Judged::TooMuch) => {
+                explored.cut.get_or_insert(Why::TooMuch);
+            }
             Some(Judged::Rejected) | None => explored.rejected.push(what),
         }
     }

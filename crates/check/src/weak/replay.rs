@@ -10,11 +10,11 @@ use crate::answer::{Certificate, Evidence, Problem, Witness};
 use crate::certificate::Played;
 use crate::replay::{RunStep, add_values};
 use budget::{Budget, Spent};
-use graph::{EventId, Execution, Judgement, Next, Status, judge_within};
+use graph::{EventId, Execution, Judgement, Next, Status, TooManyStates, Unjudged, judge_within};
 use ir::{FenceMode, Instr, Observed, Pc, Program, Quantifier, Tid};
 
 /// How many steps a thread may take at the end of a run before it stops.
-const MOST_LOCAL_STEPS: usize = 1000;
+const MOST_LOCAL_STEPS: usize = 300_000;
 
 /// A way on from a state.
 type Came = (Result<World, Finding>, Vec<Taken>);
@@ -66,6 +66,8 @@ pub(super) enum Judged {
     Rejected,
     /// There was no time to ask.
     Spent(Spent),
+    /// The execution is too long to be judged, or a thread takes more steps of its own than are followed.
+    TooMuch,
 }
 
 /// Has the execution of a run judged.
@@ -100,14 +102,17 @@ pub(super) fn judged(
     let Some(mut played) = play(program, steps) else { return Judged::Rejected };
     let judgement = match judge_within(program, &played.execution.graph, budget) {
         Ok(judgement) => judgement,
-        Err(spent) => return Judged::Spent(spent),
+        Err(Unjudged::Spent(spent)) => return Judged::Spent(spent),
+        Err(Unjudged::TooLong) => return Judged::TooMuch,
     };
     if !judgement.generated || !judgement.consistent() {
         return Judged::Rejected;
     }
     let graph = played.execution.graph.clone();
-    let Some((access, other)) = shows(program, &mut played, finding, &judgement) else {
-        return Judged::Rejected;
+    let (access, other) = match shows(program, &mut played, finding, &judgement) {
+        Ok(shown) => shown,
+        Err(NotShown::Otherwise) => return Judged::Rejected,
+        Err(NotShown::TooMuch) => return Judged::TooMuch,
     };
     let cycle = judgement.sc_cycle.filter(|_| problem != Problem::Race);
     let certificate =
@@ -179,41 +184,57 @@ fn play(program: &Program, steps: &[Taken]) -> Option<OnGraph> {
     Some(OnGraph { execution, events, stale })
 }
 
+/// Why an execution does not show what was found.
+enum NotShown {
+    /// It shows something else.
+    Otherwise,
+    /// A thread takes more steps of its own than are followed.
+    TooMuch,
+}
+
+impl From<TooManyStates> for NotShown {
+    fn from(_: TooManyStates) -> Self {
+        NotShown::TooMuch
+    }
+}
+
 /// The access to show and the write it meets, if the execution shows what was found: for a race, the two accesses.
 fn shows(
     program: &Program,
     played: &mut OnGraph,
     finding: &Finding,
     judgement: &Judgement,
-) -> Option<(EventId, EventId)> {
-    let last = EventId::from(played.execution.graph.len().checked_sub(1)?);
+) -> Result<(EventId, EventId), NotShown> {
+    let otherwise = || NotShown::Otherwise;
+    let last = played.execution.graph.len().checked_sub(1).map(EventId::from);
+    let last = last.ok_or_else(otherwise)?;
     let shown = played.stale.unwrap_or((last, last));
     let status = |played: &OnGraph, tid: Tid| played.execution.threads[tid.index()].status;
-    match finding {
+    let is_shown = match finding {
         Finding::Race(tid, _) => {
             let own = |pair: &&(EventId, EventId)| {
                 played.execution.graph.event(pair.1).thread() == Some(*tid)
             };
-            let pair = judgement.races.iter().rev().find(own).or(judgement.races.last())?;
-            Some((pair.1, pair.0))
+            let pair = judgement.races.iter().rev().find(own).or(judgement.races.last());
+            return pair.map(|pair| (pair.1, pair.0)).ok_or_else(otherwise);
         }
         Finding::Assertion(tid, _) => {
-            played.execution.take_local_step(program, *tid, None)?;
-            (status(played, *tid) == Status::Failed).then_some(shown)
+            played.execution.take_local_step(program, *tid, None).ok_or_else(otherwise)?;
+            status(played, *tid) == Status::Failed
         }
         Finding::Fault(tid, _, fault) => {
             if !matches!(status(played, *tid), Status::Faulted(_)) {
-                played.execution.take_local_step(program, *tid, None)?;
+                played.execution.take_local_step(program, *tid, None).ok_or_else(otherwise)?;
             }
-            (status(played, *tid) == Status::Faulted(*fault)).then_some(shown)
+            status(played, *tid) == Status::Faulted(*fault)
         }
         Finding::Waiting(waiting) => {
             let Execution { graph, threads } = &played.execution;
             let judged = graph::waiting(program, threads, &|loc| graph.latest_value(loc))?;
-            judged.into_iter().eq(waiting.iter().map(|(tid, _)| *tid)).then_some(shown)
+            judged.is_some_and(|judged| judged.into_iter().eq(waiting.iter().map(|(tid, _)| *tid)))
         }
         Finding::Final => {
-            let condition = program.condition.as_ref()?;
+            let condition = program.condition.as_ref().ok_or_else(otherwise)?;
             end_local_steps(program, played)?;
             let state = graph::FinalState::of(&played.execution, program);
             let is_done = state.threads.iter().all(|thread| thread.status == Status::Halted);
@@ -222,7 +243,7 @@ fn shows(
                 Observed::Register(tid, reg) => state.threads[tid.index()].registers[reg.index()],
             });
             let forall = condition.quantifier == Quantifier::Forall;
-            (is_done && satisfied != forall).then_some(shown)
+            is_done && satisfied != forall
         }
         Finding::Stuck(waiting) => {
             // Threads that stop by themselves stop at a step that the run does not have.
@@ -230,21 +251,24 @@ fn shows(
             let state = graph::FinalState::of(&played.execution, program);
             let blocked =
                 |&(tid, _): &(Tid, Pc)| state.threads[tid.index()].status == Status::Blocked;
-            (state.is_final() && waiting.iter().all(blocked)).then_some(shown)
+            state.is_final() && waiting.iter().all(blocked)
         }
-        Finding::Bound | Finding::TooMuch | Finding::Unforeseen | Finding::End(_) => None,
-    }
+        Finding::Bound | Finding::TooMuch | Finding::Unforeseen | Finding::End(_) => false,
+    };
+    is_shown.then_some(shown).ok_or_else(otherwise)
 }
 
 /// Lets all threads take the steps that concern nobody else.
-fn end_local_steps(program: &Program, played: &mut OnGraph) -> Option<()> {
+fn end_local_steps(program: &Program, played: &mut OnGraph) -> Result<(), NotShown> {
     for tid in program.tids() {
-        for _ in 0..MOST_LOCAL_STEPS {
-            if !matches!(played.execution.next(program, tid), Next::Silent | Next::Local(_)) {
-                break;
+        let mut taken = 0;
+        while matches!(played.execution.next(program, tid), Next::Silent | Next::Local(_)) {
+            if taken == MOST_LOCAL_STEPS {
+                return Err(NotShown::TooMuch);
             }
-            played.execution.take_local_step(program, tid, None)?;
+            taken += 1;
+            played.execution.take_local_step(program, tid, None).ok_or(NotShown::Otherwise)?;
         }
     }
-    Some(())
+    Ok(())
 }
