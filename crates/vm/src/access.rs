@@ -355,7 +355,9 @@ impl Machine {
         self.alive(local, source, "a copy from")?;
         self.alive(local, target, "a copy to")?;
         let mut words = Vec::new();
-        for (at, length) in self.grain(local, (source, start), (target, into), size) {
+        let grain = self.grain(local, (source, start), (target, into), size);
+        self.pieces += grain.len() as u64;
+        for (at, length) in grain {
             let word = self.load_bytes(local, source, start + at, length, Order::Plain)?;
             words.push((at, length, word));
         }
@@ -378,7 +380,9 @@ impl Machine {
         }
         let (target, into) = self.bytes_at(local, to, size, true)?;
         self.alive(local, target, "a store to")?;
-        for (at, length) in self.grain(local, (target, into), (target, into), size) {
+        let grain = self.grain(local, (target, into), (target, into), size);
+        self.pieces += grain.len() as u64;
+        for (at, length) in grain {
             let each = (0..u32::from(length)).map(|k| byte.bits().low(8).up(8 * k));
             let word = each.fold(Bits::default(), Bits::join).word(8 * u32::from(length));
             self.store_bytes(local, target, into + at, length, word, Order::Plain)?;

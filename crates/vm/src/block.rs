@@ -18,7 +18,7 @@ impl Machine {
             local.top().set(variable, Val::Undef);
             return Ok(());
         }
-        let Some(old) = self.variable(local, variable) else { return Ok(()) };
+        let old = self.variable(local, variable)?;
         if local.top().objects.contains(&old) {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl Machine {
             local.top().set(variable, Val::Undef);
             return Ok(());
         }
-        let Some(object) = self.variable(local, variable) else { return Ok(()) };
+        let object = self.variable(local, variable)?;
         if local.top().objects.contains(&object) {
             self.kill(local, object)?;
             local.top().objects.retain(|other| *other != object);
@@ -69,10 +69,14 @@ impl Machine {
     }
 
     /// The variable whose address a register holds.
-    fn variable(&self, local: &Local, register: llvm::Local) -> Option<ObjectId> {
-        match local.frames.last()?.registers[register.index()] {
-            Val::Bits(address) => Some(self.space.locate(address)?.0),
+    fn variable(&self, local: &Local, register: llvm::Local) -> Result<ObjectId, Stop> {
+        let known = match local.frames.last().map(|frame| &frame.registers[register.index()]) {
+            Some(Val::Bits(address)) => self.space.locate(*address),
             _ => None,
+        };
+        match known {
+            Some((object, _)) => Ok(object),
+            None => Stop::refuse("a mark of where a variable begins or ends, before it has memory"),
         }
     }
 }

@@ -286,11 +286,17 @@ fn transfer(
         {
             live.remove(marked(module, kind, variables).expect("it is about a variable"));
         }
-        kind => for_each_operand(kind, &mut |operand| {
-            if let Operand::Local(local) = operand {
-                live.insert(*local);
+        kind => {
+            for_each_operand(kind, &mut |operand| {
+                if let Operand::Local(local) = operand {
+                    live.insert(*local);
+                }
+            });
+            // A mark may be about a cast of the variable's address; it is the variable itself that begins or ends.
+            if let Some(variable) = marked(module, kind, variables) {
+                live.insert(variable);
             }
-        }),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::local::{Local, Then, each_word};
 use crate::machine::Machine;
 use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object};
-use crate::value::{self, Bits, Val, Word, Wrong, mask};
+use crate::value::{self, Bits, Val, Word, Wrong};
 use llvm::instruction::{
     Access, BinaryFlags, BinaryOp, CastOp, FloatPredicate, IntPredicate, SyncScope,
 };
@@ -504,30 +504,29 @@ impl Machine {
         }
         let (source, target) = (self.float_format(from), self.float_format(to));
         let width = self.width(to)?;
+        let unknown = || {
+            Stop::refuse(format!(
+                "a conversion from {} to {}",
+                self.module.types.show(from),
+                self.module.types.show(to)
+            ))
+        };
         let result = match (op, source, target) {
             (CastOp::FpTrunc | CastOp::FpExt, Some(source), Some(target)) => {
                 value::to_float(source, bits).and_then(|number| value::from_float(target, number))
             }
-            (CastOp::FpToUi, Some(source), _) => {
-                value::to_float(source, bits).map(|number| number as u128 & mask(width))
+            (CastOp::FpToUi | CastOp::FpToSi, Some(source), _) => {
+                let Some(number) = value::to_float(source, bits) else { return unknown() };
+                let integer = value::to_integer(number, width, op == CastOp::FpToSi);
+                return Ok(integer.map_or(Val::Undef, Val::Bits));
             }
-            (CastOp::FpToSi, Some(source), _) => {
-                value::to_float(source, bits).map(|number| number as i128 as u128 & mask(width))
-            }
-            (CastOp::UiToFp, _, Some(target)) => value::from_float(target, bits as f64),
+            (CastOp::UiToFp, _, Some(target)) => value::of_unsigned(target, bits),
             (CastOp::SiToFp, _, Some(target)) => {
-                value::from_float(target, value::signed(bits, self.width(from)?) as f64)
+                value::of_signed(target, value::signed(bits, self.width(from)?))
             }
             _ => None,
         };
-        match result {
-            Some(bits) => Ok(Val::Bits(bits)),
-            None => Stop::refuse(format!(
-                "a conversion from {} to {}",
-                self.module.types.show(from),
-                self.module.types.show(to)
-            )),
-        }
+        result.map_or_else(unknown, |bits| Ok(Val::Bits(bits)))
     }
 }
 

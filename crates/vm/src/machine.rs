@@ -81,6 +81,8 @@ pub(crate) struct Machine {
     pub(crate) cut: bool,
     /// What may be used up, and what was: threads went no further then.
     pub(crate) budget: Budget,
+    /// How many pieces of memory were copied or filled in bulk.
+    pub(crate) pieces: u64,
     pub(crate) spent: Option<Spent>,
     /// Where a thread was then that had done nothing visible for long, from the innermost call outwards, and how often it was in such a place.
     pub(crate) spent_at: Option<(Vec<Site>, usize)>,
@@ -142,6 +144,7 @@ impl Machine {
             most_rounds: None,
             cut: false,
             budget: Budget::UNLIMITED,
+            pieces: 0,
             spent: None,
             spent_at: None,
             alone: true,
@@ -278,6 +281,8 @@ impl Machine {
 
     fn run(&mut self, local: &mut Local) -> Pause {
         let (mut steps, mut next_mark) = (0u64, PATIENCE);
+        // One instruction may copy a megabyte, so the pieces count, too.
+        let (before, mut next_look) = (self.pieces, PATIENCE);
         // A state that it may come back to, where that was, and how often it was there again.
         let (mut mark, mut marked, mut visits) = (Vec::new(), None, 0usize);
         let mut now = Vec::new();
@@ -291,15 +296,18 @@ impl Machine {
             let frame = local.top();
             let at_start_of_block = frame.instr == 0;
             steps += 1;
-            if steps.is_multiple_of(PATIENCE) && self.spent.is_none() {
-                self.spent = self.budget.spent();
+            let work = steps + (self.pieces - before);
+            let looks = work >= next_look;
+            if looks {
+                next_look = work + PATIENCE;
+                self.spent = self.spent.or_else(|| self.budget.spent());
             }
-            if self.spent.is_some() && steps >= PATIENCE {
+            if self.spent.is_some() && work >= PATIENCE {
                 self.spent_at = Some((local.sites(), visits)).filter(|_| visits > 0);
                 return Pause::Blocked;
             }
             // What it does for so long may be somebody's business, as it turns out: the next round will tell.
-            if steps.is_multiple_of(PATIENCE) && !self.alone && self.has_news() {
+            if looks && !self.alone && self.has_news() {
                 self.surprised = true;
                 return Pause::Blocked;
             }

@@ -168,11 +168,10 @@ pub(crate) fn binary(
         }
         BinaryOp::UDiv => Ok(left / right),
         BinaryOp::URem => Ok(left % right),
-        BinaryOp::SDiv => match a.checked_div(b) {
-            Some(quotient) if fits(Some(quotient)) => Ok(wrap(quotient as u128)),
-            _ => Err(Wrong::Division),
-        },
-        BinaryOp::SRem => Ok(wrap(a.checked_rem(b).unwrap_or(0) as u128)),
+        // Where the quotient does not fit, the rest is undefined, too (C11, 6.5.5).
+        BinaryOp::SDiv | BinaryOp::SRem if !fits(a.checked_div(b)) => Err(Wrong::Division),
+        BinaryOp::SDiv => Ok(wrap((a / b) as u128)),
+        BinaryOp::SRem => Ok(wrap((a % b) as u128)),
         BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr if right >= u128::from(width) => {
             Err(Wrong::Shift)
         }
@@ -280,6 +279,39 @@ pub(crate) fn from_float(format: Float, number: f64) -> Option<u128> {
         Float::Double => Some(u128::from(number.to_bits())),
         _ => None,
     }
+}
+
+/// The bits of an integer as a floating-point number, rounded once.
+pub(crate) fn of_unsigned(format: Float, integer: u128) -> Option<u128> {
+    match format {
+        Float::Single => Some(u128::from((integer as f32).to_bits())),
+        Float::Double => Some(u128::from((integer as f64).to_bits())),
+        _ => None,
+    }
+}
+
+/// The same of a number with a sign.
+pub(crate) fn of_signed(format: Float, integer: i128) -> Option<u128> {
+    match format {
+        Float::Single => Some(u128::from((integer as f32).to_bits())),
+        Float::Double => Some(u128::from((integer as f64).to_bits())),
+        _ => None,
+    }
+}
+
+/// What is left of a floating-point number without its fraction, as bits of an integer of this width, if it fits; if
+/// it does not, C gives the result no value (C11, 6.3.1.4).
+pub(crate) fn to_integer(number: f64, width: u32, is_signed: bool) -> Option<u128> {
+    let whole = number.trunc();
+    let (least, above) = match is_signed {
+        true => (-(2f64.powi(width as i32 - 1)), 2f64.powi(width as i32 - 1)),
+        false => (0.0, 2f64.powi(width as i32)),
+    };
+    let fits = least <= whole && whole < above;
+    fits.then(|| match is_signed {
+        true => whole as i128 as u128 & mask(width),
+        false => whole as u128,
+    })
 }
 
 /// An operation on floating-point numbers. Single precision is computed in double precision and rounded, which is

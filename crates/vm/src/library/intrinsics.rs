@@ -103,37 +103,44 @@ impl Machine {
         let Val::Bits(a) = argument(0) else { return self.uniform(call.ret, &Val::Undef) };
         let b = match arguments.get(1) {
             Some(Val::Bits(b)) => *b,
-            Some(Val::Undef) => return self.uniform(call.ret, &Val::Undef),
-            _ => 0,
+            Some(_) => return self.uniform(call.ret, &Val::Undef),
+            None => 0,
         };
         let (x, y) = (signed(a, width), signed(b, width));
         let wrap = |number: u128| number & mask(width);
-        let flagged = |exact: Option<i128>, wrapped: u128, is_signed: bool| {
-            let wrapped = wrap(wrapped);
-            let fits = match is_signed {
-                true => exact.is_some_and(|exact| signed(wrapped, width) == exact),
-                false => exact.is_some_and(|exact| exact >= 0 && exact as u128 == wrapped),
-            };
-            Val::Many([Val::Bits(wrapped), Val::Bits((!fits).into())].into())
+        let flagged = |wrapped: u128, fits: bool| {
+            Val::Many([Val::Bits(wrap(wrapped)), Val::Bits((!fits).into())].into())
         };
-        let (ua, ub) = (a as i128, b as i128);
+        let of_signed = |exact: Option<i128>, wrapped: u128| {
+            flagged(wrapped, exact.is_some_and(|exact| signed(wrap(wrapped), width) == exact))
+        };
+        let of_unsigned = |exact: Option<u128>, wrapped: u128| {
+            flagged(wrapped, exact.is_some_and(|exact| wrap(wrapped) == exact))
+        };
+        // The result has no value, says the second argument, where C gives it none: `abs(INT_MIN)`, `__builtin_clz(0)`.
+        if b != 0
+            && (is("abs") && x < 0 && x == signed(1 << (width - 1), width)
+                || (is("ctlz") || is("cttz")) && a == 0)
+        {
+            return Ok(Val::Undef);
+        }
         let bits = if is("sadd.with.overflow") {
-            let result = flagged(x.checked_add(y), a.wrapping_add(b), true);
+            let result = of_signed(x.checked_add(y), a.wrapping_add(b));
             return Ok(self.computes(local, arguments, result));
         } else if is("ssub.with.overflow") {
-            let result = flagged(x.checked_sub(y), a.wrapping_sub(b), true);
+            let result = of_signed(x.checked_sub(y), a.wrapping_sub(b));
             return Ok(self.subtracts(local, arguments, result));
         } else if is("smul.with.overflow") {
-            let result = flagged(x.checked_mul(y), a.wrapping_mul(b), true);
+            let result = of_signed(x.checked_mul(y), a.wrapping_mul(b));
             return Ok(self.computes(local, arguments, result));
         } else if is("uadd.with.overflow") {
-            let result = flagged(ua.checked_add(ub), a.wrapping_add(b), false);
+            let result = of_unsigned(a.checked_add(b), a.wrapping_add(b));
             return Ok(self.computes(local, arguments, result));
         } else if is("usub.with.overflow") {
-            let result = flagged(ua.checked_sub(ub), a.wrapping_sub(b), false);
+            let result = of_unsigned(a.checked_sub(b), a.wrapping_sub(b));
             return Ok(self.subtracts(local, arguments, result));
         } else if is("umul.with.overflow") {
-            let result = flagged(ua.checked_mul(ub), a.wrapping_mul(b), false);
+            let result = of_unsigned(a.checked_mul(b), a.wrapping_mul(b));
             return Ok(self.computes(local, arguments, result));
         } else if is("scmp") || is("ucmp") {
             let order = if is("scmp") { x.cmp(&y) } else { a.cmp(&b) };
