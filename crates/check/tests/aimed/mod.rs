@@ -5,6 +5,7 @@
 //! that differs a little), count (with guards, clocks, constants such as 0 for "offline", loop_counters),
 //! compare with what was loaded, hand out numbers of threads that name elements of arrays, wait, choose, and do
 //! several of these at once. Every fourth has weak compare-and-swaps and threads that start and await others; every
+//! eleventh has hundreds of locations; every
 //! seventh does nothing but hand out names ([`names`]), and every ninth nothing but count and look back
 //! ([`windows`]); some have negative values, or end with a final condition; every sixth has what only machines with store buffers and
 //! interleavings know ([`is_for_interleavings`]).
@@ -112,7 +113,10 @@ pub(crate) const UNFOLDED: &str = "// as an automaton\n";
 /// The program with this seed, and its text. In every fifth, what threads know is where they are, if there is room for that:
 /// the form of code that was discovered by running it.
 pub(crate) fn parsed(seed: u64) -> (Program, String) {
-    let text = program(seed);
+    let text = match seed % 11 {
+        5 => padded(&program(seed), [190, 191, 192, 254, 255, 256][seed as usize / 11 % 6]),
+        _ => program(seed),
+    };
     let source = lang::parse("aimed", &text);
     let mut program = source.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}")).program;
     if is_strict(seed) {
@@ -126,6 +130,14 @@ pub(crate) fn parsed(seed: u64) -> (Program, String) {
         Some(program) => (program, format!("{UNFOLDED}{text}")),
         None => (program, text),
     }
+}
+
+/// The program with an array behind its first location that nobody accesses: sets of locations that have room for so many only
+/// take two of the others for one.
+fn padded(text: &str, length: usize) -> String {
+    let declaration = text.find("\natomic ").expect("there are locations");
+    let comma = declaration + text[declaration..].find(',').expect("there are several");
+    format!("{}, pad[{length}]{}", &text[..comma], &text[comma..])
 }
 
 /// The program with this seed, as text.

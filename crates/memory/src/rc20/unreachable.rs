@@ -15,7 +15,8 @@
 //!
 //! # Premises
 //!
-//! * (a) Which accesses a thread may make next at a location is known or overestimated ([`analysis::access::uses`]).
+//! * (a) Which accesses a thread may make next at a location is known or overestimated ([`analysis::access::uses`]), also after
+//!   what its next access puts an end to was removed: of locations that [`LocSet`] cannot tell apart, none is.
 //! * (b) A thread that rests has arrived at its next access: whether the memory objects to that has been asked.
 //! * (c) The next access is one that makes the sets empty, whatever they are ([`Renamed::settles`]). For observational robustness
 //!   a load asks once more when it is executed, and if it is tainted it leaves all sets as they are; so 1 is not for loads there.
