@@ -137,8 +137,10 @@ fn text(
             return Ok(match &why {
                 NotFenced::NoPlacement(NoPlacement::Refused(_) | NoPlacement::Faulty(..))
                 | NotFenced::Unproved(Unproved::Faulty(_)) => Exit::BadInput,
-                NotFenced::NoPlacement(NoPlacement::Undecided(..) | NoPlacement::Hopeless)
-                | NotFenced::Unproved(Unproved::Not | Unproved::Unknown(_)) => Exit::Undecided,
+                NotFenced::NoPlacement(NoPlacement::Undecided(..))
+                | NotFenced::Unproved(Unproved::Unknown(_)) => Exit::Undecided,
+                NotFenced::NoPlacement(NoPlacement::Hopeless)
+                | NotFenced::Unproved(Unproved::Not) => Exit::Internal,
             });
         }
     };

@@ -122,7 +122,8 @@ The changes are orders of atomic accesses and of fences, and new fences. For mod
 (--model rc11, rc20, ra) the program is then robust and free of races (or safe, with --require safe); for machines \
 with store buffers (tso, pso, pgas), where a seq_cst store is a store and a full fence and a release store may need a \
 lightweight one, it is robust. Several models may be named at once. What is cheapest is for --cost to say; unless \
-the answer says otherwise, nothing cheaper will do. What cannot be changed is listed. With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
+the answer says otherwise, nothing cheaper of the kind will do: orders, and fences in front of accesses or behind stores \
+that are followed by a loop, a branch or the end of a procedure. What cannot be changed is listed. With --weaken, orders may also become weaker and fences go (and with --only all, new fences come): the \
 result is the cheapest program that is correct, in which one order may be stronger so that others can be weaker; with \
 --no-stronger, none is. For each change there is a reason: what goes wrong without it. The changed text is \
 compiled or read again, and checked again.

@@ -35,8 +35,8 @@ fn fences_for_robustness() {
 fn fences_against_triangular_races() {
     assert_eq!(
         said(TRIANGULAR, "--trf"),
-        "t.fp: 1 fence makes it free of triangular races, hence robust against tso, and no fewer would \
-         make it free of them; robustness alone may take fewer"
+        "t.fp: 1 fence makes it free of triangular races, hence robust against tso, and no fewer in \
+         front of accesses would make it free of them; robustness alone may take fewer"
     );
     assert_eq!(said(TRIANGULAR, ""), "t.fp: robust against tso already");
     assert_eq!(
@@ -47,6 +47,53 @@ fn fences_against_triangular_races() {
     let object: Value = serde_json::from_str(&run.stdout).expect("an object");
     assert_eq!(object["aim"], "triangular-race-freedom");
     assert_eq!((&object["minimum"], &object["irreducible"]), (&true.into(), &true.into()));
+}
+
+/// Who waits for one of several values has not chosen, and a fence that changes that would make a thread wait for ever.
+#[test]
+fn no_fence_makes_a_thread_choose() {
+    let desk = Desk::with(
+        "max_value 2; atomic x, y;\n\
+         thread a { local i; for (i = 0; i < 2; i = i + 1) { x.store(i); } oneof({ wait(y, 0); } { wait(y, 1); }); }\n\
+         thread b { local s; y.store(1, sc); s = x.load(); }\n",
+    );
+    let ends = desk.run("outcomes --model sc t.fp").stdout;
+    assert!(!ends.contains("waits"), "{ends}");
+    for arguments in ["--model tso", "--model rc11", "--trf", "--model tso --only fences"] {
+        let run = desk.run(&format!("fix {arguments} --write fixed.fp t.fp"));
+        assert_eq!(run.code, Some(0), "{arguments}: {}", run.all());
+        let fixed = desk.run("outcomes --model sc fixed.fp").stdout;
+        assert_eq!(fixed.replace("fixed.fp", "t.fp"), ends, "{arguments}: {}", run.all());
+    }
+    // And without these fences, it would no longer choose.
+    let chooses = Desk::with(
+        "max_value 3; atomic x, y;\n\
+         thread a { local r; oneof({ fence(sc); wait(y, 0); r = 1; } { fence(sc); wait(y, 1); r = 2; }); }\n\
+         thread b { y.store(1); }\n",
+    );
+    let run = chooses.run("fix --model tso --weaken --write fixed.fp t.fp");
+    assert_eq!(run.code, Some(0), "{}", run.all());
+    assert!(chooses.run("outcomes --model sc fixed.fp").stdout.contains("waits"), "{}", run.all());
+}
+
+/// A fence in a procedure serves all its calls.
+#[test]
+fn fences_in_procedures() {
+    let twice = "max_value 1; atomic x, y;\nproc f() { local s;\n  s = y.load(); }\n\
+                 thread a { x.store(1); f(); x.store(1); f(); }\nthread b { y.store(1); }\n";
+    assert!(said(twice, "--trf").starts_with("t.fp: 1 fence makes"), "{}", said(twice, "--trf"));
+    let between = "max_value 1; atomic x, y, z;\nproc f() { local s;\n  s = y.load(); }\n\
+                   thread a { local r; x.store(1); f(); x.store(1); r = z.load(); f(); }\nthread b { y.store(1); }\n";
+    assert!(
+        said(between, "--trf").starts_with("t.fp: 1 fence makes"),
+        "{}",
+        said(between, "--trf")
+    );
+    let shared = "max_value 1; atomic x, y;\nproc f() { x.store(1); }\n\
+                  thread a { local r; f(); r = y.load(); }\nthread b { local r; f(); r = y.load(); }\n\
+                  thread c { local r; y.store(1, sc); r = x.load(); }\n";
+    let cost = said(shared, "--model tso --only fences");
+    assert!(cost.contains("cost 0 before, 20 after"), "{cost}");
 }
 
 /// A program in which no attack is possible may still have a run-time error, and a limit that keeps the search from meeting it does

@@ -5,9 +5,12 @@
 
 use check::Question;
 use check::fix::fences::{
-    Aim, NoPlacement, Placement, Unproved, Weights, insert, place_at, sites, verify,
+    Aim, NoPlacement, Placement, Unproved, Weights, insert, place_at, sites, sites_before_accesses,
+    verify,
 };
+use ir::{OneOf, Program};
 use lang::Source;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A text with fences in it, read and checked again.
@@ -46,13 +49,11 @@ pub fn fence(
     weights: Weights,
     question: &Question,
 ) -> Result<Fenced, NotFenced> {
-    let mut all = sites(&source.program);
     // The head of a loop is passed on every round, and a fence in front of the text of the loop is not.
-    if source.has_orders() {
-        let is_access =
-            |&(tid, pc): &(ir::Tid, ir::Pc)| source.program.step(tid, pc).instr.place().is_some();
-        all.retain(|site| site.places.iter().all(is_access));
-    }
+    let all = match source.has_orders() {
+        true => sites_before_accesses(&source.program),
+        false => sites(&source.program),
+    };
     let placement = place_at(&source.program, all, aims, weights, question, &|_, _| {})
         .map_err(NotFenced::NoPlacement)?;
     if placement.sites.is_empty() {
@@ -62,6 +63,9 @@ pub fn fence(
     }
     let verified = |text: String| {
         let fixed = lang::parse_any(&source.name, &text).map_err(|_| Unproved::Not)?;
+        if !waits_alike(&source.program, &fixed.program) {
+            return Err(Unproved::Not);
+        }
         verify(&fixed.program, aims, question).map(|()| text)
     };
     let origins: Vec<ir::Origin> = placement.sites.iter().map(|site| site.origin).collect();
@@ -72,4 +76,25 @@ pub fn fence(
         done => done,
     };
     text.map(|text| Fenced { text, placement }).map_err(NotFenced::Unproved)
+}
+
+/// Do the threads of two programs wait for one of several values at the same places? With a fence between the choice and the
+/// wait, they would choose first ([`OneOf`]).
+pub(crate) fn waits_alike(before: &Program, after: &Program) -> bool {
+    let waits = |program: &Program| {
+        let one_of = OneOf::of(program);
+        let mut found = BTreeSet::new();
+        for (tid, pc, step) in program.steps() {
+            if one_of.choice(tid, pc).is_some()
+                && let Some(Ok(loc)) = step.instr.place().and_then(|place| place.known())
+            {
+                let location = &program.locations[loc.index()];
+                let values: Vec<_> =
+                    step.instr.operands().iter().map(|operand| operand.as_const()).collect();
+                found.insert((tid, location.name.clone(), location.element, values));
+            }
+        }
+        found
+    };
+    waits(before) == waits(after)
 }

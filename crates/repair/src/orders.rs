@@ -3,6 +3,7 @@
 //! [`check::fix::orders`] chooses orders for the sites of a program, and [`lang::orders`] edits the text of a site.
 //! [`changeable`] pairs the two, [`reorder`] chooses for all sites together, and [`needs`] asks for each site alone.
 
+use crate::fences::waits_alike;
 use check::fix::orders::{
     Allowed, Assignment, Goal, Kind, Needs, NoAssignment, Places, Site, Sites, Strength, apply,
     assign, atomic, each, sites,
@@ -126,6 +127,9 @@ pub fn changeable(
         let why = match site.kind {
             Kind::CompareExchange => {
                 "it is stronger where it fails, or not the same wherever it is used"
+            }
+            Kind::Fence => {
+                "it is not the same wherever it is used, or stands between a choice and a wait"
             }
             _ => "its order is not the same wherever it is used",
         };
@@ -402,7 +406,8 @@ pub(crate) fn rewritten(
         true => source.clone(),
         false => reread(&files).map_err(NotReordered::Unreadable)?,
     };
-    match is_as_meant(&apply(&source.program, sites, strengths), &again.program) {
+    let is_as_meant = is_as_meant(&apply(&source.program, sites, strengths), &again.program);
+    match is_as_meant && waits_alike(&source.program, &again.program) {
         true => Ok((edits, files, again)),
         false => Err(NotReordered::Other),
     }

@@ -6,8 +6,11 @@
 //! what a set of fences leaves.
 //!
 //! A [`Site`] is a place in the text where a fence can be put: in front of a statement. A statement of
-//! a replicated thread is one site, and its fence serves all replicas. All transitions from one state
-//! of an automaton share a site.
+//! a replicated thread is one site, and its fence serves all replicas. So is one of a procedure, whose fence serves all
+//! calls. All transitions from one state of an automaton share a site.
+//!
+//! Who waits for one of several values ([`OneOf`]) has not chosen before it takes a step, and would have with a fence in
+//! front of that step. No fence may change what threads do, so it stands in front of the choice.
 
 use super::hitting::Points;
 use super::{Failure, Remaining, Repair, Violations, repair};
@@ -19,7 +22,7 @@ use crate::robustness::store_atomic::model::{AttackFinding, AttackSearch, Goal};
 use crate::robustness::store_atomic::triangular_race::{self, race};
 use crate::robustness::store_atomic::{Compiled, Machine, choose, compile, computation, decide};
 use ::ir::{
-    Expr, Fault, FenceMode, Instr, Origin, Pc, Place, Program, Step, Tid, Value, canonical,
+    Expr, Fault, FenceMode, Instr, OneOf, Origin, Pc, Place, Program, Step, Tid, Value, canonical,
 };
 use analysis::cycles::on_cycle;
 use analysis::values::PossibleValues;
@@ -31,7 +34,7 @@ use std::time::Instant;
 /// A place in the text where a fence can be put.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// The name of the thread, without its number if it is one of several equal ones.
+    /// The names of the threads, without their numbers if they are several equal ones.
     pub thread: String,
     /// The statement behind the fence.
     pub origin: Origin,
@@ -140,12 +143,37 @@ impl std::error::Error for NoPlacement {}
 /// A fence's weight is multiplied by this, so that preferences among equals never add up to a fence.
 const TIE: u64 = 1024;
 
-/// All sites of a program.
+/// The sites in front of statements that access memory, one for each place in the text.
+pub fn sites_before_accesses(program: &Program) -> Vec<Site> {
+    let one_of = OneOf::of(program);
+    let mut sites: Vec<Site> = Vec::new();
+    let mut known: HashMap<Origin, usize> = HashMap::new();
+    for (tid, pc, _) in program.steps().filter(|(_, _, step)| step.instr.place().is_some()) {
+        let pc = one_of.choice(tid, pc).unwrap_or(pc);
+        let origin = program.step(tid, pc).origin;
+        let thread = program.threads[tid.index()].name.as_str();
+        let at = *known.entry(origin).or_insert_with(|| {
+            sites.push(Site { thread: thread.to_string(), origin, places: vec![] });
+            sites.len() - 1
+        });
+        let Site { thread: names, places, .. } = &mut sites[at];
+        if !names.split(", ").any(|name| name == thread) {
+            *names += &format!(", {thread}");
+        }
+        if !places.contains(&(tid, pc)) {
+            places.push((tid, pc));
+        }
+    }
+    sites
+}
+
+/// The sites in front of all statements, each thread's apart.
 pub fn sites(program: &Program) -> Vec<Site> {
+    let one_of = OneOf::of(program);
     let mut sites: Vec<Site> = Vec::new();
     let mut known: HashMap<(&str, Origin), usize> = HashMap::new();
     for (tid, pc, step) in program.steps() {
-        if step.instr == Instr::Halt {
+        if step.instr == Instr::Halt || one_of.choice(tid, pc).is_some() {
             continue;
         }
         let thread = program.threads[tid.index()].name.as_str();

@@ -112,14 +112,16 @@ impl<'a> FencesReport<'a> {
             0 => "fewer",
             _ => "cheaper ones",
         };
+        // Of a program with statements, those that access memory are looked at.
+        let place = if self.source.has_orders() { " in front of accesses" } else { "" };
         let goal = match self.aims {
-            [Aim::TriangularRaceFree] => "would make it free of them",
-            _ => "will do",
+            [Aim::TriangularRaceFree] => format!("{place} would make it free of them"),
+            _ => format!("{place} will do"),
         };
         let mut said = match minimum {
-            true => format!(", and no {fewer} {goal}"),
+            true => format!(", and no {fewer}{goal}"),
             false => {
-                format!("; each is needed, but whether {fewer} {goal} was too much to find out")
+                format!("; each is needed, but whether {fewer}{goal} was too much to find out")
             }
         };
         if self.aims == [Aim::TriangularRaceFree] {

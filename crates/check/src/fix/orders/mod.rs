@@ -38,7 +38,8 @@
 //!
 //! Where a CAS fails, it is at most as strong as where it succeeds, as C11 demands. Fences are put in front of
 //! statements that access memory, and behind stores from which control goes elsewhere than to the next of these: round a
-//! loop, or to a branch. The cost of a strength is the sum of the costs of its parts ([`Costs`]).
+//! loop, to a branch, or from a procedure to its callers. No fence stands between a choice and a step that waits for one of several
+//! values ([`OneOf`]), where it would change what the thread does. The cost of a strength is the sum of the costs of its parts ([`Costs`]).
 //!
 //! # Several models
 //!
@@ -54,8 +55,8 @@ pub use cost::Costs;
 pub use search::{Assignment, Effort, Found, Goal, Need, Needs, NoAssignment, assign, each};
 
 use crate::question::Model;
-use ir::{FenceMode, Instr, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
-use std::collections::HashMap;
+use ir::{FenceMode, Instr, OneOf, Origin, Pc, Program, ReadMode, Step, Tid, WriteMode};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 
@@ -326,7 +327,8 @@ where
             sites.len() - 1
         })
     };
-    let entered = entered(program);
+    let one_of = OneOf::of(program);
+    let goes_elsewhere = goes_elsewhere(program);
     for (tid, pc, step) in program.steps() {
         if let Some((kind, written)) = atomic(&step.instr)
             && let Some(key) = (places.operation)(step.origin, kind)
@@ -347,14 +349,19 @@ where
             site.kind = site.kind.with(kind);
             site.written = site.written.with(part);
         }
+        // Who waits for one of several values must not have chosen before.
+        let start = one_of.choice(tid, pc).unwrap_or(pc);
+        let origin = program.step(tid, start).origin;
         if step.instr.place().is_some()
-            && let Some((key, _)) = (places.before)(step.origin)
+            && let Some((key, _)) = (places.before)(origin)
         {
-            let at = add(&mut sites, (key, Role::NewFence), Kind::Fence, step.origin);
-            sites[at].places.push((tid, pc));
+            let at = add(&mut sites, (key, Role::NewFence), Kind::Fence, origin);
+            if !sites[at].places.contains(&(tid, start)) {
+                sites[at].places.push((tid, start));
+            }
         }
         if matches!(step.instr, Instr::Store { .. })
-            && is_followed_by_a_turn(program, &entered[tid.index()], tid, step.next)
+            && goes_elsewhere.contains(&step.origin)
             && let Some(key) = (places.behind)(step.origin)
         {
             let at = add(&mut sites, (key, Role::FenceBehind), Kind::Fence, step.origin);
@@ -370,8 +377,11 @@ where
         let inside = statements.iter().filter(|(span, _)| span.as_ref().is_some_and(is_inside));
         site.inside = inside.map(|(_, place)| *place).collect();
     }
-    let (changeable, uneven) =
-        sites.into_iter().partition(|site| site.new || is_written_as_it_is(program, site));
+    let stay = fences_behind_choices(program);
+    let (changeable, uneven) = sites.into_iter().partition(|site| {
+        let stays = site.places.iter().any(|place| stay.contains(place));
+        site.new || is_written_as_it_is(program, site) && !stays
+    });
     Sites { changeable, uneven }
 }
 
@@ -388,28 +398,76 @@ fn entered(program: &Program) -> Vec<Vec<usize>> {
     program.threads.iter().map(count).collect()
 }
 
-/// Does control come from a store round a loop, or to a branch, before it comes to the next access? Otherwise a fence in front of
-/// that is as good as one behind the store.
-fn is_followed_by_a_turn(program: &Program, entered: &[usize], tid: Tid, next: Pc) -> bool {
+/// What comes behind a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Behind {
+    /// This statement accesses memory next.
+    Access(Origin),
+    /// The thread accesses nothing any more.
+    Nothing,
+    /// Control goes round a loop, or to a branch, before it comes to the next access.
+    Turn,
+}
+
+/// The stores from which control goes elsewhere than to one next access: to a turn, or, from a procedure that is called at several
+/// places, to several. Otherwise a fence in front of that access is as good as one behind the store.
+fn goes_elsewhere(program: &Program) -> HashSet<Origin> {
+    let entered = entered(program);
+    let mut known: HashMap<Origin, Behind> = HashMap::new();
+    let mut found = HashSet::new();
+    for (tid, _, step) in program.steps() {
+        if matches!(step.instr, Instr::Store { .. }) {
+            let behind = behind(program, &entered[tid.index()], tid, step.next);
+            let other = *known.entry(step.origin).or_insert(behind);
+            if behind == Behind::Turn || behind != other {
+                found.insert(step.origin);
+            }
+        }
+    }
+    found
+}
+
+fn behind(program: &Program, entered: &[usize], tid: Tid, next: Pc) -> Behind {
     let mut at = next;
     for _ in 0..entered.len() {
         let step = program.step(tid, at);
         if step.instr == Instr::Halt {
-            return false;
+            return Behind::Nothing;
         }
         if entered[at.index()] > 1 {
-            return true;
+            return Behind::Turn;
         }
         if step.instr.place().is_some() {
-            return false;
+            return Behind::Access(step.origin);
         }
         let mut successors = step.successors();
         match (successors.next(), successors.next()) {
             (Some(one), None) => at = one,
-            _ => return true,
+            _ => return Behind::Turn,
         }
     }
-    true
+    Behind::Turn
+}
+
+/// The fences between a choice and a step that waits. They stay: without them the thread would wait for whichever value is
+/// there ([`OneOf`]), and would not have chosen.
+fn fences_behind_choices(program: &Program) -> HashSet<(Tid, Pc)> {
+    let mut found = HashSet::new();
+    for (tid, _, step) in program.steps() {
+        let Instr::Jump { targets, .. } = &step.instr else { continue };
+        for &target in targets.iter().filter(|_| targets.len() > 1) {
+            let (mut at, mut passed) = (target, HashSet::new());
+            loop {
+                let step = program.step(tid, at);
+                match step.instr {
+                    Instr::Fence(_) | Instr::Skip if passed.insert((tid, at)) => at = step.next,
+                    Instr::Wait { .. } | Instr::BlockingCas { .. } => break found.extend(passed),
+                    _ => break,
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Is the strength of a site that of each of its steps?
