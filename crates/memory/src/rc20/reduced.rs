@@ -58,7 +58,11 @@ impl Packed for Rc20 {
     /// member, and no set decides what a thread may do: the monitors are monotone. (A load that is
     /// tainted with more bits and not with fewer leaves V and VR as they are, which is more than
     /// the full step leaves, and taints a register. Either way its location becomes that of its
-    /// thread's run, which is part of the core.)
+    /// thread's run, which is part of the core. Its tag stays empty then, where the full step fills it,
+    /// and tags are part of the core, too: of the two states that follow, the one with the empty tag and the
+    /// tainted register counts as the larger. Whoever compares with that register uses a tainted value
+    /// there, which is a violation already, and until the register gets another value, which empties the
+    /// tag in both, a tag does nothing else.)
     fn monitor_bits(&self) -> u32 {
         let taint = match self.robustness {
             Robustness::Plain => 0,

@@ -39,10 +39,13 @@
 //!    next update of y, which reads it, carries.
 //! 3. x leaves T(p), W(y) and M(y) for all but the writer whenever x is written, and is in those of the writer then, whatever they were. Until
 //!    then no c(p, x) gets a member. And T(p) ∋ x is asked about only together with a member of c(p, x).
-//! 4. For a non-atomic location, each thread's bit stands for the last access of its kind: the same with modification orders of two
-//!    writes.
+//! 4. For a non-atomic location, a row has a bit for each thread's last access, and these bits are no suffix. But no access of such a
+//!    location settles anything, so each thread that still accesses it is one that may ask, and point 2 holds bit by bit: a
+//!    bit that no asking thread's c(p, x) has comes back only by an access of the location, which sets it in both states.
 //! 5. Psc's rows ([`super::psc`]) are suffixes that grow, meet and are copied in the same way, and are asked about only together with
-//!    c(p, x).
+//!    c(p, x). One of them flows back: an `sc` fence makes c(p, x) smaller by what its thread's row knows. If p may ask about x,
+//!    the row's index below B is raised to B as all are, and the intersection with c(p, x), whose index is B at least, is what it was.
+//!    If p may not ask, its c(p, x) is empty before anybody looks at it (point 2).
 //!
 //! All three are monotone: a state that remembers more does so afterwards, so subsumption goes well with them.
 
