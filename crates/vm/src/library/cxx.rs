@@ -24,6 +24,19 @@ pub(super) fn prints(name: &str) -> bool {
         || matches!(name, "_ZNSo5flushEv" | "_ZNSo3putEc")
 }
 
+/// Is it part of how `std::atomic::wait` and `notify`, latches, barriers and semaphores of C++20 wait? Around a call of the
+/// system there is a number of looks first, and a count of those who wait. A system call may return for no reason, so all of
+/// it does nothing here, and what is left is a loop that looks at the value until it is another.
+pub(super) fn waits(name: &str) -> bool {
+    const BASE: &str = "_ZNSt8__detail13__waiter_baseI";
+    const POOL: &str = "_ZNSt8__detail18__waiter_pool_base";
+    name.starts_with(BASE) && (name.contains("_do_spin") || name.contains("9_M_notifyE"))
+        || name.strip_prefix(POOL).is_some_and(|rest| !rest.starts_with("6_S_forE"))
+        || name.starts_with("_ZNSt8__detail13__waiter_pool10_M_do_waitE")
+        || name.starts_with("_ZNSt8__detail15__platform_waitI")
+        || name.starts_with("_ZNSt8__detail17__platform_notifyI")
+}
+
 impl Machine {
     pub(super) fn cxx_function(
         &mut self,
@@ -42,6 +55,14 @@ impl Machine {
             "_ZNSt6thread20hardware_concurrencyEv" => {
                 self.note(format!("`hardware_concurrency` gives {PROCESSORS}"));
                 Ok(Val::Bits(PROCESSORS))
+            }
+            name if waits(name) => {
+                if name.contains("_do_spin") {
+                    self.note(format!(
+                        "`wait` of an atomic may end at any time, {WAITING_UNNOTICED}"
+                    ));
+                }
+                Ok(Val::Bits(0))
             }
             "_ZNSt6thread6_StateD2Ev"
             | "_ZNSt6thread6_StateD1Ev"

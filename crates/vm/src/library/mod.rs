@@ -34,7 +34,7 @@ use crate::machine::{Machine, Stub};
 use crate::queue::OVERFLOW;
 use crate::shared::Strength;
 use crate::space::{Fill, Name, Object};
-use crate::value::{Val, Word, mask};
+use crate::value::{Val, Word, mask, signed};
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
@@ -250,9 +250,9 @@ impl Machine {
             "__VERIFIER_error" | "reach_error" | "__VERIFIER_assert_fail" => {
                 Err(Stop::fail(format!("`{name}` is reached")))
             }
-            "abort" | "_ZSt9terminatev" | "__builtin_trap" => {
-                Err(Stop::fail(format!("`{name}` is called")))
-            }
+            "abort" | "__builtin_trap" => Err(Stop::fail(format!("`{name}` is called"))),
+            "_ZSt9terminatev" => Err(Stop::fail("`std::terminate` is called")),
+            "abs" | "labs" | "llabs" => self.absolute(name, &argument(0)),
             "exit" => self.exit(local),
             "_exit" | "_Exit" | "quick_exit" => {
                 self.note(format!("`{name}` is taken to end its own thread only"));
@@ -286,6 +286,16 @@ impl Machine {
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
             _ => return None,
         })
+    }
+
+    fn absolute(&mut self, name: &str, number: &Val) -> Result<Val, Stop> {
+        let width = if name == "abs" { 32 } else { 64 };
+        let Val::Bits(bits) = *number else { return Ok(Val::Undef) };
+        let size = signed(bits, width).unsigned_abs();
+        match size > mask(width - 1) {
+            true => Err(Stop::fail(format!("`{name}` of the least number overflows"))),
+            false => Ok(Val::Bits(size)),
+        }
     }
 
     /// The address of a thread's `errno`.
@@ -377,4 +387,5 @@ fn is_replaced(name: &str) -> bool {
         name,
         "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error"
     ) || cxx::prints(name)
+        || cxx::waits(name)
 }
