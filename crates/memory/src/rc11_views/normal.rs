@@ -4,7 +4,8 @@
 //! * Writes that nobody can read and behind which nobody can write are dropped, and positions start
 //!   from there: those below where anybody can still access the location (`future`), and those that a
 //!   read-modify-write took if the location is only ever read by read-modify-writes. Of two neighbouring writes that nobody
-//!   can tell apart, and between which nothing can come, one is dropped.
+//!   can tell apart, and between which nothing can come, one is dropped; not so where there are no markers, as
+//!   nobody sees then which of them a write would carry.
 //! * An entry of a frontier matters only if it can still teach somebody something. A position is
 //!   set to 0 if all who access the location know it already; a count, if all who could be made to
 //!   wait for it know it.
@@ -154,7 +155,8 @@ impl Machine {
             }
         }
         let least = self.least_accessible(state, loc);
-        let alone = self.writers[loc].count_ones() <= 1 && !self.updated[loc];
+        let alone =
+            self.writers[loc].count_ones() <= 1 && !self.updated[loc] && !self.only_newest();
         let writes = &state.views.writes[loc];
         let dead = |position: usize| {
             let write = &writes[position];
