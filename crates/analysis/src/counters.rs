@@ -31,6 +31,7 @@ use ir::expr::{Binary, Edge, Expr, Op};
 use ir::ids::{Loc, Pc, Reg, RegSet, Tid, Value};
 use ir::program::{Instr, Place, Program, Step};
 use ir::update::UpdateOp;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// Larger domains are not worth the analysis, which climbs them step by step.
@@ -413,15 +414,21 @@ impl<'p> Typing<'p> {
 
     fn classes(&self) -> Vec<Counters> {
         let program = self.program;
-        let mut roots: Vec<usize> = (0..program.locations.len()).map(|x| self.find(x)).collect();
-        roots.sort_unstable();
-        roots.dedup();
-        roots.retain(|root| !self.fixed[*root]);
-        let class = |root: usize| {
-            let locations: Vec<Loc> = (0..program.locations.len())
-                .filter(|x| self.find(*x) == root)
-                .map(Loc::from)
-                .collect();
+        let mut written = vec![false; program.locations.len()];
+        for (_, _, step) in program.steps().filter(|(_, _, step)| step.instr.may_write()) {
+            for loc in step.instr.place().into_iter().flat_map(Place::locations) {
+                written[loc.index()] = true;
+            }
+        }
+        let mut members: BTreeMap<usize, Vec<Loc>> = BTreeMap::new();
+        for loc in (0..program.locations.len()).map(Loc::from) {
+            members.entry(self.find(loc.index())).or_default().push(loc);
+        }
+        // What is never written needs no shifting.
+        members.retain(|root, locations| {
+            !self.fixed[*root] && locations.iter().any(|loc| written[loc.index()])
+        });
+        let class = |(root, locations): (usize, Vec<Loc>)| {
             let mut constants = self.constants[root].clone();
             let largest = constants.iter().copied().max();
             let initial = |loc: &Loc| program.locations[loc.index()].initial;
@@ -453,11 +460,7 @@ impl<'p> Typing<'p> {
                 base,
             })
         };
-        // What is never written needs no shifting.
-        let written = |counters: &Counters| {
-            counters.locations.iter().any(|loc| writes(program, *loc).next().is_some())
-        };
-        roots.into_iter().filter_map(class).filter(written).collect()
+        members.into_iter().filter_map(class).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cycles of a thread's control flow: which steps lie on one, and its natural loops.
 //!
-//! A thread may come back to a step on a cycle. A fence there costs more than one outside of loops (`check::fix::fences`), and a
+//! A thread may come back to a step on a cycle. A fence there costs more than one outside of loops (`check::fix`), and a
 //! reduction that rests on threads getting on must not rest on it (`check::weak`). Rounds of natural loops that only read are
 //! left out by `memory::rc11_views`.
 
@@ -86,6 +86,65 @@ pub fn on_cycle(thread: &Thread) -> Vec<bool> {
     on_cycle
 }
 
+/// Per program counter: how many loops it is in, up to `most`. A loop that is in no other and that its thread never leaves does not
+/// count.
+///
+/// A loop is a set of steps from each of which control may come to each other; without its head, the first step at which
+/// control comes in, what is left of it may have loops inside.
+pub fn loop_depths(thread: &Thread, most: u32) -> Vec<u32> {
+    const NOWHERE: usize = usize::MAX;
+    let mut depths = vec![0; thread.code.len()];
+    // For the steps that are looked at: their number among these.
+    let mut number = vec![NOWHERE; thread.code.len()];
+    let mut open: Vec<(Vec<usize>, u32, bool)> = vec![((0..thread.code.len()).collect(), 0, true)];
+    while let Some((inside, depth, outermost)) = open.pop() {
+        inside.iter().enumerate().for_each(|(k, pc)| number[*pc] = k);
+        let successors = |k: usize| {
+            let all = thread.code[inside[k]].successors().map(|next| number[next.index()]);
+            all.filter(|next| *next != NOWHERE)
+        };
+        let mut graph = DiGraph::<(), ()>::with_capacity(inside.len(), inside.len());
+        for _ in &inside {
+            graph.add_node(());
+        }
+        for k in 0..inside.len() {
+            for next in successors(k) {
+                graph.add_edge(NodeIndex::new(k), NodeIndex::new(next), ());
+            }
+        }
+        let components = kosaraju_scc(&graph);
+        let mut component = vec![0; inside.len()];
+        for (c, members) in components.iter().enumerate() {
+            members.iter().for_each(|at| component[at.index()] = c);
+        }
+        let (mut entered, mut left) = (vec![false; inside.len()], vec![false; components.len()]);
+        for k in 0..inside.len() {
+            entered[k] |= inside[k] == thread.entry.index();
+            for next in successors(k).filter(|next| component[*next] != component[k]) {
+                entered[next] = true;
+                left[component[k]] = true;
+            }
+        }
+        for (c, members) in components.iter().enumerate() {
+            if members.len() == 1 && !graph.contains_edge(members[0], members[0]) {
+                continue;
+            }
+            let depth = depth + u32::from(!outermost || left[c]);
+            members.iter().for_each(|at| depths[inside[at.index()]] = depth);
+            let mut rest: Vec<usize> = members.iter().map(|at| at.index()).collect();
+            rest.sort_unstable();
+            if let Some(head) = rest.iter().position(|k| entered[*k])
+                && depth < most
+            {
+                rest.remove(head);
+                open.push((rest.into_iter().map(|k| inside[k]).collect(), depth, false));
+            }
+        }
+        inside.iter().for_each(|pc| number[*pc] = NOWHERE);
+    }
+    depths
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +174,27 @@ mod tests {
         let code = [Instr::Skip, Instr::Skip, jump(&[1]), jump(&[3]), Instr::Halt, Instr::Skip];
         let thread = thread(code);
         assert_eq!(on_cycle(&thread), [false, true, true, true, false, false]);
+    }
+
+    /// Would catch a loop that is not counted, a step behind one that is, an endless one that counts, and time that grows with the
+    /// square of the code.
+    #[test]
+    fn loops_are_nested() {
+        let skip = || Instr::Skip;
+        // 1 → 2 → 3 → 2, 4 → 1, 5 → 5.
+        let nested =
+            [skip(), skip(), skip(), jump(&[2]), jump(&[1]), jump(&[5]), Instr::Halt, skip()];
+        assert_eq!(loop_depths(&thread(nested.clone()), 4), [0, 1, 2, 2, 1, 1, 0, 0]);
+        assert_eq!(loop_depths(&thread(nested), 1), [0, 1, 1, 1, 1, 1, 0, 0]);
+        // 1 → 2 → 2, 3 → 1, for ever.
+        let mut endless = thread([skip(), skip(), jump(&[2]), skip(), Instr::Halt, skip()]);
+        endless.code[3].next = Pc(1);
+        assert_eq!(loop_depths(&endless, 4), [0, 0, 1, 0, 0, 0]);
+        // Twenty thousand loops one after the other, in one that is around them all.
+        let many = (0..40_000).map(|k| jump(&[if k % 2 == 0 { k } else { 0 }]));
+        let depths = loop_depths(&thread(many.chain([Instr::Halt, skip()])), 4);
+        let expected = |k: u32| if k % 2 == 0 && k > 0 { 2 } else { 1 };
+        assert!((0..40_000).all(|k| depths[k as usize] == expected(k)));
     }
 
     /// Would catch a loop that can be entered elsewhere, a step that only leads there from where nothing comes, and an inner

@@ -94,6 +94,24 @@ fn time_is_limited_whatever_takes_it() {
     let jumps = at("jumps.fp", &jumps());
     in_a_second(&["check", "--limit-time", "1s", "--observational", &jumps]);
     in_a_second(&["fix", "--limit-time", "1s", "--model", "tso,pso", &endless]);
+    // The prices of thousands of accesses, which advice at the end of a check takes, too.
+    let mut accesses = String::from("max_value 7; atomic x, y;\n");
+    for t in 0..2 {
+        let _ = writeln!(accesses, "thread t{t} {{ local r;");
+        for k in 0..1500 {
+            let _ = writeln!(
+                accesses,
+                "if (r == {}) {{ y.store({}); }} r = x.load(); x.store(r);",
+                k % 7,
+                k % 5
+            );
+        }
+        accesses.push_str("}\n");
+    }
+    let accesses = at("accesses.fp", &accesses);
+    for command in ["check", "fix"] {
+        in_a_second(&[command, "--limit-time", "1s", "--model", "tso", &accesses]);
+    }
     in_a_second(&["outcomes", "--limit-time", "1s", &endless]);
     in_a_second(&["outcomes", "--limit-time", "1s", "--model", "tso", &endless]);
     // A witness of some thousand events, which takes a judge long.

@@ -5,8 +5,8 @@
 
 use crate::fences::waits_alike;
 use check::fix::orders::{
-    Allowed, Assignment, Goal, Kind, Needs, NoAssignment, Places, Site, Sites, Strength, apply,
-    assign, atomic, each, sites,
+    Allowed, Assignment, Goal, Kind, Loops, Needs, NoAssignment, Places, Site, Sites, Strength,
+    apply, assign, atomic, each, sites,
 };
 use check::robustness::store_atomic::Faulty;
 use check::{Answer, Model, Problem, Question, Require, Verdict, Why};
@@ -426,9 +426,9 @@ fn write(
     for &model in goal.models {
         confirm(&again, &Question { model, ..*goal.question })?;
     }
+    let loops = Loops::of(&source.program);
     let price = |strengths: &[Strength]| {
-        let costs = goal.costs;
-        let one = |(site, strength): (&Site, &Strength)| costs.of(&source.program, site, *strength);
+        let one = |(site, strength): (&Site, &Strength)| goal.costs.of(&loops, site, *strength);
         sites.iter().zip(strengths).map(one).sum::<u64>()
     };
     let cost = (price(&assignment.strengths), price(written));

@@ -7,7 +7,8 @@
 //! that its thread never leaves does not count: otherwise everything in it would be dear alike.
 
 use super::{Kind, Site, Strength};
-use ir::{Pc, Program, Thread};
+use analysis::cycles::loop_depths;
+use ir::Program;
 
 /// What the parts of a strength cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +37,16 @@ pub struct Costs {
 const TIE: u64 = 4096;
 /// Loops nested deeper than this cost no more.
 const DEEPEST: u32 = 4;
+
+/// How many loops each step of a program is in: [`DEEPEST`] at most.
+pub struct Loops(Vec<Vec<u32>>);
+
+impl Loops {
+    /// Those of the program.
+    pub fn of(program: &Program) -> Loops {
+        Loops(program.threads.iter().map(|thread| loop_depths(thread, DEEPEST)).collect())
+    }
+}
 
 impl Costs {
     /// No machine in particular: what is weaker costs less, and an order less than a fence.
@@ -145,90 +156,26 @@ impl Costs {
     }
 
     /// What a strength costs at a site, in the units of the table.
-    pub fn of(&self, program: &Program, site: &Site, strength: Strength) -> u64 {
+    pub fn of(&self, loops: &Loops, site: &Site, strength: Strength) -> u64 {
         let parts = site.kind.parts().iter().filter(|part| strength.has(**part));
         let once: u64 = parts.map(|part| self.part(site.kind, *part)).sum();
-        once.saturating_mul(self.often(program, site))
+        once.saturating_mul(self.often(loops, site))
     }
 
     /// What the optimiser counts a part of a strength at a site as: of equals, fewer parts are preferred, and
     /// what is there already to what is not.
-    pub(super) fn weight(&self, program: &Program, site: &Site, part: Strength) -> u64 {
+    pub(super) fn weight(&self, loops: &Loops, site: &Site, part: Strength) -> u64 {
         let once = self.part(site.kind, part);
-        let cost = once.saturating_mul(self.often(program, site));
+        let cost = once.saturating_mul(self.often(loops, site));
         cost.saturating_mul(TIE) + if site.new { 3 } else { 2 }
     }
 
     /// How often a site counts: more in loops.
-    fn often(&self, program: &Program, site: &Site) -> u64 {
-        let depth = |&(tid, pc): &(ir::Tid, Pc)| depth(&program.threads[tid.index()], pc);
+    fn often(&self, loops: &Loops, site: &Site) -> u64 {
+        let depth = |&(tid, pc): &(ir::Tid, ir::Pc)| loops.0[tid.index()][pc.index()];
         let depth = site.places.iter().map(depth).max().unwrap_or(0);
         self.in_loop.max(1).saturating_pow(depth)
     }
-}
-
-/// How many loops a step is in, one that is never left aside.
-fn depth(thread: &Thread, pc: Pc) -> u32 {
-    let mut inside: Vec<bool> = vec![true; thread.code.len()];
-    let mut depth = 0;
-    let mut heads = vec![thread.entry];
-    while depth < DEEPEST {
-        let Some(around) = cycle_through(thread, pc, &inside) else { break };
-        let leaves = |from: usize| {
-            let step = &thread.code[from];
-            step.successors().any(|to| inside[to.index()] && !around[to.index()])
-        };
-        let endless = depth == 0
-            && heads.len() == 1
-            && !(0..around.len()).any(|from| around[from] && leaves(from));
-        // The head of a loop is where control comes in. Without it, what still goes round is a loop inside.
-        let enters = |to: &usize| {
-            let from_outside = |from: usize| {
-                inside[from]
-                    && !around[from]
-                    && thread.code[from].successors().any(|next| next.index() == *to)
-            };
-            around[*to] && (thread.entry.index() == *to || (0..around.len()).any(from_outside))
-        };
-        let found: Vec<usize> = (0..around.len()).filter(enters).collect();
-        if !endless {
-            depth += 1;
-        }
-        inside = around;
-        let head = found.first().copied().unwrap_or(pc.index());
-        if head == pc.index() {
-            break;
-        }
-        inside[head] = false;
-        heads.push(Pc::from(head));
-    }
-    depth
-}
-
-/// The steps that lie on a way from `pc` back to itself through `inside`; `None` if there is no such way.
-fn cycle_through(thread: &Thread, pc: Pc, inside: &[bool]) -> Option<Vec<bool>> {
-    if !inside[pc.index()] {
-        return None;
-    }
-    let reach = |edges: &dyn Fn(usize) -> Vec<usize>| {
-        let mut seen = vec![false; thread.code.len()];
-        let mut open = edges(pc.index());
-        while let Some(at) = open.pop() {
-            if inside[at] && !std::mem::replace(&mut seen[at], true) {
-                open.extend(edges(at));
-            }
-        }
-        seen
-    };
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); thread.code.len()];
-    for (from, step) in thread.code.iter().enumerate() {
-        step.successors().for_each(|to| before[to.index()].push(from));
-    }
-    let after = |at: usize| thread.code[at].successors().map(Pc::index).collect::<Vec<_>>();
-    let forwards = reach(&after);
-    let backwards = reach(&|at| before[at].clone());
-    let around: Vec<bool> = forwards.iter().zip(&backwards).map(|(a, b)| *a && *b).collect();
-    around[pc.index()].then_some(around)
 }
 
 #[cfg(test)]
@@ -247,13 +194,12 @@ mod tests {
             }
         } thread u { local r; r = 1; while (r != 0) { r = x.load(); } x.store(3); }";
         let program = lang::parse("test", text).expect("a program").program;
+        let loops = Loops::of(&program);
         let depths = |thread: usize, writes: bool| -> Vec<u32> {
-            let thread = &program.threads[thread];
-            let accesses = thread.code.iter().enumerate().filter(|(_, step)| {
+            let accesses = program.threads[thread].code.iter().enumerate().filter(|(_, step)| {
                 step.instr.place().is_some() && step.instr.may_write() == writes
             });
-            let mut depths: Vec<u32> =
-                accesses.map(|(pc, _)| depth(thread, Pc::from(pc))).collect();
+            let mut depths: Vec<u32> = accesses.map(|(pc, _)| loops.0[thread][pc]).collect();
             depths.sort_unstable();
             depths
         };

@@ -51,7 +51,7 @@ mod machines;
 mod refute;
 mod search;
 
-pub use cost::Costs;
+pub use cost::{Costs, Loops};
 pub use search::{Assignment, Effort, Found, Goal, Need, Needs, NoAssignment, assign, each};
 
 use crate::question::Model;

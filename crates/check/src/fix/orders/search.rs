@@ -3,7 +3,7 @@
 use super::super::hitting::Points;
 use super::super::{Failure, Repair, repair};
 use super::refute::{Asked, Subject};
-use super::{Allowed, Costs, Site, Strength};
+use super::{Allowed, Costs, Loops, Site, Strength};
 use crate::answer::{Cost, Faulty, Why, Witness};
 use crate::explore::Task;
 use crate::legality::Refusal;
@@ -258,7 +258,8 @@ pub(super) struct Choices {
 impl Choices {
     pub(super) fn of(program: &Program, sites: &[Site], allowed: Allowed, costs: &Costs) -> Self {
         let points = points(sites, allowed);
-        let weight = |&(site, part): &(usize, Strength)| costs.weight(program, &sites[site], part);
+        let loops = Loops::of(program);
+        let weight = |&(site, part): &(usize, Strength)| costs.weight(&loops, &sites[site], part);
         let weights = points.iter().map(weight).collect();
         let requires = requirements(sites, &points);
         Choices { points, weights, requires }
