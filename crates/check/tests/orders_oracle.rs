@@ -135,6 +135,28 @@ fn a_fence_can_be_one_too_many() {
     }
 }
 
+/// A weak CAS is the choice between a CAS and a load. Catches a fence in front of it that is put where control comes from inside
+/// the statement, so that nothing comes past it and no fence seems to help.
+#[test]
+fn a_fence_in_front_of_a_choice() {
+    let thread = |own: &str, other: &str| {
+        format!("thread {own}t {{ local r; exchange({own}, 1); r = weak_CAS({other}, 0, 2); }}")
+    };
+    let text = format!("max_value 2; atomic x, y; {} {}", thread("x", "y"), thread("y", "x"));
+    let program = lang::parse("weak", &text).expect("a good program").program;
+    let mut sites = sites_of(&program, true);
+    sites.retain(|site| site.new);
+    let models = &[Model::Rc11];
+    let question = Question::default();
+    let goal = Goal { models, question: &question, costs: &Costs::GENERIC, effort: Effort::FULL };
+    let found = assign(&program, &sites, Allowed::Stronger, &goal, &|_, _| {});
+    let found = found.expect("fences help");
+    let patched = rewritten(&program, &sites, &found.strengths);
+    assert_eq!(correct_on_all(&patched, models), Some(true));
+    let all = assignments(&sites, Allowed::Stronger, 4_000).expect("few sites");
+    assert_eq!(Some(cost(&sites, &found.strengths)), least(&program, &sites, &all, models));
+}
+
 /// For each site alone: what suffices is correct, and one part less is not. Catches parts that are called
 /// needed and are not, and the other way round.
 #[test]

@@ -76,6 +76,23 @@ fn no_fence_makes_a_thread_choose() {
     assert!(chooses.run("outcomes --model sc fixed.fp").stdout.contains("waits"), "{}", run.all());
 }
 
+/// A weak CAS begins with a choice, and a fence in front of it is passed on the way to either side. Catches fences that seem to help
+/// nobody, because they were looked for where control comes from inside the statement.
+#[test]
+fn fences_in_front_of_a_weak_cas() {
+    let desk = Desk::with(
+        "max_value 2; atomic x, y;\n\
+         thread a { local r; exchange(x, 1); r = weak_CAS(y, 0, 2); }\n\
+         thread b { local r; exchange(y, 1); r = weak_CAS(x, 0, 2); }\n",
+    );
+    for model in ["rc11", "rc20", "ra"] {
+        let run = desk.run(&format!("fix --only fences --model {model} t.fp"));
+        assert_eq!(run.code, Some(0), "{model}: {}", run.all());
+        let fences = run.stdout.matches("fence(seq_cst); r = weak_CAS(").count();
+        assert_eq!(fences, 2, "{model}: {}", run.all());
+    }
+}
+
 /// A fence in a procedure serves all its calls.
 #[test]
 fn fences_in_procedures() {

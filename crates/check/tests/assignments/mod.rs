@@ -258,7 +258,9 @@ fn shape(seed: u64) -> Program {
                 (Some('P'), _) => "d.nastore(1); ".to_string(),
                 (Some('Q'), _) => "if (r == 1) { s = d.naload(); } ".to_string(),
                 (Some('R'), Some(x)) if update => {
-                    format!("r = CAS({x}, 1, 2, {read}, {write}, rlx); ")
+                    // The weak one begins with a choice, and not with an access.
+                    let cas = if random.one_in(2) { "weak_CAS" } else { "CAS" };
+                    format!("r = {cas}({x}, 1, 2, {read}, {write}, rlx); ")
                 }
                 (Some('R'), Some(x)) => format!("r = {x}.load({read}); "),
                 (_, Some(rest)) => {
@@ -283,10 +285,10 @@ fn shape(seed: u64) -> Program {
 /// The random program that a seed stands for, with few accesses: there are many assignments. Every other one is a shape in which
 /// weak memory shows.
 pub(crate) fn program(seed: u64) -> Program {
-    let mut program = match seed.is_multiple_of(2) {
-        true => shape(seed),
-        false => anything(seed / 2),
-    };
+    if seed.is_multiple_of(2) {
+        return shape(seed);
+    }
+    let mut program = anything(seed / 2);
     // Every step stands at a place of its own.
     let steps = program.threads.iter_mut().flat_map(|thread| &mut thread.code);
     for (number, step) in steps.enumerate() {
@@ -315,7 +317,7 @@ fn anything(seed: u64) -> Program {
     ir::random::with_sc_events(ir::random::program(seed, &config), seed)
 }
 
-/// The sites of a program, each step at a place of its own. New fences may stand between two accesses of a thread: one in front of
+/// The sites of a program, each statement at a place of its own. New fences may stand between two accesses of a thread: one in front of
 /// all of them orders nothing, and is left out so that all assignments can be tried.
 pub(crate) fn sites_of(program: &Program, fences: bool) -> Vec<Site> {
     let is_first = |origin: Origin| {

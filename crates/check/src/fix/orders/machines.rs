@@ -147,14 +147,17 @@ impl Path<'_> {
         site.places.contains(&(self.tid, self.path[k]))
     }
 
+    /// Is the step with this number one of the statement behind the site?
+    fn is_inside(&self, site: &Site, k: usize) -> bool {
+        site.inside.binary_search(&(self.tid, self.path[k])).is_ok()
+    }
+
     /// Is a fence of the site passed on the way to one of the first `until` steps?
     fn fence(&self, site: &Site, until: usize) -> bool {
         (1..until).any(|k| match (site.new, site.behind) {
             (false, _) => self.is_at(site, k),
             (true, true) => self.is_at(site, k - 1),
-            (true, false) => {
-                self.is_at(site, k) && !site.inside.contains(&(self.tid, self.path[k - 1]))
-            }
+            (true, false) => self.is_inside(site, k) && !self.is_inside(site, k - 1),
         })
     }
 }

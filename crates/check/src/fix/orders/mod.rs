@@ -222,9 +222,9 @@ pub struct Site {
     pub kind: Kind,
     /// The statement; for a fence that is not there yet, the one behind it, or the one in front if it is `behind`.
     pub origin: Origin,
-    /// Where that is in each thread.
+    /// Where that is in each thread; for a fence that is not there yet, where control comes to it.
     pub places: Vec<(Tid, Pc)>,
-    /// For a fence that is not there yet, all steps of the statement behind it.
+    /// For a fence that is not there yet, all steps of the statement behind it, in order.
     pub inside: Vec<(Tid, Pc)>,
     /// How strong it is in the source.
     pub written: Strength,
@@ -368,21 +368,50 @@ where
             sites[at].places.push((tid, pc));
         }
     }
-    // Control that stays inside a statement does not come past what stands in front of it.
-    let statements: Vec<_> =
-        program.steps().map(|(tid, pc, step)| ((places.before)(step.origin), (tid, pc))).collect();
-    for site in sites.iter_mut().filter(|site| site.new && !site.behind) {
-        let Some((start, end)) = (places.before)(site.origin) else { continue };
-        let is_inside = |(at, _): &(K, K)| *at == start || (start < *at && *at < end);
-        let inside = statements.iter().filter(|(span, _)| span.as_ref().is_some_and(is_inside));
-        site.inside = inside.map(|(_, place)| *place).collect();
-    }
+    enter_from_outside(program, &mut sites, |origin| (places.before)(origin));
     let stay = fences_behind_choices(program);
     let (changeable, uneven) = sites.into_iter().partition(|site| {
         let stays = site.places.iter().any(|place| stay.contains(place));
         site.new || is_written_as_it_is(program, site) && !stays
     });
     Sites { changeable, uneven }
+}
+
+/// Finds out which steps belong to the statements that new fences stand in front of, and at which of them control enters a
+/// statement from outside. These are the places of the fence: control that stays inside does not come past it, and the first step of a
+/// statement need not be an access. A weak CAS, for example, begins with a choice.
+fn enter_from_outside<K: Ord>(
+    program: &Program,
+    sites: &mut [Site],
+    before: impl Fn(Origin) -> Option<(K, K)>,
+) {
+    let steps = program.steps().filter_map(|(tid, pc, step)| {
+        let (start, _) = before(step.origin)?;
+        Some((start, (tid, pc)))
+    });
+    let mut statements: Vec<(K, (Tid, Pc))> = steps.collect();
+    statements.sort();
+    let mut come_from: Vec<Vec<Vec<Pc>>> =
+        program.threads.iter().map(|thread| vec![Vec::new(); thread.code.len()]).collect();
+    for (tid, pc, step) in program.steps() {
+        step.successors().for_each(|to| come_from[tid.index()][to.index()].push(pc));
+    }
+    for site in sites.iter_mut().filter(|site| site.new && !site.behind) {
+        let Some((start, end)) = before(site.origin) else { continue };
+        let first = statements.partition_point(|(at, _)| *at < start);
+        let inside = statements[first..].iter().take_while(|(at, _)| *at == start || *at < end);
+        site.inside = inside.map(|(_, place)| *place).collect();
+        site.inside.sort_unstable();
+        let is_entered = |&(tid, pc): &(Tid, Pc)| {
+            let is_outside = |from: &Pc| site.inside.binary_search(&(tid, *from)).is_err();
+            program.threads[tid.index()].entry == pc
+                || come_from[tid.index()][pc.index()].iter().any(is_outside)
+        };
+        let entered: Vec<(Tid, Pc)> = site.inside.iter().copied().filter(is_entered).collect();
+        if !entered.is_empty() {
+            site.places = entered;
+        }
+    }
 }
 
 /// For each step of each thread, in how many ways control comes to it.
@@ -630,7 +659,7 @@ fn put_fence(program: &mut Program, site: &Site, (tid, pc): (Tid, Pc), mode: Fen
         }
     };
     for (from, step) in thread.code.iter_mut().enumerate() {
-        if site.inside.contains(&(tid, Pc::from(from))) {
+        if site.inside.binary_search(&(tid, Pc::from(from))).is_ok() {
             continue;
         }
         redirect(&mut step.next);

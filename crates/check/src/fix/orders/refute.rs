@@ -319,14 +319,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Does a step of the site, or the step behind it, happen in the graph? A fence may be passed anywhere.
+    /// Does a step of the site, or one of the statement behind it, happen in the graph? A fence may be passed anywhere.
     fn takes_part(&self, site: &Site, graph: &ExecutionGraph) -> bool {
         let fence = site.kind == Kind::Fence && !site.new;
         let happens = |place: &(ir::Tid, ir::Pc)| {
             let mut steps = graph.thread_events(place.0).iter().map(|id| graph.event(*id).step);
             fence && steps.len() > 0 || steps.any(|step| step == Some(*place))
         };
-        site.places.iter().any(happens)
+        site.places.iter().chain(&site.inside).any(happens)
     }
 }
 
