@@ -18,7 +18,7 @@
 //! in a tenth of those that are; `FENCEPOST_DIAGRAM_PROGRAMS` asks for more programs.
 
 #[path = "../../tests/aimed/mod.rs"]
-mod aimed;
+pub(crate) mod aimed;
 mod worlds;
 
 use self::worlds::{Key, Place, elements, exact, is_stopped, key, names_elements, normal_form};

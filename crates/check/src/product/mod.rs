@@ -25,7 +25,7 @@
 
 mod counters;
 #[cfg(test)]
-mod diagrams;
+pub(crate) mod diagrams;
 mod follow;
 mod normal_form;
 mod orbit;

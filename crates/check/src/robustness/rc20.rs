@@ -34,6 +34,15 @@ const QUICK: u64 = 20_000;
 /// single ones.
 const TOGETHER: u64 = 200_000;
 
+/// How far searches go before there is something to decide.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// [`QUICK`], but in tests.
+    quick: u64,
+    /// [`TOGETHER`].
+    together: u64,
+}
+
 /// A first look at a location that came to no end.
 struct Look {
     loc: Loc,
@@ -44,18 +53,30 @@ struct Look {
 /// Checks the plan's program, which must be the one that the model [reads](Model::reads); no answer if
 /// what happens is unclear.
 pub(crate) fn check(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) -> Option<Answer> {
+    let patience = Patience { quick: QUICK, together: TOGETHER };
+    check_patiently(plan, question, observe, patience).map(|(answer, _)| answer)
+}
+
+/// The same; says also whether all that was left over was decided by one search of all locations.
+fn check_patiently(
+    plan: &Plan<'_>,
+    question: &Question,
+    observe: Observe<'_>,
+    patience: Patience,
+) -> Option<(Answer, bool)> {
     debug_assert!(question.model != Model::Sc);
     let mut check = Check {
         program: &plan.program,
         question,
+        patience,
         explorer: Explorer::new(plan, question, observe),
         stale: Witnesses::default(),
         dependency: Witnesses::default(),
         races: Witnesses::default(),
         assertions: Witnesses::default(),
     };
-    check.run();
-    (!check.explorer.unclear).then(|| check.answer())
+    let together = check.run();
+    (!check.explorer.unclear).then(|| (check.answer(), together))
 }
 
 /// May two threads access the location? Accesses of one thread do not race.
@@ -93,6 +114,7 @@ impl Witnesses {
 struct Check<'a> {
     program: &'a Program,
     question: &'a Question,
+    patience: Patience,
     explorer: Explorer<'a>,
     stale: Witnesses,
     dependency: Witnesses,
@@ -101,7 +123,8 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn run(&mut self) {
+    /// Says whether one search of all locations has decided what quick looks left open.
+    fn run(&mut self) -> bool {
         let locations = (0..self.program.locations.len()).map(Loc::from);
         let (mut atomic, mut plain) = (Vec::new(), Vec::new());
         for loc in locations.filter(|loc| self.explorer.symmetries.is_first_of_orbit(*loc)) {
@@ -116,7 +139,7 @@ impl Check<'_> {
         let mut large = Vec::new();
         for loc in atomic {
             let known = self.stale.found.len();
-            if self.watch(&[loc], Robustness::Plain, Some(QUICK)) {
+            if self.watch(&[loc], Robustness::Plain, Some(self.patience.quick)) {
                 searches += 1;
                 if self.explorer.cut_by_quick_look && self.stale.found.len() == known {
                     large.push(Look { loc, depth: self.explorer.depth });
@@ -124,7 +147,7 @@ impl Check<'_> {
             }
         }
         if self.together(&large, &plain) {
-            return;
+            return true;
         }
         for Look { loc, .. } in large {
             self.watch(&[loc], Robustness::Plain, None);
@@ -143,6 +166,7 @@ impl Check<'_> {
             // Nothing can go wrong in memory, but assertions still can.
             self.explore(&[], Robustness::Plain, None);
         }
+        false
     }
 
     /// Watches all these locations, and those that automorphisms exchange with them, at once, if that looks like less work
@@ -174,17 +198,18 @@ impl Check<'_> {
         let is_known = |check: &mut Self, most: Option<u64>| {
             check.watch(&all, Robustness::Plain, most) && !check.explorer.cut_by_quick_look
         };
-        let mut known = is_known(self, Some(QUICK));
+        let Patience { quick, together } = self.patience;
+        let mut known = is_known(self, Some(quick));
         if !known && !self.has_found() {
-            // With `depth` levels of so many states, one level is worth a factor of QUICK^(1/depth) at least; all single searches
+            // With `depth` levels of so many states, one level is worth a factor of quick^(1/depth) at least; all single searches
             // together may take as many times the states of one. Half of that, as it need not pay.
             let depth = self.explorer.depth as f64;
             let missing = deepest as f64 - depth;
-            let affordable = depth * (searches as f64).ln() / (QUICK as f64).ln();
+            let affordable = depth * (searches as f64).ln() / (quick as f64).ln();
             if missing <= 0.0 {
                 known = is_known(self, None);
             } else if missing <= affordable / 2.0 {
-                known = is_known(self, Some(TOGETHER * (searches as u64 - 1)));
+                known = is_known(self, Some(together * (searches as u64 - 1)));
             }
         }
         if self.has_found() {
@@ -351,5 +376,88 @@ impl Check<'_> {
             }
         };
         self.explorer.answer(verdicts, more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::first_answer;
+    use crate::product::diagrams::aimed;
+    use crate::question::DoubleCheck;
+    use crate::reduce::Reductions;
+    use ir::random::{Strengthen, with_sc_orders};
+    use memory::rc20::row_layout::Track;
+    use search::Limits;
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    thread_local! {
+        /// How little patience there is, and whether one search decided all.
+        static PATIENCE: Cell<u64> = const { Cell::new(0) };
+        static TOGETHER: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// A check that thinks of everything as large.
+    fn impatiently(plan: &Plan<'_>, question: &Question, observe: Observe<'_>) -> Option<Answer> {
+        let patience = Patience { quick: PATIENCE.get(), together: 1_000 };
+        let (answer, together) = check_patiently(plan, question, observe, patience)?;
+        TOGETHER.set(together);
+        Some(answer)
+    }
+
+    /// One search that watches all locations says what one for each says. Small programs do not come to that unless
+    /// first looks end early. Catches locations that are left out, symmetries that do not hold where some locations are watched,
+    /// and a look that came to no end taken for one that did. `FENCEPOST_TOGETHER` asks for more programs.
+    #[test]
+    fn all_locations_at_once() {
+        let (compared, together, violated) =
+            (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let seeds = aimed::each_seed("FENCEPOST_TOGETHER", |seed| {
+            if aimed::is_for_interleavings(seed) {
+                return;
+            }
+            let (program, text) = aimed::parsed(seed);
+            let model = [Model::Rc20, Model::Rc11, Model::Rc11, Model::Ra][seed as usize / 2 % 4];
+            let program = match seed % 5 {
+                0 if model == Model::Rc11 => with_sc_orders(program, Strengthen::All),
+                _ => program,
+            };
+            let program = model.reads(&program);
+            let states = Some(20_000);
+            let question = Question {
+                model,
+                double_check: DoubleCheck::Never,
+                limits: Limits { states, ..Limits::default() },
+                ..Question::default()
+            };
+            let extent = Extent::All;
+            let plain =
+                Question { reductions: Reductions::NONE, track: Track::All, extent, ..question };
+            let expected = first_answer(&program, &plain, &|_, _| {}, check);
+            if expected.cost.limit.is_some() {
+                return;
+            }
+            let verdicts = |answer: &Answer| -> Vec<_> {
+                let said = answer.decisions.iter().map(|it| (it.property, it.verdict.name()));
+                said.collect()
+            };
+            PATIENCE.set([5, 20, 100][seed as usize % 3]);
+            let answer = first_answer(&program, &question, &|_, _| {}, impatiently);
+            if answer.cost.limit.is_some() {
+                return;
+            }
+            compared.fetch_add(1, Relaxed);
+            together.fetch_add(u64::from(TOGETHER.get()), Relaxed);
+            let wrong = answer.decisions.iter().any(|it| it.verdict.witness().is_some());
+            violated.fetch_add(u64::from(wrong), Relaxed);
+            let (one, each) = (verdicts(&answer), verdicts(&expected));
+            assert_eq!(one, each, "seed {seed} {}\n{text}", model.name());
+        });
+        let count = seeds.end - seeds.start;
+        let [compared, together, violated] =
+            [compared, together, violated].map(AtomicU64::into_inner);
+        println!("{compared} of {count} compared, {together} by one search, {violated} violated");
+        assert!(2 * compared > count && 10 * together > count, "{compared} {together}");
     }
 }
