@@ -390,6 +390,9 @@ fn is_for_machines(instr: &Instr) -> bool {
     matches!(instr, Instr::BusLock | Instr::BusUnlock | Instr::LightFence(_))
 }
 
+/// How many locations [`LocSet`](analysis::access::LocSet) tells apart.
+const LOCATIONS_APART: usize = 192;
+
 /// One number for each plan of [`check_program`].
 const PLANS: [u64; 3] = [0, 5, 6];
 
@@ -400,9 +403,14 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         true => &[Model::Sc][..],
         false => &[Model::Rc11, Model::Sc],
     };
+    // Of many locations, sets confuse some, and not those that an automorphism maps these to. Then as much is forgotten as
+    // may be, but not the same in a state and in its image: states are told apart that need not be.
+    let symmetry = program.locations.len() <= LOCATIONS_APART;
+    let reductions = Reductions { symmetry, ..Reductions::default() };
     for &model in models {
         let question = Question {
             model,
+            reductions,
             extent: Extent::All,
             limits: Limits { states: Some(20_000), ..Limits::default() },
             ..Question::default()
@@ -431,7 +439,12 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         let rc20 = |focus: &[Loc], robustness| {
             Rc20::new(program, &explorer.possible, robustness, Track::Critical, focus)
         };
-        let all: Vec<Loc> = (0..program.locations.len()).map(Loc::from).collect();
+        // There is nothing to watch where nobody goes.
+        let accessed: BTreeSet<Loc> = program
+            .steps()
+            .flat_map(|(_, _, step)| step.instr.place().into_iter().flat_map(|it| it.locations()))
+            .collect();
+        let all: Vec<Loc> = accessed.into_iter().collect();
         // Where a location may hold more values than a monitor has room for, there is no search either.
         let Some(observational) = rc20(&all, Robustness::Observational) else { continue };
         let (mut objects, mut objects_to_first) = (false, false);

@@ -114,7 +114,7 @@ pub(crate) const UNFOLDED: &str = "// as an automaton\n";
 /// the form of code that was discovered by running it.
 pub(crate) fn parsed(seed: u64) -> (Program, String) {
     let text = match seed % 11 {
-        5 => padded(&program(seed), [190, 191, 192, 254, 255, 256][seed as usize / 11 % 6]),
+        5 => padded(&program(seed), [255, 191, 255, 192, 255, 254][seed as usize / 11 % 6]),
         _ => program(seed),
     };
     let source = lang::parse("aimed", &text);
@@ -132,12 +132,25 @@ pub(crate) fn parsed(seed: u64) -> (Program, String) {
     }
 }
 
-/// The program with an array behind its first location that nobody accesses: sets of locations that have room for so many only
-/// take two of the others for one.
+/// The program with arrays behind its first two locations that nobody accesses: sets of locations that have room for so many
+/// only take several of the others for one.
 fn padded(text: &str, length: usize) -> String {
-    let declaration = text.find("\natomic ").expect("there are locations");
-    let comma = declaration + text[declaration..].find(',').expect("there are several");
-    format!("{}, pad[{length}]{}", &text[..comma], &text[comma..])
+    let (mut padded, mut pads) = (String::new(), 0);
+    for line in text.lines() {
+        let declared = line.strip_prefix("atomic ").filter(|declared| !declared.contains('{'));
+        let Some(declared) = declared else {
+            padded += &format!("{line}\n");
+            continue;
+        };
+        for one in declared.trim_end_matches(';').split(", ") {
+            padded += &format!("atomic {one};\n");
+            if pads < 2 {
+                padded += &format!("atomic pad{pads}[{length}];\n");
+                pads += 1;
+            }
+        }
+    }
+    padded
 }
 
 /// The program with this seed, as text.
