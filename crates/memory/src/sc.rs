@@ -1,6 +1,7 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
 use super::{Attempt, Effect, Lowered, Memory, Never, Packed, Renamed};
+use analysis::access::Uses;
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
@@ -8,7 +9,7 @@ use analysis::values::{FEW, PossibleValues, Values};
 use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
-use ir::program::Program;
+use ir::program::{Instr, Program};
 use ir::thread::Action;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -302,6 +303,7 @@ impl Packed for Sc {
 
 impl Renamed for Sc {
     type Renaming = StoreRenaming;
+    type Prospect = ();
 
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
         self.store.renaming(alpha, types)
@@ -310,6 +312,8 @@ impl Renamed for Sc {
     fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
         self.store.rename(renaming, state, image);
     }
+
+    fn prospect(&self, _: &Instr, _: &[Uses; 2]) {}
 }
 
 impl Lowered for Sc {
