@@ -158,8 +158,9 @@ impl<'a> BitReader<'a> {
 }
 
 /// Does `value` fit a field of `width` bits whose smallest value is `min`?
+#[inline(always)]
 pub fn fits(value: Value, min: Value, width: u32) -> bool {
-    above(value, min).checked_shr(width).unwrap_or(0) == 0
+    width >= 64 || above(value, min) >> width == 0
 }
 
 /// How far `value` is above `min`, modulo 2^64: the content of a field whose smallest value is `min`.

@@ -23,7 +23,7 @@
 
 use super::{Product, Scratch, World};
 use analysis::symmetry::{self, Automorphism};
-use ir::{Reg, Tid};
+use ir::Tid;
 use memory::Monitor;
 
 /// How many orders of threads with equal keys are tried.
@@ -283,10 +283,10 @@ impl<M: Monitor> Product<M> {
         for (t, to) in alpha.threads.iter().enumerate() {
             let (tid, pc) = (Tid::from(t), world.pcs[t]);
             image.pcs[to.index()] = alpha.pcs[t][pc.index()];
-            for (r, value) in self.regs(world, tid).iter().enumerate() {
-                let class = types.register(tid, pc, Reg::from(r));
-                let reg = alpha.registers[t][r];
-                image.regs[self.first_reg[to.index()] + reg.index()] = alpha.value(class, *value);
+            let first = self.first_reg[to.index()];
+            let registers = alpha.registers[t].iter().zip(types.registers(tid, pc));
+            for (value, (reg, class)) in self.regs(world, tid).iter().zip(registers) {
+                image.regs[first + reg.index()] = alpha.value(*class, *value);
             }
         }
         image.bus = world.bus.map(|tid| alpha.threads[tid.index()]);
