@@ -508,7 +508,8 @@ impl Views {
             _ => self.carriers.image(row, alpha),
         };
         let kept = (0..self.kept.len()).filter(|row| self.kept[*row]);
-        let rows = kept.map(|row| self.slots.of(image(row)) as u32).collect();
+        let rows: Box<[u32]> = kept.map(|row| self.slots.of(image(row)) as u32).collect();
+        debug_assert!(rows.iter().all(|to| (*to as usize) < self.slots.count), "all are kept");
         ViewsRenaming { rows, bits: self.columns.renaming(alpha, types) }
     }
 
