@@ -29,6 +29,7 @@ pub mod precede;
 pub mod psc;
 mod reduced;
 pub mod row_layout;
+mod rows;
 #[cfg(test)]
 mod stale_sets;
 mod unreachable;

@@ -5,7 +5,8 @@
 //! x's last write or any later read of x. Only locations at which something stale could be accessed
 //! have a column.
 
-use super::views::{Kind, rename_rows};
+use super::rows::{RowsRenaming, keep_only};
+use super::views::Kind;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
 use ir::ids::{Loc, Tid};
@@ -27,15 +28,6 @@ pub struct Precede {
 
 /// Where a row is that there is none of.
 const NOWHERE: u32 = u32::MAX;
-
-/// An automorphism as far as T, W and M are concerned.
-#[derive(Clone, Debug)]
-pub struct PrecedeRenaming {
-    /// The image of every row.
-    rows: Box<[u32]>,
-    /// The image of every column; none if each is its own.
-    bits: Option<Box<[u32]>>,
-}
 
 impl Precede {
     /// `columns` says which locations need one, `rows` which can pass knowledge on.
@@ -159,19 +151,13 @@ impl Precede {
         for bit in locs.filter_map(|loc| self.columns[loc.index()]) {
             forgotten[bit as usize / 64] |= 1 << (bit % 64);
         }
-        match forgotten[..] {
-            [] | [0] => {}
-            [bits] => words.iter_mut().for_each(|row| *row &= !bits),
-            _ => {
-                for row in words.chunks_exact_mut(width) {
-                    row.iter_mut().zip(&forgotten).for_each(|(word, bits)| *word &= !bits);
-                }
-            }
+        for (k, bits) in forgotten.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            keep_only(words, width, k, !bits);
         }
     }
 
     /// Prepares to apply an automorphism.
-    pub fn renaming(&self, alpha: &Automorphism) -> PrecedeRenaming {
+    pub fn renaming(&self, alpha: &Automorphism) -> RowsRenaming {
         let mut rows: Box<[u32]> = vec![NOWHERE; self.count].into();
         for (row, to) in rows.iter_mut().zip(&alpha.threads).take(self.threads) {
             *row = to.0;
@@ -181,11 +167,6 @@ impl Precede {
             rows[self.write_row(loc)] = self.write_row(to) as u32;
             rows[self.max_row(loc)] = self.max_row(to) as u32;
         }
-        PrecedeRenaming { rows, bits: self.column_images(alpha) }
-    }
-
-    /// The image of every column under an automorphism; none if each is its own.
-    fn column_images(&self, alpha: &Automorphism) -> Option<Box<[u32]>> {
         let mut image: Box<[u32]> = (0..self.bits).collect();
         for (x, column) in self.columns.iter().enumerate() {
             if let Some(bit) = column {
@@ -193,14 +174,13 @@ impl Precede {
                     self.columns[alpha.locations[x].index()].expect("columns are symmetric");
             }
         }
-        let trivial = image.iter().enumerate().all(|(k, to)| k as u32 == *to);
-        (!trivial).then_some(image)
+        RowsRenaming::new(rows, image)
     }
 
     /// Writes the image of T, W and M to `image`.
-    pub fn rename(&self, renaming: &PrecedeRenaming, words: &[u64], image: &mut [u64]) {
-        let PrecedeRenaming { rows, bits } = renaming;
-        rename_rows(rows, bits.as_deref(), self.row_words(), words, image);
+    #[inline(always)]
+    pub fn rename(&self, renaming: &RowsRenaming, words: &[u64], image: &mut [u64]) {
+        renaming.rename(self.row_words(), words, image);
     }
 
     /// Packs T, W and M.

@@ -1,9 +1,8 @@
 //! What reductions need of the monitors: packing, renaming, forgetting, and smaller counters.
 
-use super::precede::PrecedeRenaming;
 use super::row_layout::Columns;
+use super::rows::RowsRenaming;
 use super::unreachable::Prospect;
-use super::views::ViewsRenaming;
 use super::{NO_RUN, Rc20, Robustness, State};
 use crate::sc::StoreRenaming;
 use crate::{Ahead, Lowered, Packed, Renamed};
@@ -22,9 +21,9 @@ pub struct Renaming {
     store: StoreRenaming,
     /// The image of each tag, and of each of its values if they are renamed.
     tags: Vec<(usize, ValueRenaming)>,
-    precede: PrecedeRenaming,
-    reading: ViewsRenaming,
-    overwriting: ViewsRenaming,
+    precede: RowsRenaming,
+    reading: RowsRenaming,
+    overwriting: RowsRenaming,
 }
 
 impl Packed for Rc20 {

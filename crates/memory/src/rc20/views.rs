@@ -13,6 +13,7 @@
 
 use super::psc::Psc;
 use super::row_layout::Columns;
+use super::rows::{RowsRenaming, keep_only, mark};
 use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
@@ -159,15 +160,6 @@ impl Slots {
     pub(super) fn of(&self, row: usize) -> usize {
         self.of[row] as usize
     }
-}
-
-/// An automorphism as far as views are concerned.
-#[derive(Clone, Debug)]
-pub struct ViewsRenaming {
-    /// Where the image of every kept row is.
-    rows: Box<[u32]>,
-    /// The image of every bit; none if each is its own.
-    bits: Option<Box<[u32]>>,
 }
 
 impl Views {
@@ -502,7 +494,7 @@ impl Views {
     }
 
     /// Prepares to apply an automorphism.
-    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> ViewsRenaming {
+    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> RowsRenaming {
         let image = |row: usize| match &self.psc {
             Some(psc) if row >= self.carriers.count() => psc.image(row, alpha),
             _ => self.carriers.image(row, alpha),
@@ -510,13 +502,13 @@ impl Views {
         let kept = (0..self.kept.len()).filter(|row| self.kept[*row]);
         let rows: Box<[u32]> = kept.map(|row| self.slots.of(image(row)) as u32).collect();
         debug_assert!(rows.iter().all(|to| (*to as usize) < self.slots.count), "all are kept");
-        ViewsRenaming { rows, bits: self.columns.renaming(alpha, types) }
+        RowsRenaming::new(rows, self.columns.renaming(alpha, types))
     }
 
     /// Writes the image of the views to `image`.
-    pub fn rename(&self, renaming: &ViewsRenaming, rows: &[u64], image: &mut [u64]) {
-        let ViewsRenaming { rows: to, bits } = renaming;
-        rename_rows(to, bits.as_deref(), self.columns.words(), rows, image);
+    #[inline(always)]
+    pub fn rename(&self, renaming: &RowsRenaming, rows: &[u64], image: &mut [u64]) {
+        renaming.rename(self.columns.words(), rows, image);
     }
 
     /// Packs the kept rows.
@@ -536,69 +528,7 @@ impl Views {
     /// Takes all but `bits` out of word `k` of every row.
     #[inline(always)]
     pub(super) fn keep_only(&self, rows: &mut [u64], k: usize, bits: u64) {
-        match self.columns.words() {
-            1 => rows.iter_mut().for_each(|row| *row &= bits),
-            words => rows.iter_mut().skip(k).step_by(words).for_each(|word| *word &= bits),
-        }
-    }
-}
-
-/// Sets `bit` in word number `word` of each row of so many words.
-#[inline(always)]
-fn mark(rows: &mut [u64], words: usize, word: usize, bit: u64) {
-    match words {
-        1 => rows.iter_mut().for_each(|row| *row |= bit),
-        _ => rows.iter_mut().skip(word).step_by(words).for_each(|word| *word |= bit),
-    }
-}
-
-/// Writes each of `rows`, of so many words, to where `to` says in `image`, with every bit moved to where `bits` says.
-pub(super) fn rename_rows(
-    to: &[u32],
-    bits: Option<&[u32]>,
-    words: usize,
-    rows: &[u64],
-    image: &mut [u64],
-) {
-    match (words, bits) {
-        (0, _) => {}
-        (1, None) => {
-            for (row, to) in rows.iter().zip(to) {
-                image[*to as usize] = *row;
-            }
-        }
-        (1, Some(bits)) => {
-            for (row, to) in rows.iter().zip(to) {
-                let (mut rest, mut moved) = (*row, 0);
-                while rest != 0 {
-                    moved |= 1 << bits[rest.trailing_zeros() as usize];
-                    rest &= rest - 1;
-                }
-                image[*to as usize] = moved;
-            }
-        }
-        (words, bits) => {
-            for (row, to) in rows.chunks_exact(words).zip(to) {
-                rename_row(bits, row, &mut image[*to as usize * words..][..words]);
-            }
-        }
-    }
-}
-
-/// Writes `row` to `image` with every bit moved to where `bits` says.
-fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
-    let Some(bits) = bits else {
-        image.copy_from_slice(row);
-        return;
-    };
-    image.fill(0);
-    for (k, &word) in row.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            let to = bits[k * 64 + rest.trailing_zeros() as usize];
-            image[to as usize / 64] |= 1 << (to % 64);
-            rest &= rest - 1;
-        }
+        keep_only(rows, self.columns.words(), k, bits);
     }
 }
 
