@@ -29,6 +29,12 @@ impl LocSet {
         self.0[word] |= bit;
     }
 
+    /// Can the location be told from all others?
+    #[inline(always)]
+    pub fn tells_apart(loc: Loc) -> bool {
+        LocSet::bit(loc).0 != SHARED
+    }
+
     /// Removes a location, if no other has its bit.
     fn remove(&mut self, loc: Loc) {
         let (word, bit) = LocSet::bit(loc);
@@ -135,7 +141,7 @@ pub struct Uses {
 
 impl Uses {
     /// Without what the thread's access of an atomic location puts an end to.
-    pub fn without(mut self, loc: Loc) -> Uses {
+    fn without(mut self, loc: Loc) -> Uses {
         self.reads.remove(loc);
         self.writes.remove(loc);
         self

@@ -86,6 +86,12 @@ impl Types {
         self.registers[tid.index()][pc.index()][reg.index()]
     }
 
+    /// The classes of all registers of a thread before the step at `pc`.
+    #[inline(always)]
+    pub fn registers(&self, tid: Tid, pc: Pc) -> &[Class] {
+        &self.registers[tid.index()][pc.index()]
+    }
+
     /// The classes of the constants of the instruction at `pc`, in the order of [`operands`].
     pub fn constants(&self, tid: Tid, pc: Pc) -> impl Iterator<Item = Class> + '_ {
         self.constants[tid.index()][pc.index()].iter().copied()

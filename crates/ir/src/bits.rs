@@ -53,6 +53,26 @@ impl<'a> BitWriter<'a> {
         }
     }
 
+    /// Appends bit rows of `width` bits each, one behind the other in `rows`. Short ones are put together before they are
+    /// written.
+    #[inline(always)]
+    pub fn push_rows(&mut self, rows: &[u64], width: u32) {
+        match width {
+            0 => {}
+            1..64 => {
+                for rows in rows.chunks(64 / width as usize) {
+                    let together = rows.iter().rev().fold(0, |word, row| word << width | row);
+                    self.push(together, width * rows.len() as u32);
+                }
+            }
+            _ => {
+                for row in rows.chunks_exact(width.div_ceil(64) as usize) {
+                    self.push_row(row, width);
+                }
+            }
+        }
+    }
+
     /// Writes out what is left.
     pub fn finish(self) {
         if self.used > 0 {
@@ -112,11 +132,35 @@ impl<'a> BitReader<'a> {
             width -= part;
         }
     }
+
+    /// The next bit rows of `width` bits each, as many as `rows` has room for.
+    #[inline(always)]
+    pub fn take_rows(&mut self, rows: &mut [u64], width: u32) {
+        match width {
+            0 => {}
+            1..64 => {
+                let mask = (1 << width) - 1;
+                for rows in rows.chunks_mut(64 / width as usize) {
+                    let mut together = self.take(width * rows.len() as u32);
+                    for row in rows {
+                        *row = together & mask;
+                        together >>= width;
+                    }
+                }
+            }
+            _ => {
+                for row in rows.chunks_exact_mut(width.div_ceil(64) as usize) {
+                    self.take_row(row, width);
+                }
+            }
+        }
+    }
 }
 
 /// Does `value` fit a field of `width` bits whose smallest value is `min`?
+#[inline(always)]
 pub fn fits(value: Value, min: Value, width: u32) -> bool {
-    above(value, min).checked_shr(width).unwrap_or(0) == 0
+    width >= 64 || above(value, min) >> width == 0
 }
 
 /// How far `value` is above `min`, modulo 2^64: the content of a field whose smallest value is `min`.
@@ -190,6 +234,43 @@ mod tests {
             }
             writer.finish();
             assert_eq!(words, expected);
+        }
+    }
+
+    /// Catches rows that are put together in another order than they are written one by one, and widths at the edges.
+    #[test]
+    fn rows_together_are_rows_one_by_one() {
+        for (width, count) in
+            [(0, 3), (1, 130), (3, 50), (31, 5), (33, 4), (63, 3), (64, 3), (70, 4)]
+        {
+            let words = (width as usize).div_ceil(64);
+            let mut rows = vec![0; words * count];
+            for (k, word) in rows.iter_mut().enumerate() {
+                let bits = if words == 2 && k % 2 == 1 { width - 64 } else { width.min(64) };
+                let mixed = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                *word = if bits == 0 { 0 } else { mixed >> (64 - bits) };
+            }
+            let mut written = [Vec::new(), Vec::new()];
+            for (k, words) in written.iter_mut().enumerate() {
+                let mut out = BitWriter::new(words);
+                out.push(5, 3);
+                match k {
+                    0 => out.push_rows(&rows, width),
+                    _ if width == 0 => {}
+                    _ => {
+                        let per_row = (width as usize).div_ceil(64);
+                        rows.chunks(per_row).for_each(|row| out.push_row(row, width));
+                    }
+                }
+                out.push(1, 1);
+                out.finish();
+            }
+            assert_eq!(written[0], written[1], "{width}");
+            let mut from = BitReader::new(&written[0]);
+            let mut read = vec![0; rows.len()];
+            assert_eq!(from.take(3), 5);
+            from.take_rows(&mut read, width);
+            assert_eq!((read, from.take(1)), (rows, 1), "{width}");
         }
     }
 

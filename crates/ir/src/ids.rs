@@ -21,6 +21,7 @@ macro_rules! index {
         }
 
         impl From<usize> for $name {
+            #[inline]
             fn from(index: usize) -> Self {
                 $name(u32::try_from(index).expect("tables are far smaller than 2^32"))
             }

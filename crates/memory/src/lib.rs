@@ -172,11 +172,11 @@ pub trait Packed: Memory {
 
 /// What a thread that rests, and has arrived at its next access, may still do.
 #[derive(Clone, Copy, Debug)]
-pub struct Ahead<'a> {
-    /// What it may make use of, that access included, and after it.
-    pub uses: &'a [Uses; 2],
-    /// The access, and its location.
-    pub next: Option<(&'a Instr, Loc)>,
+pub struct Ahead<'a, P> {
+    /// What it may make use of ([`Renamed::prospect`]).
+    pub prospect: &'a P,
+    /// The access's location.
+    pub next: Option<Loc>,
 }
 
 /// A memory whose states can be renamed, and lose what no longer matters: for symmetry, and for
@@ -184,6 +184,9 @@ pub struct Ahead<'a> {
 pub trait Renamed: Memory {
     /// An automorphism of the program in the form this memory needs to apply it.
     type Renaming: Send + Sync;
+
+    /// What a thread that rests at an instruction may make use of, in the form this memory needs to forget all else.
+    type Prospect: Send + Sync;
 
     /// Prepares to apply an automorphism of the program.
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> Self::Renaming;
@@ -207,8 +210,18 @@ pub trait Renamed: Memory {
         false
     }
 
+    /// Prepares to forget what a thread that rests at `instr` cannot make use of; `uses` is what it can, the step there
+    /// included, and after it.
+    fn prospect(&self, instr: &Instr, uses: &[Uses; 2]) -> Self::Prospect;
+
     /// Forgets what no thread can make use of any more. Threads rest; `ahead` says what each of them may still do.
-    fn forget_unreachable<'a>(&self, state: &mut Self::State, ahead: impl Fn(Tid) -> Ahead<'a>) {
+    fn forget_unreachable<'a>(
+        &self,
+        state: &mut Self::State,
+        ahead: impl Fn(Tid) -> Ahead<'a, Self::Prospect>,
+    ) where
+        Self::Prospect: 'a,
+    {
         let _ = (state, ahead);
     }
 }

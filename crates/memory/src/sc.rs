@@ -1,6 +1,7 @@
 //! Sequential consistency: one value per location (Def. 2.8 of the RC20 paper).
 
 use super::{Attempt, Effect, Lowered, Memory, Never, Packed, Renamed};
+use analysis::access::Uses;
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
@@ -8,7 +9,7 @@ use analysis::values::{FEW, PossibleValues, Values};
 use ir::bits::{BitReader, BitWriter, above, fits, raised, width_of};
 use ir::expr::{Domain, Fault, Notes};
 use ir::ids::{Loc, Tid, Value};
-use ir::program::Program;
+use ir::program::{Instr, Program};
 use ir::thread::Action;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -25,8 +26,8 @@ pub struct Store {
 /// An automorphism as far as values in memory are concerned.
 #[derive(Clone, Debug)]
 pub struct StoreRenaming {
-    /// Per location its image, and how its values are renamed.
-    images: Vec<(Loc, ValueRenaming)>,
+    /// The locations that are not their own image or whose values are renamed, their images, and how.
+    images: Vec<(Loc, Loc, ValueRenaming)>,
 }
 
 /// What an access did to a location: the value before, and the value written, if one was.
@@ -111,16 +112,20 @@ impl Store {
 
     /// Prepares to rename values and locations.
     pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
-        let images = (0..self.fields.len())
-            .map(|x| (alpha.locations[x], alpha.values(types.location(Loc::from(x)))));
-        StoreRenaming { images: images.collect() }
+        let images = (0..self.fields.len()).map(|x| {
+            let loc = Loc::from(x);
+            (loc, alpha.locations[x], alpha.values(types.location(loc)))
+        });
+        let moves = |(loc, to, values): &(Loc, Loc, ValueRenaming)| loc != to || values.renames();
+        StoreRenaming { images: images.filter(moves).collect() }
     }
 
     /// Writes the image of `values` to `image`.
     #[inline(always)]
     pub fn rename(&self, renaming: &StoreRenaming, values: &[Value], image: &mut [Value]) {
-        for (value, (loc, renamed)) in values.iter().zip(&renaming.images) {
-            image[loc.index()] = renamed.image(*value);
+        image.copy_from_slice(values);
+        for (loc, to, renamed) in &renaming.images {
+            image[to.index()] = renamed.image(values[loc.index()]);
         }
     }
 
@@ -302,6 +307,7 @@ impl Packed for Sc {
 
 impl Renamed for Sc {
     type Renaming = StoreRenaming;
+    type Prospect = ();
 
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> StoreRenaming {
         self.store.renaming(alpha, types)
@@ -310,6 +316,8 @@ impl Renamed for Sc {
     fn rename(&self, renaming: &StoreRenaming, state: &Vec<Value>, image: &mut Vec<Value>) {
         self.store.rename(renaming, state, image);
     }
+
+    fn prospect(&self, _: &Instr, _: &[Uses; 2]) {}
 }
 
 impl Lowered for Sc {

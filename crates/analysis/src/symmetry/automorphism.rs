@@ -41,6 +41,11 @@ impl ValueRenaming {
     pub fn image(&self, value: Value) -> Value {
         self.0.iter().find(|(from, _)| *from == value).map_or(value, |(_, image)| *image)
     }
+
+    /// Does it rename any?
+    pub fn renames(&self) -> bool {
+        !self.0.is_empty()
+    }
 }
 
 impl Automorphism {
@@ -116,6 +121,21 @@ impl Automorphism {
     pub fn values(&self, class: Class) -> ValueRenaming {
         let moved = self.renamed.get(&class).into_iter().flatten();
         ValueRenaming(moved.map(|(from, image)| (*from, *image)).collect())
+    }
+
+    /// Is there a class whose values are renamed?
+    pub fn renames_values(&self) -> bool {
+        !self.renamed.is_empty()
+    }
+
+    /// Does everything of the thread keep its number?
+    pub fn keeps(&self, tid: Tid) -> bool {
+        let t = tid.index();
+        let mut pcs = self.pcs[t].iter().enumerate();
+        let mut registers = self.registers[t].iter().enumerate();
+        self.threads[t] == tid
+            && pcs.all(|(pc, to)| to.index() == pc)
+            && registers.all(|(reg, to)| to.index() == reg)
     }
 
     fn value_before(&self, class: Class, image: Value) -> Value {

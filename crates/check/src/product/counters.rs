@@ -114,13 +114,20 @@ impl<M: Monitor> Product<M> {
         let mut changes = false;
         lowerings.clear();
         for counters in &self.counters {
-            let locations = counters.locations.iter().map(|loc| values[loc.index()]);
-            let registers =
-                members(world, counters).map(|(tid, reg)| self.regs(world, tid)[reg.index()]);
             let (mut lowest, mut highest) = (Value::MAX, Value::MIN);
-            for value in locations.chain(registers).filter(|v| !counters.is_constant(*v)) {
-                lowest = lowest.min(value);
-                highest = highest.max(value);
+            let mut look_at = |value: Value| {
+                if !counters.is_constant(value) {
+                    lowest = lowest.min(value);
+                    highest = highest.max(value);
+                }
+            };
+            for loc in &counters.locations {
+                look_at(values[loc.index()]);
+            }
+            for (t, (pc, members)) in world.pcs.iter().zip(&counters.registers).enumerate() {
+                for reg in members[pc.index()].iter() {
+                    look_at(world.regs[self.first_reg[t] + reg.index()]);
+                }
             }
             let (floor, kept) = match counters.window {
                 None => (Value::MIN, lowest),
@@ -331,14 +338,4 @@ impl<M: Monitor> Evaluation<'_, M> {
 /// Is something subtracted?
 fn subtracts(expr: &Expr) -> bool {
     matches!(expr, Expr::Code(code) if code.contains(&Op::Binary(Binary::Sub)))
-}
-
-/// The registers that hold counters of the class.
-fn members<'w, S>(
-    world: &'w World<S>,
-    counters: &'w Counters,
-) -> impl Iterator<Item = (Tid, Reg)> + 'w {
-    world.pcs.iter().zip(&counters.registers).enumerate().flat_map(|(t, (pc, registers))| {
-        registers[pc.index()].iter().map(move |reg| (Tid::from(t), reg))
-    })
 }

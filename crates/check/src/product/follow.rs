@@ -294,9 +294,8 @@ impl<M: Monitor> Product<M> {
         let first = self.first_reg[tid.index()];
         let count = self.first_reg[tid.index() + 1] - first;
         for (r, value) in world.regs[first..first + count].iter_mut().enumerate() {
-            if !live.contains(Reg(r as u32)) {
-                *value = 0;
-            }
+            // All bits of what is live, none of what is not.
+            *value &= Value::from(live.contains(Reg(r as u32))).wrapping_neg();
         }
         self.memory.forget_dead(&mut world.memory, tid, live);
     }

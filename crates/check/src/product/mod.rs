@@ -42,7 +42,7 @@ pub use record::RunStep;
 pub(crate) use record::{Move, Noted, beginnings, moves};
 
 use crate::reduce::Reductions;
-use analysis::access::{Future, Uses, futures, next_accesses, uses};
+use analysis::access::{Future, futures, next_accesses, uses};
 use analysis::counters::{Counters, Lowering};
 use analysis::liveness::live_registers;
 use analysis::symmetry::Symmetries;
@@ -193,7 +193,7 @@ pub struct Product<M: Monitor> {
     live: Vec<Vec<RegSet>>,
     futures: Vec<Vec<Future>>,
     /// Per thread and program counter: what the thread may use, before the step there and after it.
-    uses: Vec<Vec<[Uses; 2]>>,
+    prospects: Vec<Vec<M::Prospect>>,
     /// Per thread and program counter: what may be accessed first from there on.
     next_accesses: Vec<Vec<Future>>,
     /// Per thread and program counter: does the thread rest there because of a choice?
@@ -269,10 +269,14 @@ impl<M: Monitor> Product<M> {
             live: program.threads.iter().map(live_registers).collect(),
             futures: program.threads.iter().map(|thread| futures(thread, fence)).collect(),
             next_accesses: program.threads.iter().map(|t| next_accesses(t, fence)).collect(),
-            uses: program
+            prospects: program
                 .threads
                 .iter()
-                .map(|thread| uses(program, thread, fence, |instr| memory.settles(instr)))
+                .map(|thread| {
+                    let uses = uses(program, thread, fence, |instr| memory.settles(instr));
+                    let steps = thread.code.iter().zip(&uses);
+                    steps.map(|(step, uses)| memory.prospect(&step.instr, uses)).collect()
+                })
                 .collect(),
             choice_points: program
                 .threads

@@ -23,7 +23,7 @@
 
 use super::{Product, Scratch, World};
 use analysis::symmetry::{self, Automorphism};
-use ir::{Reg, Tid};
+use ir::Tid;
 use memory::Monitor;
 
 /// How many orders of threads with equal keys are tried.
@@ -34,7 +34,23 @@ pub(super) struct Rotations<R> {
     threads: Vec<Tid>,
     /// For positions `from` and `to`, at `from * threads + to`: what moves the thread at `from` to `to` and
     /// those in between by one; none if they are the same.
-    all: Vec<Option<(Automorphism, R)>>,
+    all: Vec<Option<Renaming<R>>>,
+}
+
+/// An automorphism, prepared.
+pub(super) struct Renaming<R> {
+    alpha: Automorphism,
+    memory: R,
+    /// The threads of which it changes anything.
+    changed: Box<[Tid]>,
+}
+
+impl<R> Renaming<R> {
+    pub(super) fn new(alpha: Automorphism, memory: R) -> Self {
+        let threads = (0..alpha.threads.len()).map(Tid::from);
+        let changed = threads.filter(|tid| alpha.renames_values() || !alpha.keeps(*tid)).collect();
+        Renaming { alpha, memory, changed }
+    }
 }
 
 impl<R> Rotations<R> {
@@ -44,7 +60,7 @@ impl<R> Rotations<R> {
         let mut all: Vec<_> = std::iter::repeat_with(|| None).take(count * count).collect();
         for from in 0..count {
             let mut set = |alpha: &Automorphism, to: usize| {
-                all[from * count + to] = Some((alpha.clone(), renaming(alpha)));
+                all[from * count + to] = Some(Renaming::new(alpha.clone(), renaming(alpha)));
             };
             let mut down: Option<Automorphism> = None;
             for to in (0..from).rev() {
@@ -64,7 +80,7 @@ impl<R> Rotations<R> {
         Rotations { threads: orbit.threads.clone(), all }
     }
 
-    fn rotation(&self, from: usize, to: usize) -> &(Automorphism, R) {
+    fn rotation(&self, from: usize, to: usize) -> &Renaming<R> {
         self.all[from * self.threads.len() + to].as_ref().expect("two different positions")
     }
 }
@@ -93,7 +109,7 @@ pub(super) struct Turn {
 
 /// How the states of a run are renamed to get those of which a search has kept representatives; not at all
 /// at first.
-pub(crate) struct Naming<R>(Option<(Automorphism, R)>);
+pub(crate) struct Naming<R>(Option<Renaming<R>>);
 
 impl<R> Naming<R> {
     pub(crate) fn new() -> Self {
@@ -115,8 +131,8 @@ struct Images<'p, M: Monitor> {
 
 impl<M: Monitor> Images<'_, M> {
     fn rotate(&mut self, orbit: usize, from: usize, to: usize) {
-        let (alpha, renaming) = self.product.rotations[orbit].rotation(from, to);
-        self.product.rename(alpha, renaming, self.world, self.spare);
+        let renaming = self.product.rotations[orbit].rotation(from, to);
+        self.product.rename(renaming, self.world, self.spare);
         std::mem::swap(self.world, self.spare);
         self.turns.push(Turn { orbit, from, to });
     }
@@ -129,8 +145,8 @@ impl<M: Monitor> Images<'_, M> {
         let mut unchanged = 0;
         // Every exchange makes the packed state smaller, so this ends.
         for &(orbit, k) in ties.iter().cycle() {
-            let (alpha, renaming) = self.product.rotations[orbit].rotation(k, k + 1);
-            self.product.rename(alpha, renaming, self.world, self.spare);
+            let renaming = self.product.rotations[orbit].rotation(k, k + 1);
+            self.product.rename(renaming, self.world, self.spare);
             self.product.pack(self.spare, self.words);
             if *self.words < *self.smallest {
                 std::mem::swap(self.world, self.spare);
@@ -249,7 +265,7 @@ impl<M: Monitor> Product<M> {
     ) -> bool {
         match &naming.0 {
             None => scratch.next.clone_from(world),
-            Some((alpha, renaming)) => self.rename(alpha, renaming, world, &mut scratch.next),
+            Some(renaming) => self.rename(renaming, world, &mut scratch.next),
         }
         scratch.mover = None;
         if !self.packed(scratch).is_ok_and(|representative| representative == packed) {
@@ -259,38 +275,40 @@ impl<M: Monitor> Product<M> {
             true => &[][..],
             false => &scratch.chosen[..],
         };
-        let mut alpha = naming.0.take().map(|(alpha, _)| alpha);
+        let mut alpha = naming.0.take().map(|renaming| renaming.alpha);
         for Turn { orbit, from, to } in turned {
-            let (next, _) = self.rotations[*orbit].rotation(*from, *to);
+            let next = &self.rotations[*orbit].rotation(*from, *to).alpha;
             alpha = Some(alpha.map_or_else(|| next.clone(), |alpha| alpha.then(next)));
         }
         naming.0 = alpha.map(|alpha| {
-            let renaming = self.memory.renaming(&alpha, &self.symmetries.types);
-            (alpha, renaming)
+            let memory = self.memory.renaming(&alpha, &self.symmetries.types);
+            Renaming::new(alpha, memory)
         });
         true
     }
 
-    /// Writes the image of `world` under `alpha` to `image`.
+    /// Writes the image of `world` to `image`.
     pub(super) fn rename(
         &self,
-        alpha: &Automorphism,
-        renaming: &M::Renaming,
+        renaming: &Renaming<M::Renaming>,
         world: &World<M::State>,
         image: &mut World<M::State>,
     ) {
-        let types = &self.symmetries.types;
-        for (t, to) in alpha.threads.iter().enumerate() {
-            let (tid, pc) = (Tid::from(t), world.pcs[t]);
+        let (types, alpha) = (&self.symmetries.types, &renaming.alpha);
+        image.pcs.copy_from_slice(&world.pcs);
+        image.regs.copy_from_slice(&world.regs);
+        for &tid in &renaming.changed {
+            let t = tid.index();
+            let (to, pc) = (alpha.threads[t], world.pcs[t]);
             image.pcs[to.index()] = alpha.pcs[t][pc.index()];
-            for (r, value) in self.regs(world, tid).iter().enumerate() {
-                let class = types.register(tid, pc, Reg::from(r));
-                let reg = alpha.registers[t][r];
-                image.regs[self.first_reg[to.index()] + reg.index()] = alpha.value(class, *value);
+            let first = self.first_reg[to.index()];
+            let registers = alpha.registers[t].iter().zip(types.registers(tid, pc));
+            for (value, (reg, class)) in self.regs(world, tid).iter().zip(registers) {
+                image.regs[first + reg.index()] = alpha.value(*class, *value);
             }
         }
         image.bus = world.bus.map(|tid| alpha.threads[tid.index()]);
-        self.memory.rename(renaming, &world.memory, &mut image.memory);
+        self.memory.rename(&renaming.memory, &world.memory, &mut image.memory);
     }
 }
 

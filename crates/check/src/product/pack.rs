@@ -35,9 +35,11 @@ pub(super) struct ThreadLayout {
 impl<M: Monitor> Product<M> {
     /// Does `world` fit the bits that it is packed in?
     pub(super) fn fits(&self, world: &World<M::State>) -> bool {
-        let fields = self.layout.threads.iter().flat_map(|thread| &thread.regs);
-        world.regs.iter().zip(fields).all(|(value, (min, width))| fits(*value, *min, *width))
-            && self.memory.fits(&world.memory)
+        let fit = |(value, (min, width)): (&Value, &(Value, u32))| fits(*value, *min, *width);
+        let threads = self.program.tids().zip(&self.layout.threads);
+        let mut fields =
+            threads.map(|(tid, thread)| self.regs(world, tid).iter().zip(&thread.regs));
+        fields.all(|mut own| own.all(fit)) && self.memory.fits(&world.memory)
     }
 
     /// Packs `world`.

@@ -57,11 +57,11 @@ impl<M: Monitor> Product<M> {
         if self.uses_bus {
             return movable; // premise 3
         }
-        let mut best = movable;
+        let (mut best, mut fewest) = (movable, movable.count_ones());
         for start in threads(movable) {
             let mut set: ThreadSet = 1 << start.0;
-            let mut open = set;
-            while open != 0 && set != movable {
+            let (mut open, mut size) = (set, 1);
+            while open != 0 && size < fewest {
                 let tid = Tid(open.trailing_zeros());
                 open &= open - 1;
                 let Pending::Wants(action) = &scratch.pending[tid.index()] else { continue };
@@ -82,11 +82,15 @@ impl<M: Monitor> Product<M> {
                     if conflict {
                         set |= 1 << other.0;
                         open |= 1 << other.0;
+                        size += 1;
                     }
                 }
             }
-            if set.count_ones() < best.count_ones() && self.has_enabled(scratch, set) {
-                best = set;
+            if size < fewest && self.has_enabled(scratch, set) {
+                (best, fewest) = (set, size);
+                if fewest == 1 {
+                    break;
+                }
             }
         }
         best

@@ -82,8 +82,8 @@ impl<M: Monitor> Product<M> {
                 let mut notes = Notes::default();
                 let mut resolve =
                     |place: &Place| thread::resolve(place, regs, self.program.domain, &mut notes);
-                let next = instr.place().and_then(|place| Some((instr, resolve(place).ok()?)));
-                Ahead { uses: &self.uses[t][pc.index()], next }
+                let next = instr.place().and_then(|place| resolve(place).ok());
+                Ahead { prospect: &self.prospects[t][pc.index()], next }
             });
         }
         changed

@@ -29,6 +29,7 @@ pub mod precede;
 pub mod psc;
 mod reduced;
 pub mod row_layout;
+mod rows;
 #[cfg(test)]
 mod stale_sets;
 mod unreachable;
@@ -131,13 +132,24 @@ impl Clone for State {
     }
 
     fn clone_from(&mut self, other: &Self) {
-        self.values.clone_from(&other.values);
-        self.tags.clone_from(&other.tags);
-        self.runs.clone_from(&other.runs);
-        self.precede.clone_from(&other.precede);
-        self.reading.clone_from(&other.reading);
-        self.overwriting.clone_from(&other.overwriting);
-        self.taint.clone_from(&other.taint);
+        copy(&mut self.values, &other.values);
+        copy(&mut self.tags, &other.tags);
+        copy(&mut self.runs, &other.runs);
+        copy(&mut self.precede, &other.precede);
+        copy(&mut self.reading, &other.reading);
+        copy(&mut self.overwriting, &other.overwriting);
+        copy(&mut self.taint, &other.taint);
+    }
+}
+
+/// Copies what is as long as what it replaces, as nearly always.
+#[inline(always)]
+fn copy<T: Copy>(to: &mut Vec<T>, from: &[T]) {
+    if to.len() == from.len() {
+        to.copy_from_slice(from);
+    } else {
+        to.clear();
+        to.extend_from_slice(from);
     }
 }
 

@@ -5,10 +5,12 @@
 //! x's last write or any later read of x. Only locations at which something stale could be accessed
 //! have a column.
 
-use super::views::{Kind, rename_row};
+use super::rows::{RowsRenaming, keep_only};
+use super::views::Kind;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
 use ir::ids::{Loc, Tid};
+use smallvec::{SmallVec, smallvec};
 
 /// The layout of T, W and M.
 #[derive(Clone, Debug)]
@@ -17,11 +19,15 @@ pub struct Precede {
     columns: Vec<Option<u32>>,
     bits: u32,
     threads: usize,
-    /// Does the location have rows W and M: is it atomic and accessed?
-    rows: Vec<bool>,
-    /// The rows that are packed, in their order: all of T, and those of W and M that locations have.
-    kept: Box<[u32]>,
+    /// Where the rows W and M of each location are, behind all of T: first all W, then all M. Only locations that are
+    /// atomic and accessed have them; the others' are nowhere.
+    rows: Box<[u32]>,
+    /// How many rows there are.
+    count: usize,
 }
+
+/// Where a row is that there is none of.
+const NOWHERE: u32 = u32::MAX;
 
 impl Precede {
     /// `columns` says which locations need one, `rows` which can pass knowledge on.
@@ -36,10 +42,26 @@ impl Precede {
                 })
             })
             .collect();
-        let of_locations = (0..2 * rows.len()).filter(|row| rows[row % rows.len()]);
-        let kept = (0..threads).chain(of_locations.map(|row| threads + row));
-        let kept = kept.map(|row| row as u32).collect();
-        Precede { columns, bits, threads, rows, kept }
+        let mut count = threads;
+        let rows = rows.iter().chain(&rows).map(|kept| {
+            let row = if *kept { count as u32 } else { NOWHERE };
+            count += usize::from(*kept);
+            row
+        });
+        let rows = rows.collect();
+        Precede { columns, bits, threads, rows, count }
+    }
+
+    /// The row W of a location.
+    #[inline(always)]
+    fn write_row(&self, loc: Loc) -> usize {
+        self.rows[loc.index()] as usize
+    }
+
+    /// The row M of a location.
+    #[inline(always)]
+    fn max_row(&self, loc: Loc) -> usize {
+        self.rows[self.columns.len() + loc.index()] as usize
     }
 
     fn row_words(&self) -> usize {
@@ -48,13 +70,12 @@ impl Precede {
 
     /// How many words T, W and M take.
     pub fn words(&self) -> usize {
-        (self.threads + 2 * self.columns.len()) * self.row_words()
+        self.count * self.row_words()
     }
 
     /// How many bits they take when packed.
     pub fn bits(&self) -> u32 {
-        let rows = self.threads + 2 * self.rows.iter().filter(|row| **row).count();
-        rows as u32 * self.bits
+        self.count as u32 * self.bits
     }
 
     /// T(τ) = all locations, W(x) = M(x) = {x}.
@@ -67,7 +88,7 @@ impl Precede {
         }
         for (x, column) in self.columns.iter().enumerate() {
             if let Some(bit) = column {
-                for row in [self.threads + x, self.threads + self.columns.len() + x] {
+                for row in [self.write_row(Loc::from(x)), self.max_row(Loc::from(x))] {
                     words[row * width + *bit as usize / 64] |= 1 << (bit % 64);
                 }
             }
@@ -86,9 +107,11 @@ impl Precede {
     #[inline]
     pub fn step(&self, words: &mut [u64], tid: Tid, loc: Loc, kind: Kind) {
         let width = self.row_words();
+        if width == 0 {
+            return;
+        }
         let thread = tid.index() * width;
-        let write_row = (self.threads + loc.index()) * width;
-        let max_row = (self.threads + self.columns.len() + loc.index()) * width;
+        let (write_row, max_row) = (self.write_row(loc) * width, self.max_row(loc) * width);
         match kind {
             Kind::Read => {
                 for k in 0..width {
@@ -121,16 +144,29 @@ impl Precede {
         words[tid.index() * width..(tid.index() + 1) * width].fill(0);
     }
 
-    /// Forgets what follows the last write of a location.
-    pub fn forget(&self, words: &mut [u64], loc: Loc) {
-        let Some(bit) = self.columns[loc.index()] else { return };
-        for row in words.chunks_exact_mut(self.row_words()) {
-            row[bit as usize / 64] &= !(1 << (bit % 64));
+    /// Forgets what follows the last writes of some locations.
+    pub fn forget(&self, words: &mut [u64], locs: impl Iterator<Item = Loc>) {
+        let width = self.row_words();
+        let mut forgotten: SmallVec<[u64; 2]> = smallvec![0; width];
+        for bit in locs.filter_map(|loc| self.columns[loc.index()]) {
+            forgotten[bit as usize / 64] |= 1 << (bit % 64);
+        }
+        for (k, bits) in forgotten.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            keep_only(words, width, k, !bits);
         }
     }
 
-    /// The image of every column under an automorphism; none if each is its own.
-    pub fn renaming(&self, alpha: &Automorphism) -> Option<Box<[u32]>> {
+    /// Prepares to apply an automorphism.
+    pub fn renaming(&self, alpha: &Automorphism) -> RowsRenaming {
+        let mut rows: Box<[u32]> = vec![NOWHERE; self.count].into();
+        for (row, to) in rows.iter_mut().zip(&alpha.threads).take(self.threads) {
+            *row = to.0;
+        }
+        for x in (0..self.columns.len()).filter(|x| self.rows[*x] != NOWHERE) {
+            let (loc, to) = (Loc::from(x), alpha.locations[x]);
+            rows[self.write_row(loc)] = self.write_row(to) as u32;
+            rows[self.max_row(loc)] = self.max_row(to) as u32;
+        }
         let mut image: Box<[u32]> = (0..self.bits).collect();
         for (x, column) in self.columns.iter().enumerate() {
             if let Some(bit) = column {
@@ -138,56 +174,24 @@ impl Precede {
                     self.columns[alpha.locations[x].index()].expect("columns are symmetric");
             }
         }
-        let trivial = image.iter().enumerate().all(|(k, to)| k as u32 == *to);
-        (!trivial).then_some(image)
+        RowsRenaming::new(rows, image)
     }
 
-    /// Writes the image of T, W and M to `image`; `bits` is [`Precede::renaming`].
-    pub fn rename(
-        &self,
-        alpha: &Automorphism,
-        bits: Option<&[u32]>,
-        words: &[u64],
-        image: &mut [u64],
-    ) {
-        let width = self.row_words();
-        if width == 0 {
-            return;
-        }
-        for (row, content) in words.chunks_exact(width).enumerate() {
-            let to = match row.checked_sub(self.threads) {
-                None => alpha.threads[row].index(),
-                Some(k) => {
-                    let locations = self.columns.len();
-                    let (table, x) = (k / locations, k % locations);
-                    self.threads + table * locations + alpha.locations[x].index()
-                }
-            };
-            rename_row(bits, content, &mut image[to * width..(to + 1) * width]);
-        }
+    /// Writes the image of T, W and M to `image`.
+    #[inline(always)]
+    pub fn rename(&self, renaming: &RowsRenaming, words: &[u64], image: &mut [u64]) {
+        renaming.rename(self.row_words(), words, image);
     }
 
     /// Packs T, W and M.
     #[inline(always)]
     pub fn pack(&self, words: &[u64], out: &mut BitWriter<'_>) {
-        let width = self.row_words();
-        if width == 0 {
-            return;
-        }
-        for row in &self.kept {
-            out.push_row(&words[*row as usize * width..][..width], self.bits);
-        }
+        out.push_rows(words, self.bits);
     }
 
     /// Unpacks T, W and M.
     #[inline(always)]
     pub fn unpack(&self, words: &mut [u64], from: &mut BitReader<'_>) {
-        let width = self.row_words();
-        if width == 0 {
-            return;
-        }
-        for row in &self.kept {
-            from.take_row(&mut words[*row as usize * width..][..width], self.bits);
-        }
+        from.take_rows(words, self.bits);
     }
 }

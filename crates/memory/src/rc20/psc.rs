@@ -45,7 +45,7 @@
 //! changes rows of its own thread alone.
 
 use super::row_layout::Columns;
-use super::views::{Carriers, Kind, Step};
+use super::views::{Carriers, Kind, Slots, Step};
 use analysis::symmetry::Automorphism;
 use ir::ids::{Loc, Tid};
 use ir::mode::FenceMode;
@@ -97,6 +97,9 @@ pub struct Psc {
     holders: Vec<Holder>,
     /// Is a row kept? The first are those of [`super::views`].
     kept: Vec<bool>,
+    slots: Slots,
+    /// Where the rows are that each thread holds.
+    held: Vec<Box<[u32]>>,
     /// The bits of non-atomic locations.
     plain: Vec<u64>,
 }
@@ -141,6 +144,8 @@ impl Psc {
             kinds: Vec::new(),
             holders: Vec::new(),
             kept: kept.to_vec(),
+            slots: Slots::new(kept, carriers),
+            held: Vec::new(),
             plain: mask,
         };
         let accessed = accesses(program);
@@ -155,6 +160,8 @@ impl Psc {
                 psc.colours.push(colour);
             }
         }
+        psc.slots = Slots::new(&psc.kept, carriers);
+        psc.held = program.tids().map(|tid| psc.held(tid)).collect();
         Some(psc)
     }
 
@@ -228,17 +235,6 @@ impl Psc {
         Some([colour.own[tid.index()]?, colour.h? + self.carriers.current(tid)])
     }
 
-    /// Marks the bit as stale in all rows.
-    #[inline(always)]
-    pub fn mark_stale(&self, rows: &mut [u64], words: usize, bit: u32) {
-        let first = self.carriers.count();
-        let (word, bit) = (bit as usize / 64, 1u64 << (bit % 64));
-        let rows = rows.chunks_exact_mut(words).zip(&self.kept).skip(first);
-        for (row, _) in rows.filter(|(_, kept)| **kept) {
-            row[word] |= bit;
-        }
-    }
-
     /// Thread `tid` goes on to access another location, or to a fence.
     #[inline]
     pub fn leave_location(&self, rows: &mut [u64], words: usize, tid: Tid) {
@@ -246,7 +242,7 @@ impl Psc {
         for colour in &self.colours {
             let (Some(h), Some(hold)) = (colour.h, colour.hold) else { continue };
             for k in 0..words {
-                let at = |row: usize| row * words + k;
+                let at = |row: usize| self.slots.of(row) * words + k;
                 if let Some(own) = colour.own[tid.index()] {
                     let own = rows[at(own)];
                     rows[at(h + current)] &= own;
@@ -259,8 +255,8 @@ impl Psc {
         }
     }
 
-    /// The step of an atomic access, after [`Psc::leave_location`] and [`Psc::mark_stale`]. `here` are the
-    /// bits of its location.
+    /// The step of an atomic access, after [`Psc::leave_location`], and after what it makes stale was added to all rows. `here`
+    /// are the bits of its location.
     #[inline]
     pub fn step(&self, rows: &mut [u64], here: &[u64], step: Step) {
         let words = here.len();
@@ -283,7 +279,7 @@ impl Psc {
             return;
         }
         for first in &self.kinds {
-            let at = |carrier: usize| (first + carrier) * words + k;
+            let at = |carrier: usize| self.slots.of(first + carrier) * words + k;
             let news = rows[at(carried)];
             if self.kept[acquiring] {
                 rows[at(acquiring)] &= news;
@@ -309,7 +305,7 @@ impl Psc {
         let writes = kind != Kind::Read;
         let (current, acquire) = (self.carriers.current(tid), self.carriers.acquire(tid));
         let acquire = self.kept[acquire].then_some(acquire);
-        let at = |row: usize| row * words + k;
+        let at = |row: usize| self.slots.of(row) * words + k;
         let (l, ma) = (colour.l[loc.index()], colour.ma[loc.index()]);
         let (mf, wf) = (colour.mf[loc.index()], colour.wf[loc.index()]);
         let view = |rows: &[u64], row: Option<usize>| row.map_or(!0, |row| rows[at(row)]);
@@ -360,7 +356,7 @@ impl Psc {
         }
         let source = if release { self.carriers.current(tid) } else { self.carriers.release(tid) };
         for first in &self.kinds {
-            let at = |carrier: usize| (first + carrier) * words + k;
+            let at = |carrier: usize| self.slots.of(first + carrier) * words + k;
             rows[at(carried)] = match kind {
                 Kind::Update => rows[at(carried)] & rows[at(source)],
                 _ => rows[at(source)],
@@ -374,8 +370,8 @@ impl Psc {
         let (current, acquire) = (self.carriers.current(tid), self.carriers.acquire(tid));
         if self.kept[acquire] {
             for first in &self.kinds {
-                let from = (first + acquire) * words;
-                rows.copy_within(from..from + words, (first + current) * words);
+                let from = self.slots.of(first + acquire) * words;
+                rows.copy_within(from..from + words, self.slots.of(first + current) * words);
             }
         }
     }
@@ -389,7 +385,7 @@ impl Psc {
         for colour in &self.colours {
             let (Some(k), Some(f)) = (colour.k, colour.f) else { continue };
             for word in 0..words {
-                let at = |row: usize| row * words + word;
+                let at = |row: usize| self.slots.of(row) * words + word;
                 let known = rows[at(k + current)];
                 for carrier in [Some(current), acquire].into_iter().flatten() {
                     rows[at(f + carrier)] &= known;
@@ -407,28 +403,31 @@ impl Psc {
         let (current, release) = (self.carriers.current(tid), self.carriers.release(tid));
         if self.kept[release] {
             for first in &self.kinds {
-                let from = (first + current) * words;
-                rows.copy_within(from..from + words, (first + release) * words);
+                let from = self.slots.of(first + current) * words;
+                rows.copy_within(from..from + words, self.slots.of(first + release) * words);
             }
         }
     }
 
     /// Forgets the rows that `tid` holds.
     pub fn retire(&self, rows: &mut [u64], words: usize, tid: Tid) {
+        for slot in &self.held[tid.index()] {
+            rows[*slot as usize * words..][..words].fill(0);
+        }
+    }
+
+    /// Where the rows are that `tid` holds.
+    fn held(&self, tid: Tid) -> Box<[u32]> {
         let own =
             [self.carriers.current(tid), self.carriers.acquire(tid), self.carriers.release(tid)];
-        let first = self.carriers.count();
-        let rows = rows.chunks_exact_mut(words).skip(first);
-        for (row, holder) in rows.zip(&self.holders) {
-            let is_own = match holder {
-                Holder::Carrier(carrier, _) => own.contains(carrier),
-                Holder::Thread(holder) => *holder == tid,
-                Holder::Location(_) => false,
-            };
-            if is_own {
-                row.fill(0);
-            }
-        }
+        let is_own = |holder: &Holder| match holder {
+            Holder::Carrier(carrier, _) => own.contains(carrier),
+            Holder::Thread(holder) => *holder == tid,
+            Holder::Location(_) => false,
+        };
+        let rows = (self.carriers.count()..).zip(&self.holders);
+        let held = rows.filter(|(row, holder)| self.kept[*row] && is_own(holder));
+        held.map(|(row, _)| self.slots.of(row) as u32).collect()
     }
 
     /// The image of a row beyond the carriers' own under an automorphism.

@@ -1,9 +1,12 @@
 //! What reductions need of the monitors: packing, renaming, forgetting, and smaller counters.
 
 use super::row_layout::Columns;
+use super::rows::RowsRenaming;
+use super::unreachable::Prospect;
 use super::{NO_RUN, Rc20, Robustness, State};
 use crate::sc::StoreRenaming;
 use crate::{Ahead, Lowered, Packed, Renamed};
+use analysis::access::Uses;
 use analysis::counters::{Counters, Lowering};
 use analysis::opaque_values::Types;
 use analysis::symmetry::{Automorphism, ValueRenaming};
@@ -18,9 +21,9 @@ pub struct Renaming {
     store: StoreRenaming,
     /// The image of each tag, and of each of its values if they are renamed.
     tags: Vec<(usize, ValueRenaming)>,
-    precede: Option<Box<[u32]>>,
-    reading: Option<Box<[u32]>>,
-    overwriting: Option<Box<[u32]>>,
+    precede: RowsRenaming,
+    reading: RowsRenaming,
+    overwriting: RowsRenaming,
 }
 
 impl Packed for Rc20 {
@@ -96,6 +99,7 @@ impl Packed for Rc20 {
 
 impl Renamed for Rc20 {
     type Renaming = Renaming;
+    type Prospect = Prospect;
 
     fn renaming(&self, alpha: &Automorphism, types: &Types) -> Renaming {
         Renaming {
@@ -109,8 +113,8 @@ impl Renamed for Rc20 {
                 })
                 .collect(),
             precede: self.precede.renaming(alpha),
-            reading: self.reading.columns.renaming(alpha, types),
-            overwriting: self.overwriting.columns.renaming(alpha, types),
+            reading: self.reading.renaming(alpha, types),
+            overwriting: self.overwriting.renaming(alpha, types),
             alpha: alpha.clone(),
         }
     }
@@ -125,10 +129,9 @@ impl Renamed for Rc20 {
             let to = alpha.locations.get(run.index()).copied();
             image.runs[alpha.threads[t].index()] = to.unwrap_or(NO_RUN);
         }
-        self.precede.rename(alpha, precede.as_deref(), &state.precede, &mut image.precede);
-        self.reading.rename(alpha, reading.as_deref(), &state.reading, &mut image.reading);
-        let bits = overwriting.as_deref();
-        self.overwriting.rename(alpha, bits, &state.overwriting, &mut image.overwriting);
+        self.precede.rename(precede, &state.precede, &mut image.precede);
+        self.reading.rename(reading, &state.reading, &mut image.reading);
+        self.overwriting.rename(overwriting, &state.overwriting, &mut image.overwriting);
         for (t, taint) in state.taint.iter().enumerate() {
             image.taint[alpha.threads[t].index()] =
                 taint.iter().map(|reg| alpha.registers[t][reg.index()]).collect();
@@ -164,7 +167,15 @@ impl Renamed for Rc20 {
         }
     }
 
-    fn forget_unreachable<'a>(&self, state: &mut State, ahead: impl Fn(Tid) -> Ahead<'a>) {
+    fn prospect(&self, instr: &Instr, uses: &[Uses; 2]) -> Prospect {
+        Prospect::new(self, instr, uses)
+    }
+
+    fn forget_unreachable<'a>(
+        &self,
+        state: &mut State,
+        ahead: impl Fn(Tid) -> Ahead<'a, Prospect>,
+    ) {
         self.forget_out_of_reach(state, ahead);
     }
 }

@@ -293,8 +293,8 @@ impl Columns {
         Some(field.first + class as u32)
     }
 
-    /// The image of every bit under an automorphism; none if each is its own.
-    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> Option<Box<[u32]>> {
+    /// The image of every bit under an automorphism.
+    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> Box<[u32]> {
         let mut image: Box<[u32]> = (0..self.bits).collect();
         for (x, field) in self.fields.iter().enumerate().take(self.fields.len() - 1) {
             let to = &self.fields[alpha.locations[x].index()];
@@ -322,8 +322,7 @@ impl Columns {
                 image[(field.first + k) as usize] = to.first + bit;
             }
         }
-        let trivial = image.iter().enumerate().all(|(k, to)| k as u32 == *to);
-        (!trivial).then_some(image)
+        image
     }
 
     /// The bit for thread number `t` at a non-atomic location.

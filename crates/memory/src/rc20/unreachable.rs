@@ -54,71 +54,135 @@ use super::{Rc20, State};
 use crate::{Ahead, Renamed};
 use analysis::access::{LocSet, Uses};
 use ir::ids::{Loc, Tid};
-use smallvec::SmallVec;
+use ir::program::Instr;
+use smallvec::{SmallVec, smallvec};
+
+/// A word of a row, or as many as it has.
+type Bits = SmallVec<[u64; 1]>;
+
+/// What a thread that rests at an instruction may make use of, as bits of rows.
+#[derive(Clone, Debug)]
+pub struct Prospect {
+    /// Does the access there settle things, if its location is atomic?
+    settles: bool,
+    reading: Asked,
+    overwriting: Asked,
+}
+
+/// What a thread may ask of V or of VR.
+#[derive(Clone, Debug)]
+struct Asked {
+    /// The bits that it may ask for, that access included.
+    before: Bits,
+    /// The bits that it may ask for after that access.
+    after: Bits,
+    /// The views that locations carry and that it may read, by their numbers among those that are kept.
+    carried: Box<[u32]>,
+}
+
+impl Asked {
+    fn new(views: &Views, [before, after]: [&LocSet; 2], carried: &LocSet) -> Self {
+        let bits = |asked: &LocSet| {
+            let mut bits: Bits = smallvec![0; views.columns.words()];
+            for loc in views.columns.tracked().iter().filter(|loc| asked.contains(**loc)) {
+                bits.iter_mut()
+                    .zip(views.columns.mask(*loc))
+                    .for_each(|(bits, mask)| *bits |= mask);
+            }
+            bits
+        };
+        let carrying = views.carrying().enumerate();
+        let carried = carrying.filter(|(_, (loc, _))| carried.contains(*loc));
+        Asked {
+            before: bits(before),
+            after: bits(after),
+            carried: carried.map(|(k, _)| k as u32).collect(),
+        }
+    }
+}
+
+impl Prospect {
+    pub(super) fn new(monitors: &Rc20, instr: &Instr, [before, after]: &[Uses; 2]) -> Self {
+        let Rc20 { reading, overwriting, .. } = monitors;
+        Prospect {
+            settles: monitors.settles(instr),
+            reading: Asked::new(reading, [&before.reads, &after.reads], &before.carried),
+            overwriting: Asked::new(overwriting, [&before.writes, &after.writes], &before.carried),
+        }
+    }
+}
+
+/// What a thread may ask of V or of VR, and the location of its next access if that settles things there.
+type Asks<'a> = (&'a Asked, Option<Loc>);
 
 impl Rc20 {
     /// The statement above.
     pub(super) fn forget_out_of_reach<'a>(
         &self,
         state: &mut State,
-        ahead: impl Fn(Tid) -> Ahead<'a>,
+        ahead: impl Fn(Tid) -> Ahead<'a, Prospect>,
     ) {
         let threads = (0..self.registers.len()).map(Tid::from);
-        let uses = threads.map(|tid| {
-            let Ahead { uses: [before, after], next } = ahead(tid);
-            match next {
-                Some((instr, loc)) if self.atomic[loc.index()] && self.settles(instr) => {
-                    Uses { carried: before.carried, ..after.without(loc) }
-                }
-                _ => *before,
-            }
+        let prospects = threads.map(|tid| {
+            let Ahead { prospect, next } = ahead(tid);
+            let settled = next.filter(|loc| prospect.settles && self.atomic[loc.index()]);
+            (prospect, settled)
         });
-        let uses: SmallVec<[Uses; 8]> = uses.collect();
-        narrow(&self.reading, &mut state.reading, &uses, |uses| &uses.reads);
-        narrow(&self.overwriting, &mut state.overwriting, &uses, |uses| &uses.writes);
-        for loc in &self.watched {
-            if !is_open(&self.reading, &state.reading, *loc)
-                && !is_open(&self.overwriting, &state.overwriting, *loc)
-            {
-                self.precede.forget(&mut state.precede, *loc);
-            }
-        }
+        let prospects: SmallVec<[_; 8]> = prospects.collect();
+        let reading = prospects.iter().map(|(prospect, loc)| (&prospect.reading, *loc));
+        let reading = narrow(&self.reading, &mut state.reading, reading);
+        let overwriting = prospects.iter().map(|(prospect, loc)| (&prospect.overwriting, *loc));
+        let overwriting = narrow(&self.overwriting, &mut state.overwriting, overwriting);
+        let is_open = |open: &[u64], views: &Views, loc: Loc| {
+            open.iter().zip(views.columns.mask(loc)).any(|(open, mask)| open & mask != 0)
+        };
+        let closed = self.watched.iter().copied().filter(|loc| {
+            !is_open(&reading, &self.reading, *loc)
+                && !is_open(&overwriting, &self.overwriting, *loc)
+        });
+        self.precede.forget(&mut state.precede, closed);
     }
 }
 
-/// Points 1 and 2 for V or VR, which threads ask about the locations that are `asked`.
-fn narrow(views: &Views, rows: &mut [u64], uses: &[Uses], asked: impl Fn(&Uses) -> &LocSet) {
+/// Points 1 and 2 for V or VR, of which the threads ask this, one after the other. What is then in any c(p, ·).
+fn narrow<'a>(
+    views: &Views,
+    rows: &mut [u64],
+    asks: impl Iterator<Item = Asks<'a>> + Clone,
+) -> Bits {
     let words = views.columns.words();
-    let (carriers, kept) = (views.carriers(), views.kept());
-    for k in 0..words {
-        let at = |row: usize| row * words + k;
+    let mut open: Bits = smallvec![0; words];
+    let mut readable: SmallVec<[u64; 16]> = SmallVec::new();
+    for (k, open) in open.iter_mut().enumerate() {
+        let current = |rows: &[u64], t: usize| rows[views.current(t) + k];
         let mut reachable = 0;
-        for (tid, uses) in carriers.threads().zip(uses) {
-            let asked = asked(uses);
-            let columns = views.columns.tracked().iter().filter(|loc| asked.contains(**loc));
-            let live = columns.fold(0, |live, loc| live | views.columns.mask(*loc)[k]);
-            reachable |= rows[at(carriers.current(tid))] & live;
+        for (t, (asked, settled)) in asks.clone().enumerate() {
+            let live = match settled {
+                // What the set cannot tell from others was not removed from it either.
+                Some(loc) if LocSet::tells_apart(loc) => {
+                    asked.after[k] & !views.columns.mask(loc)[k]
+                }
+                Some(_) => asked.after[k],
+                None => asked.before[k],
+            };
+            reachable |= current(rows, t) & live;
         }
-        for (row, kept) in kept.iter().enumerate() {
-            if *kept {
-                rows[at(row)] &= reachable;
+        views.keep_only(rows, k, reachable);
+        if reachable == 0 {
+            continue;
+        }
+        readable.clear();
+        readable.resize(views.carrying().len(), 0);
+        for (t, (asked, _)) in asks.clone().enumerate() {
+            let own = current(rows, t);
+            *open |= own;
+            for carried in &asked.carried {
+                readable[*carried as usize] |= own;
             }
         }
-        for loc in carriers.locations().filter(|loc| kept[carriers.carried(*loc)]) {
-            let readers =
-                carriers.threads().zip(uses).filter(|(_, uses)| uses.carried.contains(loc));
-            let readable =
-                readers.fold(0, |readable, (tid, _)| readable | rows[at(carriers.current(tid))]);
-            rows[at(carriers.carried(loc))] &= readable;
+        for ((_, start), readable) in views.carrying().zip(&readable) {
+            rows[start + k] &= readable;
         }
     }
-}
-
-/// Is some c(p, x) not empty?
-fn is_open(views: &Views, rows: &[u64], loc: Loc) -> bool {
-    let mask = views.columns.mask(loc);
-    views
-        .carriers()
-        .threads()
-        .any(|tid| views.current_row(rows, tid).iter().zip(mask).any(|(row, mask)| row & mask != 0))
+    open
 }

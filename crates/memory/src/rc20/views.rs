@@ -13,6 +13,8 @@
 
 use super::psc::Psc;
 use super::row_layout::Columns;
+use super::rows::{RowsRenaming, keep_only, mark};
+use analysis::opaque_values::Types;
 use analysis::symmetry::Automorphism;
 use ir::bits::{BitReader, BitWriter};
 use ir::ids::{Loc, Tid, Value};
@@ -95,11 +97,6 @@ impl Carriers {
         3 * self.threads + loc.index()
     }
 
-    /// The threads.
-    pub fn threads(self) -> impl Iterator<Item = Tid> {
-        (0..self.threads).map(Tid::from)
-    }
-
     /// The locations, and the fences' hidden one.
     pub fn locations(self) -> impl Iterator<Item = Loc> {
         (0..self.locations).map(Loc::from)
@@ -129,6 +126,40 @@ pub struct Views {
     psc: Option<Psc>,
     /// Which rows are kept.
     kept: Vec<bool>,
+    slots: Slots,
+    /// The locations whose last writes carry a view that is kept.
+    carrying: Box<[Loc]>,
+}
+
+/// Where rows are. Only those that are kept have a place, one behind the other; all others share an empty row at the end, to
+/// which nothing is ever added.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    of: Box<[u32]>,
+    /// How many rows are kept, and how many of these are the carriers' own, which come first.
+    pub count: usize,
+    pub carriers: usize,
+}
+
+impl Slots {
+    pub(super) fn new(kept: &[bool], carriers: Carriers) -> Self {
+        let count = kept.iter().filter(|kept| **kept).count();
+        let mut next = 0;
+        let of = kept.iter().map(|kept| {
+            let slot = if *kept { next } else { count };
+            next += usize::from(*kept);
+            slot as u32
+        });
+        let of = of.collect();
+        let own = kept.iter().take(carriers.count()).filter(|kept| **kept).count();
+        Slots { of, count, carriers: own }
+    }
+
+    /// Where the row is.
+    #[inline(always)]
+    pub(super) fn of(&self, row: usize) -> usize {
+        self.of[row] as usize
+    }
 }
 
 impl Views {
@@ -139,7 +170,9 @@ impl Views {
         let fence = Loc::from(program.locations.len());
         let mut kept = vec![false; carriers.count()];
         if columns.bits() == 0 {
-            return Views { columns, updates_count, carriers, psc: None, kept };
+            let slots = Slots::new(&kept, carriers);
+            let carrying = [].into();
+            return Views { columns, updates_count, carriers, psc: None, kept, slots, carrying };
         }
         for (t, thread) in program.threads.iter().enumerate() {
             let tid = Tid::from(t);
@@ -188,17 +221,26 @@ impl Views {
         }
         let psc = Psc::new(program, &columns, carriers, &kept);
         let kept = psc.as_ref().map_or(kept, |psc| psc.kept().to_vec());
-        Views { columns, updates_count, carriers, psc, kept }
+        let slots = Slots::new(&kept, carriers);
+        let is_carried = |loc: &Loc| kept[carriers.carried(*loc)];
+        let carrying = carriers.locations().filter(is_carried).collect();
+        Views { columns, updates_count, carriers, psc, kept, slots, carrying }
     }
 
     /// How many words all rows take.
     pub fn words(&self) -> usize {
-        self.kept.len() * self.columns.words()
+        (self.slots.count + 1) * self.columns.words()
+    }
+
+    /// Where the row of a carrier starts.
+    #[inline(always)]
+    fn start(&self, carrier: usize) -> usize {
+        self.slots.of(carrier) * self.columns.words()
     }
 
     /// How many bits the kept rows take.
     pub fn bits(&self) -> u32 {
-        self.kept.iter().filter(|kept| **kept).count() as u32 * self.columns.bits()
+        self.slots.count as u32 * self.columns.bits()
     }
 
     /// Does it matter which location a thread accessed last?
@@ -209,8 +251,7 @@ impl Views {
     /// c(τ,·) of `tid`.
     #[inline(always)]
     pub fn current_row<'r>(&self, rows: &'r [u64], tid: Tid) -> &'r [u64] {
-        let words = self.columns.words();
-        &rows[tid.index() * words..][..words]
+        &rows[self.start(self.carriers.current(tid))..][..self.columns.words()]
     }
 
     /// What an access of `tid` could take instead of the newest values: c(τ,·), and for an `sc` access
@@ -218,10 +259,11 @@ impl Views {
     #[inline(always)]
     fn within_reach<'r>(&'r self, rows: &'r [u64], tid: Tid, sc: bool) -> Reach<'r> {
         let words = self.columns.words();
+        let start = |row: usize| self.slots.of(row) * words;
         let asked = if sc { self.psc.as_ref().and_then(|psc| psc.asked(tid)) } else { None };
         Reach {
             current: self.current_row(rows, tid),
-            asked: asked.map(|both| both.map(|row| &rows[row * words..][..words])),
+            asked: asked.map(|both| both.map(|row| &rows[start(row)..][..words])),
         }
     }
 
@@ -288,17 +330,17 @@ impl Views {
     fn mark_stale(&self, rows: &mut [u64], tid: Tid, except: Option<Loc>, bit: u32) {
         let words = self.columns.words();
         let (word, bit) = (bit as usize / 64, 1u64 << (bit % 64));
-        let (carriers, threads) = (self.carriers, self.carriers.threads);
-        let rows = &mut rows[..carriers.count() * words];
-        for (holder, row) in rows.chunks_exact_mut(words).enumerate() {
-            let skip = if holder < 2 * threads {
-                holder % threads == tid.index()
-            } else {
-                except.is_some_and(|loc| holder == carriers.carried(loc))
-            };
-            if !skip && self.kept[holder] {
-                row[word] |= bit;
-            }
+        let at = |carrier: usize| self.start(carrier) + word;
+        let current = at(self.carriers.current(tid));
+        let spared = [
+            current,
+            at(self.carriers.acquire(tid)),
+            except.map_or(current, |loc| at(self.carriers.carried(loc))),
+        ];
+        let before = spared.map(|at| rows[at]);
+        mark(&mut rows[..self.slots.carriers * words], words, word, bit);
+        for (at, before) in spared.into_iter().zip(before) {
+            rows[at] = before;
         }
     }
 
@@ -310,23 +352,21 @@ impl Views {
             return;
         }
         let Step { tid, loc, old, kind, acquire, release, sc: _ } = step;
-        let at = |row: usize| row * words..(row + 1) * words;
         let (current, acquiring) = (self.carriers.current(tid), self.carriers.acquire(tid));
-        let releasing = self.carriers.release(tid);
-        let carried = self.carriers.carried(loc);
+        let (current, acquiring) = (self.start(current), self.start(acquiring));
+        let carries = self.kept[self.carriers.carried(loc)];
+        let carried = self.start(self.carriers.carried(loc));
         let mask = self.columns.mask(loc);
         for (k, mask) in mask.iter().enumerate() {
-            rows[current * words + k] &= !mask;
-            rows[acquiring * words + k] &= !mask;
+            rows[current + k] &= !mask;
+            rows[acquiring + k] &= !mask;
         }
-        if kind != Kind::Write && self.kept[carried] {
+        if kind != Kind::Write && carries {
             for k in 0..words {
-                let news = rows[carried * words + k] | mask[k];
-                if self.kept[acquiring] {
-                    rows[acquiring * words + k] &= news;
-                }
+                let news = rows[carried + k] | mask[k];
+                rows[acquiring + k] &= news;
                 if acquire {
-                    rows[current * words + k] &= news;
+                    rows[current + k] &= news;
                 }
             }
         }
@@ -335,26 +375,23 @@ impl Views {
             // r(τ,x) gains the old value too; only c and a of the writer are spared.
             self.columns.bits_for(loc, old, tags, |bit| self.mark_stale(rows, tid, Some(loc), bit));
         }
-        if self.kept[carried] {
-            let source = if release { current } else { releasing };
-            match kind {
-                Kind::Read => {}
-                Kind::Write => {
-                    rows.copy_within(at(source), carried * words);
-                    for (k, mask) in mask.iter().enumerate() {
-                        rows[carried * words + k] &= !mask;
-                    }
-                }
-                Kind::Update => {
-                    for (k, mask) in mask.iter().enumerate() {
-                        rows[carried * words + k] &= rows[source * words + k] & !mask;
-                    }
+        if carries && kind != Kind::Read {
+            let source = if release { current } else { self.start(self.carriers.release(tid)) };
+            for (k, mask) in mask.iter().enumerate() {
+                let news = rows[source + k] & !mask;
+                match kind {
+                    Kind::Update => rows[carried + k] &= news,
+                    _ => rows[carried + k] = news,
                 }
             }
         }
         if let Some(psc) = &self.psc {
             if counts {
-                self.columns.bits_for(loc, old, tags, |bit| psc.mark_stale(rows, words, bit));
+                let of_psc = self.slots.carriers * words..self.slots.count * words;
+                let rows = &mut rows[of_psc];
+                self.columns.bits_for(loc, old, tags, |bit| {
+                    mark(rows, words, bit as usize / 64, 1 << (bit % 64));
+                });
             }
             psc.step(rows, mask, step);
         }
@@ -371,10 +408,9 @@ impl Views {
     /// The step of a non-atomic access: the columns `bits` become known to `tid` and stale to all
     /// others.
     pub fn non_atomic(&self, rows: &mut [u64], tid: Tid, bits: impl Iterator<Item = u32>) {
-        let words = self.columns.words();
         for bit in bits {
             for row in [self.carriers.current(tid), self.carriers.acquire(tid)] {
-                rows[row * words + bit as usize / 64] &= !(1 << (bit % 64));
+                rows[self.start(row) + bit as usize / 64] &= !(1 << (bit % 64));
             }
             self.mark_stale(rows, tid, None, bit);
         }
@@ -386,7 +422,8 @@ impl Views {
         let (current, acquire) = (self.carriers.current(tid), self.carriers.acquire(tid));
         let words = self.columns.words();
         if self.kept[acquire] {
-            rows.copy_within(acquire * words..(acquire + 1) * words, current * words);
+            let from = self.start(acquire);
+            rows.copy_within(from..from + words, self.start(current));
         }
         if let Some(psc) = &self.psc {
             psc.acquire_fence(rows, words, tid);
@@ -407,7 +444,8 @@ impl Views {
         let (current, release) = (self.carriers.current(tid), self.carriers.release(tid));
         let words = self.columns.words();
         if self.kept[release] {
-            rows.copy_within(current * words..(current + 1) * words, release * words);
+            let from = self.start(current);
+            rows.copy_within(from..from + words, self.start(release));
         }
         if let Some(psc) = &self.psc {
             psc.release_fence(rows, words, tid);
@@ -419,21 +457,23 @@ impl Views {
         let words = self.columns.words();
         let carriers = self.carriers;
         for row in [carriers.current(tid), carriers.acquire(tid), carriers.release(tid)] {
-            rows[row * words..(row + 1) * words].fill(0);
+            rows[self.start(row)..][..words].fill(0);
         }
         if let Some(psc) = &self.psc {
             psc.retire(rows, words, tid);
         }
     }
 
-    /// How many threads there are, and the rows that locations carry, with their locations.
-    pub(super) fn carriers(&self) -> Carriers {
-        self.carriers
+    /// The locations whose last writes carry a view that is kept, and where these views start.
+    #[inline(always)]
+    pub(super) fn carrying(&self) -> impl ExactSizeIterator<Item = (Loc, usize)> + '_ {
+        self.carrying.iter().map(|loc| (*loc, self.start(self.carriers.carried(*loc))))
     }
 
-    /// Which rows are kept.
-    pub(super) fn kept(&self) -> &[bool] {
-        &self.kept
+    /// Where the current view of thread number `t` starts.
+    #[inline(always)]
+    pub(super) fn current(&self, t: usize) -> usize {
+        self.start(self.carriers.current(Tid(t as u32)))
     }
 
     /// Makes the values of `loc` smaller, all in the same order.
@@ -453,70 +493,42 @@ impl Views {
         }
     }
 
-    /// Writes the image of the views to `image`; `bits` is [`Columns::renaming`].
-    pub fn rename(
-        &self,
-        alpha: &Automorphism,
-        bits: Option<&[u32]>,
-        rows: &[u64],
-        image: &mut [u64],
-    ) {
-        let words = self.columns.words();
-        for holder in (0..self.kept.len()).filter(|holder| self.kept[*holder]) {
-            let to = match &self.psc {
-                Some(psc) if holder >= self.carriers.count() => psc.image(holder, alpha),
-                _ => self.carriers.image(holder, alpha),
-            };
-            let row = &rows[holder * words..(holder + 1) * words];
-            rename_row(bits, row, &mut image[to * words..(to + 1) * words]);
-        }
+    /// Prepares to apply an automorphism.
+    pub fn renaming(&self, alpha: &Automorphism, types: &Types) -> RowsRenaming {
+        let image = |row: usize| match &self.psc {
+            Some(psc) if row >= self.carriers.count() => psc.image(row, alpha),
+            _ => self.carriers.image(row, alpha),
+        };
+        let kept = (0..self.kept.len()).filter(|row| self.kept[*row]);
+        let rows: Box<[u32]> = kept.map(|row| self.slots.of(image(row)) as u32).collect();
+        debug_assert!(rows.iter().all(|to| (*to as usize) < self.slots.count), "all are kept");
+        RowsRenaming::new(rows, self.columns.renaming(alpha, types))
+    }
+
+    /// Writes the image of the views to `image`.
+    #[inline(always)]
+    pub fn rename(&self, renaming: &RowsRenaming, rows: &[u64], image: &mut [u64]) {
+        renaming.rename(self.columns.words(), rows, image);
     }
 
     /// Packs the kept rows.
     #[inline(always)]
     pub fn pack(&self, rows: &[u64], out: &mut BitWriter<'_>) {
-        let words = self.columns.words();
-        if words == 0 {
-            return;
-        }
-        for (row, kept) in rows.chunks_exact(words).zip(&self.kept) {
-            if *kept {
-                out.push_row(row, self.columns.bits());
-            }
-        }
+        out.push_rows(&rows[..self.slots.count * self.columns.words()], self.columns.bits());
     }
 
-    /// Unpacks the kept rows; the others are 0.
+    /// Unpacks the kept rows.
     #[inline(always)]
     pub fn unpack(&self, rows: &mut [u64], from: &mut BitReader<'_>) {
-        let words = self.columns.words();
-        if words == 0 {
-            return;
-        }
-        for (row, kept) in rows.chunks_exact_mut(words).zip(&self.kept) {
-            if *kept {
-                from.take_row(row, self.columns.bits());
-            } else {
-                row.fill(0);
-            }
-        }
+        let kept = self.slots.count * self.columns.words();
+        debug_assert!(rows[kept..].iter().all(|word| *word == 0), "nothing is added to it");
+        from.take_rows(&mut rows[..kept], self.columns.bits());
     }
-}
 
-/// Writes `row` to `image` with every bit moved to where `bits` says.
-pub fn rename_row(bits: Option<&[u32]>, row: &[u64], image: &mut [u64]) {
-    let Some(bits) = bits else {
-        image.copy_from_slice(row);
-        return;
-    };
-    image.fill(0);
-    for (k, &word) in row.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            let to = bits[k * 64 + rest.trailing_zeros() as usize];
-            image[to as usize / 64] |= 1 << (to % 64);
-            rest &= rest - 1;
-        }
+    /// Takes all but `bits` out of word `k` of every row.
+    #[inline(always)]
+    pub(super) fn keep_only(&self, rows: &mut [u64], k: usize, bits: u64) {
+        keep_only(rows, self.columns.words(), k, bits);
     }
 }
 

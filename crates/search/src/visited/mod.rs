@@ -197,15 +197,37 @@ impl Visited {
             self.full.store(true, Ordering::Relaxed);
             return;
         };
-        for start in (0..table.slots().len()).step_by(REGION) {
-            let region = start..table.slots().len().min(start + REGION);
-            self.move_slots(&table.slots()[region.clone()], &wider);
-            table.release(region);
+        let moved_together = self.movers() * REGION;
+        for start in (0..table.slots().len()).step_by(moved_together) {
+            let regions = start..table.slots().len().min(start + moved_together);
+            self.move_together(&table.slots()[regions.clone()], &wider);
+            table.release(regions);
         }
         *table = wider;
     }
 
-    /// Finds each state of some slots a place in another table.
+    /// How many threads grow a large table: all workers wait for it.
+    fn movers(&self) -> usize {
+        if cfg!(any(loom, miri)) { 1 } else { self.arenas.len() }
+    }
+
+    /// Moves some slots to another table, one thread for each region: looking up states takes as long as memory takes to
+    /// answer, and the system clears the new table's pages for whoever touches them first.
+    fn move_together(&self, slots: &[AtomicU64], wider: &Table) {
+        let (own, others) = slots.split_at(slots.len().min(REGION));
+        std::thread::scope(|scope| {
+            for region in others.chunks(REGION) {
+                let moves = move || self.move_slots(region, wider);
+                if std::thread::Builder::new().spawn_scoped(scope, moves).is_err() {
+                    // The system allows no more threads.
+                    self.move_slots(region, wider);
+                }
+            }
+            self.move_slots(own, wider);
+        });
+    }
+
+    /// Finds each state of some slots a place in another table, to which others may move states at the same time.
     fn move_slots(&self, slots: &[AtomicU64], wider: &Table) {
         let ids = slots.iter().filter_map(|old| Id::from_bits(old.load(Ordering::Relaxed)));
         let mut ids = ids.peekable();
@@ -221,11 +243,17 @@ impl Visited {
                 prefetch(&raw const wider.slots()[home(*hash, wider.mask)]);
             }
             for (id, hash) in group.drain(..) {
+                let own = slot(hash, id);
+                let takes = |slot: &AtomicU64| {
+                    slot.load(Ordering::Relaxed) == 0
+                        && slot
+                            .compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed)
+                            .is_ok()
+                };
                 let mut at = home(hash, wider.mask);
-                while wider.slots()[at].load(Ordering::Relaxed) != 0 {
+                while !takes(&wider.slots()[at]) {
                     at = (at + 1) & wider.mask;
                 }
-                wider.slots()[at].store(slot(hash, id), Ordering::Relaxed);
             }
         }
     }
@@ -536,6 +564,29 @@ mod tests {
         }
         let all = STATES as u32;
         assert_eq!((new, set.len(), set.len_of(0)), (all, STATES, all));
+    }
+
+    /// Catches states that are lost when several threads move them to a larger table.
+    #[test]
+    #[cfg_attr(miri, ignore = "large tables only")]
+    fn large_tables_grow_by_several_threads() {
+        let set = Visited::new(Width::Fixed(8), 3);
+        let states = 4 * REGION as u64;
+        let insert_all = |new: bool| {
+            for number in 0..states {
+                let mut worker = set.enter(number as usize % 3);
+                if worker.is_crowded() {
+                    drop(worker);
+                    set.grow();
+                    worker = set.enter(number as usize % 3);
+                }
+                assert_eq!(worker.insert(&number.to_le_bytes()).if_new().is_some(), new);
+            }
+        };
+        insert_all(true);
+        assert!(set.table.read().expect("nobody panics").slots().len() > 4 * REGION);
+        insert_all(false);
+        assert_eq!((set.len(), set.used()), (states, states));
     }
 
     /// Two workers racing to insert the same states: each state must be new for exactly one.

@@ -3,6 +3,7 @@
 //! [`worlds`] enumerates the states of a plain search. [`normal_form`] is what a reduced search would keep of one, and
 //! [`key`] is the same for all states that a reduction may take for each other, whichever of them it keeps.
 
+use super::super::orbit::Renaming;
 use super::super::{Finding, Move, Product, Scratch, World, beginnings, moves};
 use analysis::counters::{Counters, Lowering, is_upper_guard};
 use analysis::symmetry::{Automorphism, Symmetries};
@@ -92,15 +93,15 @@ pub(super) fn key<M: Monitor>(
         Key::Shown(format!("{world:?}"))
     };
     let mut image = world.clone();
-    let images = elements.iter().map(|(alpha, renaming)| {
-        product.rename(alpha, renaming, &world, &mut image);
+    let images = elements.iter().map(|renaming| {
+        product.rename(renaming, &world, &mut image);
         shown(&image)
     });
     images.chain([shown(&world)]).min().expect("there is the identity")
 }
 
 /// An element of a group, as the memory needs it.
-pub(super) type Element<M> = (Automorphism, <M as Renamed>::Renaming);
+pub(super) type Element<M> = Renaming<<M as Renamed>::Renaming>;
 
 /// All elements of the group. Some may exchange the same threads and rename other values. None if there are more
 /// than [`ELEMENTS`].
@@ -131,10 +132,9 @@ pub(super) fn elements<M: Monitor>(product: &Product<M>) -> Vec<Element<M>> {
         }
         next += 1;
     }
-    let renaming = |alpha: &Automorphism| product.memory.renaming(alpha, &symmetries.types);
-    let with_renaming = |alpha| {
-        let renaming = renaming(&alpha);
-        (alpha, renaming)
+    let with_renaming = |alpha: Automorphism| {
+        let memory = product.memory.renaming(&alpha, &symmetries.types);
+        Renaming::new(alpha, memory)
     };
     elements.into_iter().map(with_renaming).collect()
 }
