@@ -118,8 +118,8 @@ pub fn loop_depths(thread: &Thread, most: u32) -> Vec<u32> {
             members.iter().for_each(|at| component[at.index()] = c);
         }
         let (mut entered, mut left) = (vec![false; inside.len()], vec![false; components.len()]);
-        for k in 0..inside.len() {
-            entered[k] |= inside[k] == thread.entry.index();
+        for (k, pc) in inside.iter().enumerate() {
+            entered[k] |= *pc == thread.entry.index();
             for next in successors(k).filter(|next| component[*next] != component[k]) {
                 entered[next] = true;
                 left[component[k]] = true;

@@ -368,7 +368,7 @@ where
             sites[at].places.push((tid, pc));
         }
     }
-    enter_from_outside(program, &mut sites, |origin| (places.before)(origin));
+    enter_from_outside(program, &mut sites, &places.before);
     let stay = fences_behind_choices(program);
     let (changeable, uneven) = sites.into_iter().partition(|site| {
         let stays = site.places.iter().any(|place| stay.contains(place));
