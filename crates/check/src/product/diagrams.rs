@@ -390,9 +390,6 @@ fn is_for_machines(instr: &Instr) -> bool {
     matches!(instr, Instr::BusLock | Instr::BusUnlock | Instr::LightFence(_))
 }
 
-/// How many locations [`LocSet`](analysis::access::LocSet) tells apart.
-const LOCATIONS_APART: usize = 192;
-
 /// One number for each plan of [`check_program`].
 const PLANS: [u64; 3] = [0, 5, 6];
 
@@ -403,14 +400,9 @@ fn check_program(program: &Program, which: u64) -> Result<Active, Broken> {
         true => &[Model::Sc][..],
         false => &[Model::Rc11, Model::Sc],
     };
-    // Of many locations, sets confuse some, and not those that an automorphism maps these to. Then as much is forgotten as
-    // may be, but not the same in a state and in its image: states are told apart that need not be.
-    let symmetry = program.locations.len() <= LOCATIONS_APART;
-    let reductions = Reductions { symmetry, ..Reductions::default() };
     for &model in models {
         let question = Question {
             model,
-            reductions,
             extent: Extent::All,
             limits: Limits { states: Some(20_000), ..Limits::default() },
             ..Question::default()

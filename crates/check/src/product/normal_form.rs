@@ -29,9 +29,8 @@
 //!    code, which the automorphism maps to itself. They come before c because c looks at live
 //!    registers only.
 //!    What no thread can use follows from the sets themselves and from what each thread may still access, which the automorphism
-//!    maps, too; c moves values of all sets of a location in the same way. (Of more than 192 locations, sets of
-//!    locations confuse some, and not their images. Then more is kept in some states than in their images. By 2, n is what it
-//!    was, whatever the order; states are only told apart that need not be.)
+//!    maps, too, because it is known exactly: if it were overestimated for one thread and not for its image, states that were found
+//!    could not be followed again. c moves values of all sets of a location in the same way.
 //! 5. d is applied to the thread that has just moved, on every step of it: the other threads'
 //!    registers were treated when they came to rest, and are live or not as before. r, c and o look at
 //!    the whole state.

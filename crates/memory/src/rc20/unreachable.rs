@@ -15,8 +15,8 @@
 //!
 //! # Premises
 //!
-//! * (a) Which accesses a thread may make next at a location is known or overestimated ([`analysis::access::uses`]), also after
-//!   what its next access puts an end to was removed: of locations that [`LocSet`] cannot tell apart, none is.
+//! * (a) Which accesses a thread may make next at a location is known or overestimated ([`analysis::access::uses`]), for a thread
+//!   and its image under an automorphism alike: by the text, and with every location told from every other.
 //! * (b) A thread that rests has arrived at its next access: whether the memory objects to that has been asked.
 //! * (c) The next access is one that makes the sets empty, whatever they are ([`Renamed::settles`]). For observational robustness
 //!   a load asks once more when it is executed, and if it is tainted it leaves all sets as they are; so 1 is not for loads there.
@@ -52,7 +52,7 @@
 use super::views::Views;
 use super::{Rc20, State};
 use crate::{Ahead, Renamed};
-use analysis::access::{LocSet, Uses};
+use analysis::access::{Locations, Uses};
 use ir::ids::{Loc, Tid};
 use ir::program::Instr;
 use smallvec::{SmallVec, smallvec};
@@ -81,8 +81,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(views: &Views, [before, after]: [&LocSet; 2], carried: &LocSet) -> Self {
-        let bits = |asked: &LocSet| {
+    fn new(views: &Views, [before, after]: [&Locations; 2], carried: &Locations) -> Self {
+        let bits = |asked: &Locations| {
             let mut bits: Bits = smallvec![0; views.columns.words()];
             for loc in views.columns.tracked().iter().filter(|loc| asked.contains(**loc)) {
                 bits.iter_mut()
@@ -158,11 +158,7 @@ fn narrow<'a>(
         let mut reachable = 0;
         for (t, (asked, settled)) in asks.clone().enumerate() {
             let live = match settled {
-                // What the set cannot tell from others was not removed from it either.
-                Some(loc) if LocSet::tells_apart(loc) => {
-                    asked.after[k] & !views.columns.mask(loc)[k]
-                }
-                Some(_) => asked.after[k],
+                Some(loc) => asked.after[k] & !views.columns.mask(loc)[k],
                 None => asked.before[k],
             };
             reachable |= current(rows, t) & live;
