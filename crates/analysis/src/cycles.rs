@@ -193,7 +193,7 @@ mod tests {
         // Twenty thousand loops one after the other, in one that is around them all.
         let many = (0..40_000).map(|k| jump(&[if k % 2 == 0 { k } else { 0 }]));
         let depths = loop_depths(&thread(many.chain([Instr::Halt, skip()])), 4);
-        let expected = |k: u32| if k % 2 == 0 && k > 0 { 2 } else { 1 };
+        let expected = |k: u32| if k.is_multiple_of(2) && k > 0 { 2 } else { 1 };
         assert!((0..40_000).all(|k| depths[k as usize] == expected(k)));
     }
 
