@@ -66,10 +66,6 @@ impl Machine {
             }
             "_ZNSt6thread6_StateD2Ev"
             | "_ZNSt6thread6_StateD1Ev"
-            | "_ZNSt18condition_variableC1Ev"
-            | "_ZNSt18condition_variableD1Ev"
-            | "_ZNSt18condition_variable10notify_oneEv"
-            | "_ZNSt18condition_variable10notify_allEv"
             | "_ZNSaIcEC1Ev"
             | "_ZNSaIcEC2Ev"
             | "_ZNSaIcEC1ERKS_"
@@ -79,8 +75,18 @@ impl Machine {
             | "_ZNSt8ios_base4InitC1Ev"
             | "_ZNSt8ios_base4InitD1Ev"
             | "_ZNSt15__exception_ptr13exception_ptrD1Ev" => Ok(Val::Bits(0)),
+            "_ZNSt18condition_variableC1Ev" | "_ZNSt18condition_variableC2Ev" => {
+                done(self.mark_initialised(local, &argument(0)))
+            }
+            "_ZNSt18condition_variableD1Ev" | "_ZNSt18condition_variableD2Ev" => {
+                done(self.destroy_condition(local, &argument(0)))
+            }
+            "_ZNSt18condition_variable10notify_oneEv"
+            | "_ZNSt18condition_variable10notify_allEv" => {
+                done(self.initialised(local, &argument(0), "a condition variable"))
+            }
             "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
-                done(self.wait_cxx(local, &argument(1)))
+                done(self.wait_cxx(local, &argument(0), &argument(1)))
             }
             "__cxa_guard_acquire" => self.guard(local, &argument(0)),
             "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
@@ -128,7 +134,8 @@ impl Machine {
         self.store_word(local, thread, 8, Word::ZERO, Order::Plain)
     }
 
-    fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+    fn wait_cxx(&mut self, local: &mut Local, condition: &Val, lock: &Val) -> Result<(), Stop> {
+        self.initialised(local, condition, "a condition variable")?;
         let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
         self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
         self.unlock(local, &mutex)?;
