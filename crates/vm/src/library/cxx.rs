@@ -15,6 +15,9 @@ use llvm::module::Symbol;
 const START_THREAD: &str =
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
 
+/// How a future waits for its value: `_M_futex_wait_until` (with two kinds of clock) and `_M_futex_notify_all`.
+const FUTEX: &str = "_ZNSt28__atomic_futex_unsigned_base";
+
 /// Is it a function of output streams, which gives the stream back?
 pub(super) fn prints(name: &str) -> bool {
     name.starts_with("_ZNSolsE")
@@ -37,6 +40,11 @@ pub(super) fn waits(name: &str) -> bool {
         || name.starts_with("_ZNSt8__detail17__platform_notifyI")
 }
 
+/// Does it wait like those, up to a time?
+pub(super) fn waits_in_time(name: &str) -> bool {
+    name.starts_with("_ZNSt8__detail26__platform_wait_until_implI")
+}
+
 impl Machine {
     pub(super) fn cxx_function(
         &mut self,
@@ -55,6 +63,26 @@ impl Machine {
             "_ZNSt6thread20hardware_concurrencyEv" => {
                 self.note(format!("`hardware_concurrency` gives {PROCESSORS}"));
                 Ok(Val::Bits(PROCESSORS))
+            }
+            // What a future has: its virtual functions, and the exception that it may have instead of a result.
+            "_ZNSt13__future_base12_Result_baseC2Ev" => done(self.store_word(
+                local,
+                &Machine::field(&argument(0), 8),
+                8,
+                Word::ZERO,
+                Order::Plain,
+            )),
+            "_ZNSt13__future_base12_Result_baseD2Ev" => Ok(Val::Bits(0)),
+            // A future's value is waited for like an atomic's, with a look before and after.
+            name if name.starts_with(FUTEX) => match name.contains("_M_futex_notify_all") {
+                true => Ok(Val::Bits(0)),
+                false => match argument(3) {
+                    Val::Bits(0) => Ok(Val::Bits(1)),
+                    _ => self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from),
+                },
+            },
+            name if waits_in_time(name) => {
+                self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
             }
             name if waits(name) => {
                 if name.contains("_do_spin") {
