@@ -9,8 +9,8 @@ use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
 
-/// So many calls tell who asks for a block.
-const CALLERS: usize = 4;
+/// So many calls tell who asks for a block: with fewer, all vectors of Rust would be one.
+const CALLERS: usize = 8;
 const ENOMEM: u128 = 12;
 /// More than any machine has, so that asking for it fails.
 const NOBODY_HAS: u64 = 1 << 47;
