@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+long __isoc23_strtol(const char *text, char **end, int base); // what newer headers call `strtol`
+
 static char name[16];
 
 static void *namer(void *unused) {
@@ -53,6 +55,7 @@ int main(void) {
     char *end;
     assert(strtol(" -0x1fz", &end, 0) == -31 && *end == 'z' && strtol("077", NULL, 0) == 63);
     assert(strtol("zz", &end, 10) == 0 && *end == 'z' && strtoul("4294967296", NULL, 10) == 1ul << 32);
+    assert(__isoc23_strtol("12", NULL, 10) == 12);
     errno = 0;
     assert(strtol("99999999999999999999", NULL, 10) == LONG_MAX && errno == ERANGE);
     double two = 2;

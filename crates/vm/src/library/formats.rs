@@ -50,6 +50,8 @@ impl Machine {
     ) -> Option<Result<Val, Stop>> {
         let argument = |k: usize| arguments.get(k).cloned().unwrap_or(Val::Undef);
         let rest = |k: usize| arguments.get(k..).unwrap_or_default();
+        // What newer headers of the C library make of them.
+        let name = name.strip_prefix("__isoc23_").unwrap_or(name);
         Some(match name {
             "snprintf" => self.formatted(local, &argument(2), rest(3)).and_then(|text| {
                 let Val::Bits(size) = argument(1) else {

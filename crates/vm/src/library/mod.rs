@@ -77,6 +77,8 @@ const IGNORED: [&str; 33] = [
     "madvise",
 ];
 
+const NO_SIGNALS: &str = "no signal ever comes";
+
 /// Hints to other tools that change nothing of what the program does.
 const HINTS: [&str; 8] = [
     "__VERIFIER_annotate_begin",
@@ -294,6 +296,19 @@ impl Machine {
                 _ => Ok(Val::Undef),
             },
             "__errno_location" => Ok(self.error_number(local)),
+            "sigemptyset" | "sigfillset" | "sigaddset" | "sigdelset" | "signal" => {
+                self.note(NO_SIGNALS);
+                Ok(Val::Bits(0))
+            }
+            "sigaction" | "pthread_sigmask" | "sigprocmask" => {
+                if argument(2) != Val::Bits(0) {
+                    return Some(Stop::refuse(format!("`{name}` that asks what was set before")));
+                }
+                self.note(NO_SIGNALS);
+                Ok(Val::Bits(0))
+            }
+            // A name for the thread.
+            "prctl" if argument(0) == Val::Bits(15) => Ok(Val::Bits(0)),
             "atexit" => self.at_exit(local, &argument(0), None, false),
             "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1)), false),
             "__cxa_thread_atexit" | "__cxa_thread_atexit_impl" => {
