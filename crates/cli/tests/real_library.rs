@@ -382,3 +382,17 @@ fn values_for_keys_are_destroyed() {
     let cases: Vec<_> = cases.iter().map(|(name, text, all)| (*name, &**text, *all)).collect();
     judge(&cases);
 }
+
+/// Catches a loop that starts threads for ever and is followed until a limit is reached.
+#[test]
+fn there_are_32_threads_at_most() {
+    if no_clang() {
+        return;
+    }
+    let text = format!(
+        "{HEAD}static void *other(void *unused) {{ return 0; }}\n\
+         int main(void) {{ pthread_t t; for (;;) pthread_create(&t, 0, other, 0); }}\n"
+    );
+    let said = check_text("program.c", &text, &[]);
+    assert!(said.all.contains("more than 32 threads"), "{}", said.all);
+}

@@ -115,6 +115,9 @@ impl Machine {
             self.surprised = true;
             return Ok(Way::Cut);
         }
+        if order != Order::Plain && self.keep_apart(object) {
+            return Err(Stop::Blocked);
+        }
         if order != Order::Plain {
             let called = self.called(object);
             return Stop::refuse(format!(

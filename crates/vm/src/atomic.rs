@@ -69,6 +69,9 @@ impl Machine {
         self.touch(local, cell, true, strength);
         let shared = self.shared.overlapping(object, offset, u64::from(size));
         if !shared.is_empty() && shared != [cell] {
+            if self.keep_apart(object) {
+                return Err(Stop::Blocked);
+            }
             return Stop::refuse(format!("mixed-size accesses to {}", self.called(object)));
         }
         Ok(cell)

@@ -25,8 +25,9 @@ use search::{Limit, Limits, Options, Paths, Progress, Stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-/// Rounds before it is given up; programs need two or three.
-const MOST_ROUNDS: usize = 64;
+/// Rounds before it is given up. Programs need two or three, and many more if new memory turns out to be shared ever later; each
+/// goes a little further than the one before it, so that limits are reached first where this has no end.
+const MOST_ROUNDS: usize = 1_000;
 /// Local states beyond which threads are not followed beyond interleavings.
 const MOST_NODES: usize = 200_000;
 /// Local states at one place of the source that are worth naming the place.
@@ -301,7 +302,11 @@ impl World {
 
     /// Did the round find out something that makes another one necessary?
     fn has_grown(&mut self) -> Result<bool, Undiscovered> {
-        let grown = self.machine.promote().map_err(|mixed| self.mixed_sizes(mixed))?;
+        let grown = match self.machine.promote() {
+            Ok(grown) => grown,
+            Err(mixed) if self.machine.keep_apart(mixed.one.object) => true,
+            Err(mixed) => return Err(self.mixed_sizes(mixed)),
+        };
         Ok(grown | std::mem::take(&mut self.machine.surprised))
     }
 

@@ -102,6 +102,10 @@ pub(crate) struct Machine {
     pub(crate) unmatched: BTreeSet<(u64, bool)>,
     /// Blocks that were freed while somebody still knew their address, so that it matters if it is given out again.
     pub(crate) recyclable: BTreeSet<ObjectId>,
+    /// Sizes of blocks that objects of different types were in, one after the other, and whether they are filled with 0.
+    pub(crate) apart: BTreeSet<(u64, bool)>,
+    /// Who asked for such blocks: the innermost calls.
+    pub(crate) askers: HashMap<Vec<Site>, u32>,
     /// Objects whose address may be hidden in a number.
     pub(crate) disguised: BTreeSet<ObjectId>,
     /// Where blocks were first allocated, from the innermost call outwards, for their names.
@@ -155,6 +159,8 @@ impl Machine {
             allocated: BTreeSet::new(),
             unmatched: BTreeSet::new(),
             recyclable: BTreeSet::new(),
+            apart: BTreeSet::new(),
+            askers: HashMap::new(),
             disguised: BTreeSet::new(),
             births: HashMap::new(),
             accessed: HashMap::new(),

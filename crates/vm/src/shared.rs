@@ -27,6 +27,11 @@ impl Shared {
         self.cells.entry(cell.object).or_default().insert(cell.offset, cell.size);
     }
 
+    /// Nothing of an object is shared, as far as is known.
+    pub(crate) fn forget(&mut self, object: ObjectId) {
+        self.cells.remove(&object);
+    }
+
     pub(crate) fn contains(&self, cell: Cell) -> bool {
         self.cells.get(&cell.object).and_then(|cells| cells.get(&cell.offset)) == Some(&cell.size)
     }

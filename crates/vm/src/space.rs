@@ -45,8 +45,9 @@ pub(crate) enum Name {
     Function(FunctionId),
     /// A variable on a thread's stack.
     Stack { thread: u32, depth: u32, site: Site, nth: u32, size: u64 },
-    /// A block of the heap.
-    Heap { thread: u32, site: Site, nth: u32, size: u64, zeroed: bool },
+    /// A block of the heap. Who asked for it, as a number of [`crate::machine::Machine::askers`], tells blocks apart whose
+    /// size means several types of objects.
+    Heap { thread: u32, site: Site, nth: u32, size: u64, zeroed: bool, asker: u32 },
     /// A thread, as the one that starts it knows it: the n-th that it starts.
     Thread { parent: u32, nth: u32 },
     /// Threads that are started together.

@@ -314,6 +314,16 @@ pub(crate) fn to_integer(number: f64, width: u32, is_signed: bool) -> Option<u12
     })
 }
 
+/// The same, or the nearest integer that fits; 0 for what is no number.
+pub(crate) fn saturated(number: f64, width: u32, is_signed: bool) -> u128 {
+    match to_integer(number, width, is_signed) {
+        Some(integer) => integer,
+        None if number.is_nan() || number < 0.0 && !is_signed => 0,
+        None if number < 0.0 => 1 << (width - 1),
+        None => mask(width - u32::from(is_signed)),
+    }
+}
+
 /// An operation on floating-point numbers. Single precision is computed in double precision and rounded, which is
 /// exact for these operations.
 pub(crate) fn float_binary(op: BinaryOp, left: f64, right: f64) -> Option<f64> {

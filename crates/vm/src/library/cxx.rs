@@ -15,6 +15,9 @@ use llvm::module::Symbol;
 const START_THREAD: &str =
     "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
 
+/// How a future waits for its value: `_M_futex_wait_until` (with two kinds of clock) and `_M_futex_notify_all`.
+const FUTEX: &str = "_ZNSt28__atomic_futex_unsigned_base";
+
 /// Is it a function of output streams, which gives the stream back?
 pub(super) fn prints(name: &str) -> bool {
     name.starts_with("_ZNSolsE")
@@ -37,6 +40,11 @@ pub(super) fn waits(name: &str) -> bool {
         || name.starts_with("_ZNSt8__detail17__platform_notifyI")
 }
 
+/// Does it wait like those, up to a time?
+pub(super) fn waits_in_time(name: &str) -> bool {
+    name.starts_with("_ZNSt8__detail26__platform_wait_until_implI")
+}
+
 impl Machine {
     pub(super) fn cxx_function(
         &mut self,
@@ -56,6 +64,26 @@ impl Machine {
                 self.note(format!("`hardware_concurrency` gives {PROCESSORS}"));
                 Ok(Val::Bits(PROCESSORS))
             }
+            // What a future has: its virtual functions, and the exception that it may have instead of a result.
+            "_ZNSt13__future_base12_Result_baseC2Ev" => done(self.store_word(
+                local,
+                &Machine::field(&argument(0), 8),
+                8,
+                Word::ZERO,
+                Order::Plain,
+            )),
+            "_ZNSt13__future_base12_Result_baseD2Ev" => Ok(Val::Bits(0)),
+            // A future's value is waited for like an atomic's, with a look before and after.
+            name if name.starts_with(FUTEX) => match name.contains("_M_futex_notify_all") {
+                true => Ok(Val::Bits(0)),
+                false => match argument(3) {
+                    Val::Bits(0) => Ok(Val::Bits(1)),
+                    _ => self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from),
+                },
+            },
+            name if waits_in_time(name) => {
+                self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
+            }
             name if waits(name) => {
                 if name.contains("_do_spin") {
                     self.note(format!(
@@ -66,10 +94,6 @@ impl Machine {
             }
             "_ZNSt6thread6_StateD2Ev"
             | "_ZNSt6thread6_StateD1Ev"
-            | "_ZNSt18condition_variableC1Ev"
-            | "_ZNSt18condition_variableD1Ev"
-            | "_ZNSt18condition_variable10notify_oneEv"
-            | "_ZNSt18condition_variable10notify_allEv"
             | "_ZNSaIcEC1Ev"
             | "_ZNSaIcEC2Ev"
             | "_ZNSaIcEC1ERKS_"
@@ -79,8 +103,18 @@ impl Machine {
             | "_ZNSt8ios_base4InitC1Ev"
             | "_ZNSt8ios_base4InitD1Ev"
             | "_ZNSt15__exception_ptr13exception_ptrD1Ev" => Ok(Val::Bits(0)),
+            "_ZNSt18condition_variableC1Ev" | "_ZNSt18condition_variableC2Ev" => {
+                done(self.mark_initialised(local, &argument(0)))
+            }
+            "_ZNSt18condition_variableD1Ev" | "_ZNSt18condition_variableD2Ev" => {
+                done(self.destroy_condition(local, &argument(0)))
+            }
+            "_ZNSt18condition_variable10notify_oneEv"
+            | "_ZNSt18condition_variable10notify_allEv" => {
+                done(self.initialised(local, &argument(0), "a condition variable"))
+            }
             "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE" => {
-                done(self.wait_cxx(local, &argument(1)))
+                done(self.wait_cxx(local, &argument(0), &argument(1)))
             }
             "__cxa_guard_acquire" => self.guard(local, &argument(0)),
             "__cxa_guard_release" => done(self.release_guard(local, &argument(0))),
@@ -128,7 +162,8 @@ impl Machine {
         self.store_word(local, thread, 8, Word::ZERO, Order::Plain)
     }
 
-    fn wait_cxx(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+    fn wait_cxx(&mut self, local: &mut Local, condition: &Val, lock: &Val) -> Result<(), Stop> {
+        self.initialised(local, condition, "a condition variable")?;
         let mutex: Val = self.load_word(local, lock, 8, Order::Plain)?.into();
         self.note(format!("condition variables may wake up at any time, {WAITING_UNNOTICED}"));
         self.unlock(local, &mutex)?;

@@ -11,6 +11,7 @@
 
 use crate::access::displaced;
 use crate::action::{Order, Stop};
+use crate::library::heap::throws_without_memory;
 use crate::local::{Local, Then};
 use crate::machine::Machine;
 use crate::space::{Fill, Name, Object, ObjectId};
@@ -111,6 +112,12 @@ fn is_pointer(name: &str) -> bool {
     name.starts_with("_ZTIP")
 }
 
+/// How many exceptions are on their way.
+fn underway(local: &Local) -> u128 {
+    let thrown = local.thrown.iter();
+    thrown.filter(|thrown| thrown.handlers == 0 || thrown.again).count() as u128
+}
+
 /// What a landing pad is told of where an exception is.
 fn header(object: Word) -> Val {
     displaced(&object.into(), HEADER.wrapping_neg())
@@ -140,12 +147,19 @@ impl Machine {
                 (ty, argument(0), argument(2), "an exception is thrown".to_string())
             }
             name => {
-                let ty = thrown_by(name)?;
+                let ty = match throws_without_memory(name, arguments) {
+                    true => "_ZTISt9bad_alloc".to_string(),
+                    false => thrown_by(name)?,
+                };
                 let object = match self.standard_exception(local) {
                     Ok(object) => object,
                     Err(stop) => return Some(Err(stop)),
                 };
-                (ty, object.word(), Word::ZERO, format!("the standard library throws (`{name}`)"))
+                let what = match throws_without_memory(name, arguments) {
+                    true => "`new` throws, as there is no memory".to_string(),
+                    false => format!("the standard library throws (`{name}`)"),
+                };
+                (ty, object.word(), Word::ZERO, what)
             }
         };
         let ty = match self.thrown_types.iter().position(|known| *known == ty) {
@@ -195,6 +209,9 @@ impl Machine {
                     false => Ok(object.into()),
                 }
             }
+            "__dynamic_cast" => self.dynamic_cast(local, &argument(0), &argument(2)),
+            "_ZSt18uncaught_exceptionv" => Ok(Val::Bits((underway(local) > 0).into())),
+            "_ZSt19uncaught_exceptionsv" => Ok(Val::Bits(underway(local))),
             "__cxa_end_catch" => self.handled(local).map(|()| Val::Undef),
             name => {
                 let (_, rest) = member(name)?;
@@ -348,6 +365,36 @@ impl Machine {
                 ),
             },
             _ => Ok(false),
+        }
+    }
+
+    /// The part of an object that is of a class, or 0 if there is none: in front of what the table of its virtual functions
+    /// points to are how far the object's beginning is, and its type.
+    fn dynamic_cast(&mut self, local: &mut Local, object: &Val, to: &Val) -> Result<Val, Stop> {
+        let table: Val = self.load_word(local, object, 8, Order::Plain)?.into();
+        let offset = displaced(&table, 16u64.wrapping_neg());
+        let offset = self.load_word(local, &offset, 8, Order::Plain)?;
+        let ty = self.load_word(local, &displaced(&table, 8u64.wrapping_neg()), 8, Order::Plain)?;
+        let (Word::Bits(offset), Some(ty), Some(to)) =
+            (offset, self.type_at(ty), self.type_at(to.word()))
+        else {
+            return Stop::refuse("a `dynamic_cast` between types that are not known");
+        };
+        let whole = displaced(object, offset as u64);
+        if ty == to {
+            return Ok(whole);
+        }
+        let mut parts = Vec::new();
+        self.parts_of(&ty, &to, &Part { public: true, at: Vec::new() }, &mut parts)?;
+        let offset = |part: &Part| part.at.iter().map(|(_, offset)| *offset).sum::<Option<i64>>();
+        match &parts[..] {
+            [] => Ok(Val::Bits(0)),
+            [part @ Part { public: true, .. }] if offset(part).is_some() => {
+                Ok(displaced(&whole, offset(part).unwrap_or(0) as u64))
+            }
+            _ => Stop::refuse(
+                "a `dynamic_cast` to a base that is virtual, not public, or there more than once",
+            ),
         }
     }
 

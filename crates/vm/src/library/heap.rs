@@ -9,6 +9,18 @@ use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
 use llvm::instruction::RmwOp;
 
+/// So many calls tell who asks for a block: with fewer, all vectors of Rust would be one.
+const CALLERS: usize = 8;
+const ENOMEM: u128 = 12;
+/// More than any machine has, so that asking for it fails.
+const NOBODY_HAS: u64 = 1 << 47;
+
+/// Is it one of C++'s functions that throw where there is no memory?
+pub(super) fn throws_without_memory(name: &str, arguments: &[Val]) -> bool {
+    matches!(name, "_Znwm" | "_Znam" | "_ZnwmSt11align_val_t" | "_ZnamSt11align_val_t")
+        && matches!(arguments.first(), Some(Val::Bits(size)) if *size >= u128::from(NOBODY_HAS))
+}
+
 impl Machine {
     pub(super) fn heap_function(
         &mut self,
@@ -29,6 +41,8 @@ impl Machine {
             | "_ZnamRKSt9nothrow_t"
             | "_ZnwmSt11align_val_t"
             | "_ZnamSt11align_val_t"
+            | "_ZnwmSt11align_val_tRKSt9nothrow_t"
+            | "_ZnamSt11align_val_tRKSt9nothrow_t"
             | "__rust_alloc"
             | "__VERIFIER_hp_alloc" => size(0).and_then(|size| self.allocate(local, size, false)),
             "__rust_alloc_zeroed" => size(0).and_then(|size| self.allocate(local, size, true)),
@@ -42,6 +56,9 @@ impl Machine {
                 .and_then(|count| size(1).map(|each| count.saturating_mul(each)))
                 .and_then(|size| self.allocate(local, size, true)),
             "posix_memalign" => size(2).and_then(|size| {
+                if size >= NOBODY_HAS {
+                    return Ok(Val::Bits(ENOMEM));
+                }
                 let block = self.allocate(local, size, false)?;
                 self.store_word(local, &argument(0), 8, block.word(), Order::Plain)?;
                 Ok(Val::Bits(0))
@@ -54,6 +71,10 @@ impl Machine {
             | "_ZdaPvm"
             | "_ZdlPvSt11align_val_t"
             | "_ZdlPvmSt11align_val_t"
+            | "_ZdaPvSt11align_val_t"
+            | "_ZdaPvmSt11align_val_t"
+            | "_ZdlPvRKSt9nothrow_t"
+            | "_ZdaPvRKSt9nothrow_t"
             | "__rust_dealloc"
             | "cfree" => self.free(local, &argument(0)).map(|()| Val::Undef),
             // Rust's allocator, whose names carry a hash of the compiler.
@@ -79,6 +100,9 @@ impl Machine {
         size: u64,
         zeroed: bool,
     ) -> Result<Val, Stop> {
+        if size >= NOBODY_HAS {
+            return Ok(Val::Bits(0));
+        }
         if size > LARGEST {
             return Stop::refuse(format!(
                 "an allocation of {size} bytes; {LARGEST} at most are checked"
@@ -98,9 +122,10 @@ impl Machine {
         }
         let mentioned = local.mentioned(&self.space);
         let (thread, site) = (local.thread, Machine::site(local));
+        let asker = self.asker(local, size, zeroed);
         let mut nth = 0;
         let object = loop {
-            let name = Name::Heap { thread, site, nth, size, zeroed };
+            let name = Name::Heap { thread, site, nth, size, zeroed, asker };
             let fill = if zeroed { Fill::Zero } else { Fill::Undef };
             let object = self.space.intern(Object { name, size, fill, constant: false });
             let in_use = mentioned.contains(&object)
@@ -122,16 +147,57 @@ impl Machine {
         Ok(Machine::pointer(object))
     }
 
+    /// Who asks for a block: 0, unless such blocks are told apart.
+    fn asker(&mut self, local: &Local, size: u64, zeroed: bool) -> u32 {
+        if !self.apart.contains(&(size, zeroed)) {
+            return 0;
+        }
+        let mut sites = local.sites();
+        sites.truncate(CALLERS);
+        let next = self.askers.len() as u32 + 1;
+        *self.askers.entry(sites).or_insert(next)
+    }
+
+    /// May a block that was freed be given out again to somebody who asks for one? What was allocated before it was known
+    /// that blocks of this size are told apart may not.
+    fn fits(&self, object: ObjectId, size: u64, zeroed: bool, asks: u32) -> bool {
+        match self.space.object(object).name {
+            Name::Heap { size: other, zeroed: filled, asker, .. } => {
+                let is_apart = self.apart.contains(&(size, zeroed));
+                (other, filled, asker) == (size, zeroed, asks) && (asks != 0 || !is_apart)
+            }
+            _ => false,
+        }
+    }
+
+    /// Objects of different types turned out to have been in the same block, one after the other. From now on blocks of its
+    /// size come back only to who asked for them before. Is that something new?
+    pub(crate) fn keep_apart(&mut self, object: ObjectId) -> bool {
+        let Name::Heap { size, zeroed, .. } = self.space.object(object).name else { return false };
+        if !self.apart.insert((size, zeroed)) {
+            return false;
+        }
+        self.note(format!(
+            "the address of a block of {size} bytes that was freed comes back only where it was allocated"
+        ));
+        for id in (0..self.space.len() as u32).map(ObjectId) {
+            if matches!(self.space.object(id).name, Name::Heap { size: other, zeroed: filled, .. } if (other, filled) == (size, zeroed))
+            {
+                self.shared.forget(id);
+            }
+        }
+        self.surprised = true;
+        true
+    }
+
     /// A block that was freed and whose address somebody still knows, given out again.
     fn recycle(&mut self, local: &mut Local, size: u64, zeroed: bool) -> Result<Option<Val>, Stop> {
         // Blocks may have been freed before it was known that it matters.
         if self.allocated.insert((size, zeroed)) && self.unmatched.contains(&(size, zeroed)) {
             self.surprised = true;
         }
-        let fits = |object: &&ObjectId| match self.space.object(**object).name {
-            Name::Heap { size: other, zeroed: filled, .. } => (other, filled) == (size, zeroed),
-            _ => false,
-        };
+        let asks = self.asker(local, size, zeroed);
+        let fits = |object: &&ObjectId| self.fits(**object, size, zeroed, asks);
         let candidates: Vec<ObjectId> = self.recyclable.iter().filter(fits).copied().collect();
         for object in candidates {
             let cell = Cell::spare(object);
@@ -154,10 +220,8 @@ impl Machine {
         size: u64,
         zeroed: bool,
     ) -> Result<Option<Val>, Stop> {
-        let fits = |object: &ObjectId| match self.space.object(*object).name {
-            Name::Heap { size: other, zeroed: filled, .. } => (other, filled) == (size, zeroed),
-            _ => false,
-        };
+        let asks = self.asker(local, size, zeroed);
+        let fits = |object: &ObjectId| self.fits(*object, size, zeroed, asks);
         let own = local.blocks.iter().filter(|(object, block)| !block.escaped && fits(object));
         let gone = own.filter(|(object, _)| !self.is_alive(local, **object));
         let gone: Vec<ObjectId> = gone.map(|(object, _)| *object).collect();
@@ -205,7 +269,7 @@ impl Machine {
             }
         }
         let new = self.allocate(local, size, false)?;
-        if *old != Val::Bits(0) {
+        if *old != Val::Bits(0) && new != Val::Bits(0) {
             let (object, _) = self.bytes_at(local, old, 0, false)?;
             let kept = self.space.object(object).size.min(size);
             self.copy(local, &new, &displaced(old, 0), kept)?;

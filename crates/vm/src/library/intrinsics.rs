@@ -4,7 +4,7 @@ use crate::action::Stop;
 use crate::disguise::Kind;
 use crate::local::Local;
 use crate::machine::Machine;
-use crate::value::{Val, mask, signed};
+use crate::value::{self, Val, mask, signed};
 use llvm::instruction::BinaryOp;
 use llvm::{Call, Type};
 
@@ -94,9 +94,22 @@ impl Machine {
         if is("objectsize") {
             return Ok(Val::Bits(mask(64)));
         }
+        if let Some(result) = self.math_function(name, arguments) {
+            return result;
+        }
         let Some(ty) = call.args.first().map(|arg| arg.ty) else {
             return Stop::refuse(format!("the intrinsic `{name}`"));
         };
+        if (is("fptosi.sat") || is("fptoui.sat"))
+            && let Some(format) = self.float_format(ty)
+        {
+            let width = self.width(call.ret)?;
+            let Val::Bits(bits) = argument(0) else { return Ok(Val::Undef) };
+            return match value::to_float(format, bits) {
+                Some(number) => Ok(Val::Bits(value::saturated(number, width, is("fptosi.sat")))),
+                None => Stop::refuse(format!("the intrinsic `{name}`")),
+            };
+        }
         let Type::Int(width) = *self.module.ty(ty) else {
             return Stop::refuse(format!("the intrinsic `{name}`"));
         };
@@ -155,6 +168,14 @@ impl Machine {
             a.min(b)
         } else if is("abs") {
             x.unsigned_abs()
+        } else if is("sadd.sat") || is("ssub.sat") {
+            let exact = if is("sadd.sat") { x.checked_add(y) } else { x.checked_sub(y) };
+            match exact.filter(|exact| signed(wrap(*exact as u128), width) == *exact) {
+                Some(exact) => exact as u128,
+                // What overflows does so on the side of the first operand.
+                None if x < 0 => 1 << (width - 1),
+                None => mask(width - 1),
+            }
         } else if is("uadd.sat") {
             a.saturating_add(b).min(mask(width))
         } else if is("usub.sat") {

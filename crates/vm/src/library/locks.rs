@@ -197,14 +197,23 @@ impl Machine {
     }
 
     /// What was destroyed was never initialised, as far as later uses are concerned.
-    fn destroy_condition(&mut self, local: &mut Local, condition: &Val) -> Result<(), Stop> {
+    pub(super) fn destroy_condition(
+        &mut self,
+        local: &mut Local,
+        condition: &Val,
+    ) -> Result<(), Stop> {
         self.initialised(local, condition, "a condition variable")?;
         self.store_word(local, condition, 4, Word::Undef, Order::Plain)
     }
 
     /// Looks whether a lock was initialised, by the memory that it is in: initialising writes it plainly, and every use
     /// reads it plainly.
-    fn initialised(&mut self, local: &mut Local, lock: &Val, what: &str) -> Result<(), Stop> {
+    pub(super) fn initialised(
+        &mut self,
+        local: &mut Local,
+        lock: &Val,
+        what: &str,
+    ) -> Result<(), Stop> {
         match self.load_word(local, lock, 4, Order::Plain)? {
             Word::Bits(_) => Ok(()),
             Word::Undef | Word::Partly(_) => Err(Stop::fail(format!(
@@ -213,7 +222,7 @@ impl Machine {
         }
     }
 
-    fn mark_initialised(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
+    pub(super) fn mark_initialised(&mut self, local: &mut Local, lock: &Val) -> Result<(), Stop> {
         self.store_word(local, lock, 4, Word::ZERO, Order::Plain)
     }
 

@@ -7,13 +7,16 @@
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
 mod assembly;
+mod containers;
 mod cxx;
 mod environment;
 mod exceptions;
 mod exit;
+mod formats;
 mod heap;
 mod intrinsics;
 mod locks;
+mod numbers;
 pub(crate) mod rust;
 mod semaphores;
 mod sized;
@@ -38,7 +41,7 @@ use crate::value::{Val, Word, mask, signed};
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 20] = [
+const IGNORED: [&str; 33] = [
     "vprintf",
     "vfprintf",
     "fflush",
@@ -56,10 +59,25 @@ const IGNORED: [&str; 20] = [
     "pthread_mutexattr_destroy",
     "pthread_condattr_init",
     "pthread_condattr_destroy",
+    "pthread_attr_setaffinity_np",
+    "pthread_attr_setguardsize",
+    "pthread_attr_setinheritsched",
+    "pthread_attr_setschedparam",
+    "pthread_attr_setschedpolicy",
+    "pthread_attr_setscope",
+    "pthread_attr_setstacksize",
+    "pthread_condattr_setclock",
+    "pthread_condattr_setpshared",
+    "pthread_mutexattr_setpshared",
     "pthread_setaffinity_np",
+    "pthread_setconcurrency",
+    "pthread_setschedparam",
+    "sched_setaffinity",
     "pthread_setname_np",
     "madvise",
 ];
+
+const NO_SIGNALS: &str = "no signal ever comes";
 
 /// Hints to other tools that change nothing of what the program does.
 const HINTS: [&str; 8] = [
@@ -211,8 +229,11 @@ impl Machine {
             .or_else(|| self.exception_function(local, name, arguments))
             .or_else(|| self.cxx_function(local, name, arguments))
             .or_else(|| self.tree_function(local, name, arguments))
+            .or_else(|| self.container_function(local, name, arguments))
             .or_else(|| self.text_function(local, name, arguments))
-            .or_else(|| self.plain_function(local, name, arguments));
+            .or_else(|| self.format_function(local, name, arguments))
+            .or_else(|| self.plain_function(local, name, arguments))
+            .or_else(|| self.math_function(name, arguments));
         match known {
             Some(result) => result,
             None => {
@@ -275,6 +296,19 @@ impl Machine {
                 _ => Ok(Val::Undef),
             },
             "__errno_location" => Ok(self.error_number(local)),
+            "sigemptyset" | "sigfillset" | "sigaddset" | "sigdelset" | "signal" => {
+                self.note(NO_SIGNALS);
+                Ok(Val::Bits(0))
+            }
+            "sigaction" | "pthread_sigmask" | "sigprocmask" => {
+                if argument(2) != Val::Bits(0) {
+                    return Some(Stop::refuse(format!("`{name}` that asks what was set before")));
+                }
+                self.note(NO_SIGNALS);
+                Ok(Val::Bits(0))
+            }
+            // A name for the thread.
+            "prctl" if argument(0) == Val::Bits(15) => Ok(Val::Bits(0)),
             "atexit" => self.at_exit(local, &argument(0), None, false),
             "__cxa_atexit" => self.at_exit(local, &argument(0), Some(argument(1)), false),
             "__cxa_thread_atexit" | "__cxa_thread_atexit_impl" => {
@@ -388,4 +422,5 @@ fn is_replaced(name: &str) -> bool {
         "__VERIFIER_assume" | "__VERIFIER_assume_internal" | "reach_error" | "__VERIFIER_error"
     ) || cxx::prints(name)
         || cxx::waits(name)
+        || cxx::waits_in_time(name)
 }

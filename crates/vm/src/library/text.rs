@@ -37,6 +37,49 @@ impl Machine {
             "strcmp" => self.compare_texts(local, &argument(0), &argument(1), ALL),
             "strncmp" => count(2)
                 .and_then(|most| self.compare_texts(local, &argument(0), &argument(1), most)),
+            "strchr" | "strrchr" | "index" | "rindex" | "strchrnul" => {
+                self.find_byte(local, name, &argument(0), &argument(1))
+            }
+            "memchr" => count(2).and_then(|most| {
+                let wanted = match argument(1) {
+                    Val::Bits(byte) => Some(byte as u8),
+                    _ => None,
+                };
+                for k in 0..most {
+                    let at = displaced(&argument(0), k);
+                    match self.load_word(local, &at, 1, Order::Plain)? {
+                        Word::Bits(byte) if Some(byte as u8) == wanted => return Ok(at),
+                        Word::Bits(_) => {}
+                        Word::Undef | Word::Partly(_) => {
+                            return Err(Stop::fail("a byte is looked at that was never written"));
+                        }
+                    }
+                }
+                Ok(Val::Bits(0))
+            }),
+            "strstr" => self.text_at(local, &argument(0), ALL).and_then(|text| {
+                let part = self.text_at(local, &argument(1), ALL)?;
+                let found = (0..=text.len()).find(|k| text[*k..].starts_with(&part));
+                Ok(found.map_or(Val::Bits(0), |k| displaced(&argument(0), k as u64)))
+            }),
+            "strdup" => {
+                self.text_at(local, &argument(0), ALL).and_then(|text| self.new_text(local, text))
+            }
+            "strndup" => count(1).and_then(|most| {
+                let text = self.text_at(local, &argument(0), most)?;
+                self.new_text(local, text)
+            }),
+            "strcat" | "strncat" => {
+                let most = if name == "strcat" { Ok(ALL) } else { count(2) };
+                most.and_then(|most| {
+                    let before = self.text_at(local, &argument(0), ALL)?;
+                    let mut text = self.text_at(local, &argument(1), most)?;
+                    text.push(0);
+                    let end = displaced(&argument(0), before.len() as u64);
+                    self.put_bytes(local, &end, &text)?;
+                    Ok(argument(0))
+                })
+            }
             "strcpy" => self.text_at(local, &argument(1), ALL).and_then(|mut text| {
                 text.push(0);
                 self.put_bytes(local, &argument(0), &text)
@@ -61,7 +104,12 @@ impl Machine {
     }
 
     /// The bytes before the first that is 0, or `most` of them.
-    fn text_at(&mut self, local: &mut Local, text: &Val, most: u64) -> Result<Vec<u8>, Stop> {
+    pub(super) fn text_at(
+        &mut self,
+        local: &mut Local,
+        text: &Val,
+        most: u64,
+    ) -> Result<Vec<u8>, Stop> {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < most {
             let at = displaced(text, bytes.len() as u64);
@@ -74,6 +122,36 @@ impl Machine {
             }
         }
         Ok(bytes)
+    }
+
+    /// Where a text has a byte first, or last.
+    fn find_byte(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        text: &Val,
+        byte: &Val,
+    ) -> Result<Val, Stop> {
+        let Val::Bits(byte) = byte else {
+            return Err(Stop::fail(format!("`{name}` of a character that was never written")));
+        };
+        let mut bytes = self.text_at(local, text, ALL)?;
+        bytes.push(0);
+        let mut places = bytes.iter().enumerate().filter(|(_, other)| **other == *byte as u8);
+        let found = match name {
+            "strrchr" | "rindex" => places.next_back(),
+            _ => places.next(),
+        };
+        let end = (name == "strchrnul").then_some(bytes.len() - 1);
+        let found = found.map(|(k, _)| k).or(end);
+        Ok(found.map_or(Val::Bits(0), |k| displaced(text, k as u64)))
+    }
+
+    /// A copy of a text.
+    fn new_text(&mut self, local: &mut Local, mut text: Vec<u8>) -> Result<Val, Stop> {
+        text.push(0);
+        let block = self.allocate(local, text.len() as u64, false)?;
+        self.put_bytes(local, &block, &text)
     }
 
     /// Reads a text.
@@ -120,7 +198,12 @@ impl Machine {
         Ok(order_of(&left, &right))
     }
 
-    fn put_bytes(&mut self, local: &mut Local, to: &Val, bytes: &[u8]) -> Result<Val, Stop> {
+    pub(super) fn put_bytes(
+        &mut self,
+        local: &mut Local,
+        to: &Val,
+        bytes: &[u8],
+    ) -> Result<Val, Stop> {
         for (k, byte) in bytes.iter().enumerate() {
             let at = displaced(to, k as u64);
             self.store_word(local, &at, 1, Word::Bits((*byte).into()), Order::Plain)?;

@@ -8,7 +8,7 @@ use crate::action::{Action, Cell, Order, Stop};
 use crate::local::{Local, Starting, Then};
 use crate::machine::Machine;
 use crate::space::{Name, ObjectId};
-use crate::team::{Gift, Task};
+use crate::team::{Gift, MOST_THREADS, Task};
 use crate::value::{Val, Word};
 use llvm::FunctionId;
 use llvm::instruction::RmwOp;
@@ -168,6 +168,10 @@ impl Machine {
         for argument in &arguments {
             local.escape(argument.word(), &self.space);
             self.strays(local, argument.word(), None);
+        }
+        // One more could not be started, and a loop that starts threads for ever comes to nothing else.
+        if local.starting.len() >= MOST_THREADS {
+            return Stop::refuse(format!("more than {MOST_THREADS} threads"));
         }
         local.postponed_at = local.sites();
         local.starting.push(Starting { handle, task: Task { function, arguments, gifts } });

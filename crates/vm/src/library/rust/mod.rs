@@ -129,6 +129,20 @@ impl Machine {
                 Ok(Val::Undef)
             }
             Known::StackSize => Ok(Val::Bits(STACK)),
+            Known::LayoutWithCounts => {
+                let size_first = self.field_offset("Layout", "size")? == 0;
+                let (size, align) = match (size_first, argument(0), argument(1)) {
+                    (true, Val::Bits(size), Val::Bits(align))
+                    | (false, Val::Bits(align), Val::Bits(size)) => (size, align),
+                    _ => return Stop::refuse("a layout that is not known"),
+                };
+                // Two counts come first.
+                let size = 16u128.next_multiple_of(align.max(1)) + size;
+                let align = align.max(8);
+                let (size, align) = (Val::Bits(size.next_multiple_of(align)), Val::Bits(align));
+                let parts = if size_first { [size, align] } else { [align, size] };
+                Ok(Val::Many(parts.into()))
+            }
             Known::EnterScope => done(self.enter_scope(local, &argument(0))),
             Known::SpawnHooks => {
                 // Where there is a result, it is a list without members.

@@ -34,6 +34,8 @@ pub(crate) enum Known {
     Unpark,
     /// The size of a stack.
     StackSize,
+    /// What memory an `Arc` or `Rc` of a value needs.
+    LayoutWithCounts,
     /// What runs when threads start: nothing.
     SpawnHooks,
     /// A scope has one more thread.
@@ -165,6 +167,14 @@ pub(crate) fn known(path: &str) -> Option<Known> {
     let ends = |tail: &[&str]| segments.ends_with(tail);
     if matches!(segments[0], "core" | "alloc" | "std") && is_panic(&segments) {
         return Some(Known::Panic);
+    }
+    const WITH_COUNTS: [&str; 3] = [
+        "arcinner_layout_for_value_layout",
+        "rc_inner_layout_for_value_layout",
+        "rcbox_layout_for_value_layout",
+    ];
+    if segments[0] == "alloc" && segments.last().is_some_and(|last| WITH_COUNTS.contains(last)) {
+        return Some(Known::LayoutWithCounts);
     }
     if segments[0] != "std" {
         return None;
