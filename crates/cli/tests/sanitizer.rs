@@ -281,6 +281,9 @@ fn updates_that_catch_up() {
         for (compiler, level) in builds("updates.c") {
             let program = bench.build(compiler, "updates.c", &[level, how], "program");
             let run = bench.run(&program, &["--schedule", "random", "--runs", "20"]);
+        hidden("assembly.c", &["-DARMS"], &["stale-read"]),
+        hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE"], &[]),
+        hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE", "-DBRANCH"], &["stale-read"]),
             assert_eq!(run.code, Some(0), "{compiler} {level} {how}: {run:#?}");
             let options = ["--schedule", "random", "--runs", "20", "--paper-counts"];
             let counted = bench.run(&program, &options);
