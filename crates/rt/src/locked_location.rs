@@ -77,18 +77,14 @@ impl Contents {
     }
 }
 
-// What is written together is in one cache line: the beginning up to the last write, what hardly changes, rows two by two, and
-// each of three visitors. Without padding before the rows and the visitors, that is where they are.
-const _: () = assert!(size_of::<Place>() == 8 * 64);
+// What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
+// of two visitors. Without padding before the rows and the visitors, that is where they are.
+const _: () = assert!(size_of::<Place>() == 7 * 64);
 
 // SAFETY: the contents are reached through the lock only.
 unsafe impl Sync for Place {}
 
-/// How often a lock is looked at before others are let run, and before the thread sleeps.
-const SPINS: u32 = 200;
-const YIELDS: u32 = SPINS + 30;
-
-/// A lock that spins a little, then lets others run, and then sleeps in between. Unlike those of the standard library it can be
+/// A lock that spins a little and then lets others run. Unlike those of the standard library it can be
 /// taken in one process and given back in its child.
 pub struct Lock(AtomicU32);
 
@@ -119,14 +115,11 @@ impl Lock {
                     return false;
                 }
                 tries += 1;
-                match tries {
-                    0..SPINS => std::hint::spin_loop(),
+                if tries < 200 {
+                    std::hint::spin_loop();
+                } else {
                     // SAFETY: a system call without arguments.
-                    SPINS..YIELDS => unsafe {
-                        system::call(libc::SYS_sched_yield, [0; 6]);
-                    },
-                    // Who holds it does not run, and does not run sooner for being asked again and again.
-                    _ => system::sleep(50_000),
+                    unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
                 }
             }
             if self.0.swap(1, Ordering::AcqRel) == 0 {
@@ -218,7 +211,11 @@ pub fn close(state: &registry::State, me: *const Thread) {
         // The program has forbidden itself such calls. From now on, threads have barriers of their own; what one
         // of them said before it knew of that is seen by everybody long before this wait is over.
         REMOTE.store(false, Ordering::SeqCst);
-        system::sleep(1_000_000);
+        let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        // SAFETY: waits.
+        unsafe {
+            system::call(libc::SYS_nanosleep, [&raw const millisecond as usize, 0, 0, 0, 0, 0])
+        };
     }
     for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
         // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
@@ -439,16 +436,13 @@ impl Place {
 #[repr(C, align(64))]
 struct Shared {
     lock: Lock,
-    /// So that a pair of rows is a cache line.
-    _padding: [u32; 3],
     fences: UnsafeCell<Fences>,
 }
 
 // SAFETY: reached through the lock only.
 unsafe impl Sync for Shared {}
 
-static FENCES: Shared =
-    Shared { lock: Lock::new(), _padding: [0; 3], fences: UnsafeCell::new(Fences::new()) };
+static FENCES: Shared = Shared { lock: Lock::new(), fences: UnsafeCell::new(Fences::new()) };
 
 /// What seq_cst fences update, locked.
 pub struct HeldFences(());

@@ -1,6 +1,5 @@
 //! Threads: how they begin, end, wait for each other and sleep.
 
-use crate::atomic;
 use crate::below;
 use crate::rust_std;
 use crate::sync;
@@ -199,7 +198,6 @@ unsafe extern "C" fn syscall(
         libc::SYS_futex => {
             rust_std::futex(arguments, system).unwrap_or_else(|error| -error as isize)
         }
-        libc::SYS_membarrier => atomic::membarrier(a, system),
         _ => system(),
     };
     system::returned(result) as c_long
