@@ -8,6 +8,7 @@
 //! and a test compares the list with the options that there are.
 
 use crate::args::Args;
+use crate::compiled;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use sanitizer::compiler::Wrapper;
@@ -130,7 +131,7 @@ const TABLES: &[Table] = &[
             }
             None => {
                 let mut files = matches.get_many::<PathBuf>("inputs").into_iter().flatten();
-                let code = files.all(|file| crate::compiled::is_code(file));
+                let code = files.all(|file| compiled::is_code(file));
                 let orders = matches.get_flag("weaken") || matches.contains_id("only");
                 vec![if code || orders { "rc11" } else { "tso" }.to_string()]
             }
@@ -303,9 +304,27 @@ fn words(given: Vec<OsString>) -> Vec<OsString> {
 fn refusal(matches: &ArgMatches) -> Option<String> {
     let (name, matches) = matches.subcommand()?;
     let table = TABLES.iter().find(|table| table.command == name)?;
+    let given = |option: &str| matches.value_source(option) == Some(ValueSource::CommandLine);
+    let knows =
+        |option: &str| table.everywhere.iter().any(|all| all.split(' ').any(|o| o == option));
+    if let Some(option) = CODE.split(' ').find(|option| knows(option) && given(option))
+        && no_input_is_code(matches, if knows("inputs") { "inputs" } else { "input" })
+    {
+        let what = match option {
+            "flags" => "-- FLAGS".to_string(),
+            option => format!("--{}", flag(table.command, option)),
+        };
+        return Some(format!("{what} means nothing here: it is about programs in C, C++ and Rust"));
+    }
+    if table.command == "fix"
+        && matches.get_flag("trf")
+        && let Some(option) = ["cost", "keep"].into_iter().find(|option| given(option))
+    {
+        return Some(format!("--{option} means nothing with --trf, which places full fences only"));
+    }
     let asked = (table.asked)(matches);
     table.options.iter().find_map(|meaning| {
-        let given = matches.value_source(meaning.option) == Some(ValueSource::CommandLine);
+        let given = given(meaning.option);
         let value_given = |value: &str| {
             let raw = matches.get_raw(meaning.option).into_iter().flatten();
             raw.flat_map(|raw| raw.to_str())
@@ -321,6 +340,12 @@ fn refusal(matches: &ArgMatches) -> Option<String> {
         let works = list(table, meaning.cases);
         Some(format!("{what} means nothing with {}{case}: it works with {works}", table.prefix))
     })
+}
+
+/// Are all inputs files that are read and not compiled? Of a folder, that is not known yet.
+fn no_input_is_code(matches: &ArgMatches, inputs: &str) -> bool {
+    let inputs: Vec<&Path> = matches.get_raw(inputs).into_iter().flatten().map(Path::new).collect();
+    !inputs.is_empty() && inputs.iter().all(|file| file.is_file() && !compiled::is_code(file))
 }
 
 /// What an option is called on the command line.
