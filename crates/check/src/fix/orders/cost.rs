@@ -38,7 +38,7 @@ const TIE: u64 = 4096;
 /// Loops nested deeper than this cost no more.
 const DEEPEST: u32 = 4;
 
-/// How many loops each step of a program is in: [`DEEPEST`] at most.
+/// How many loops each step of a program is in.
 pub struct Loops(Vec<Vec<u32>>);
 
 impl Loops {
