@@ -25,10 +25,6 @@ struct Table {
     /// What is written before a case's name in a sentence.
     prefix: &'static str,
     /// Options that are about all cases, separated by spaces.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "a test compares all options with those there are")
-    )]
     everywhere: &'static [&'static str],
     /// Options that are about some cases.
     options: &'static [Meaning],
