@@ -164,3 +164,62 @@ fn each_test_of_a_crate_is_checked() {
     assert_eq!(code, Some(2), "{wrong}");
     assert!(wrong.contains("mismatched types"), "{wrong}");
 }
+
+/// Of the tests, one fails for a single one of a hundred numbers, which a run of it hardly ever chooses.
+const CHOICES: &str = "\
+use fencepost::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn fails_for_one_number() {
+    let last = AtomicUsize::new(0);
+    let number = fencepost::any_below(100);
+    thread::scope(|scope| {
+        scope.spawn(|| last.store(number, Ordering::Relaxed));
+    });
+    assert!(last.load(Ordering::Relaxed) != 57);
+}
+
+#[test]
+fn holds_for_all() {
+    let number = fencepost::any_below(3);
+    assert!(fencepost::is_checked() && number < 3);
+    let sum = AtomicUsize::new(number);
+    let other = || if fencepost::any_bool() { sum.fetch_add(1, Ordering::Relaxed); };
+    thread::scope(|scope| {
+        scope.spawn(other);
+    });
+    assert!(sum.load(Ordering::Relaxed) - number < 2);
+}
+
+#[test]
+fn nothing_to_choose_from() {
+    fencepost::any_below(0);
+}
+";
+
+/// Catches choices of which not all are tried, values out of their range, and the crate's own code being executed.
+#[test]
+fn all_choices_of_a_test_are_tried() {
+    if no_cargo() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let testing = concat!(env!("CARGO_MANIFEST_DIR"), "/../testing");
+    let manifest = format!(
+        "[package]\nname = \"choices\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dev-dependencies]\n\
+         fencepost = {{ package = \"fencepost-testing\", path = {testing:?} }}\n\n[workspace]\n"
+    );
+    write(folder, "Cargo.toml", &manifest);
+    write(folder, "src/lib.rs", "");
+    write(folder, "tests/choices.rs", CHOICES);
+    let (fails, code) = check_tests(folder, &["fails_for_one"]);
+    assert_eq!(code, Some(1), "{fails}");
+    assert!(fails.contains("last.load(Ordering::Relaxed) != 57"), "{fails}");
+    let (holds, code) = check_tests(folder, &["holds_for_all"]);
+    assert_eq!(code, Some(0), "{holds}");
+    let (nothing, code) = check_tests(folder, &["nothing_to_choose"]);
+    assert_eq!(code, Some(1), "{nothing}");
+    assert!(nothing.contains("there is no number below 0"), "{nothing}");
+}

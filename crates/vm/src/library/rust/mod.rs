@@ -27,6 +27,9 @@ use names::{Class, Known};
 /// What a thread's stack has, which makes no difference here.
 const STACK: u128 = 2 << 20;
 
+/// How many numbers a test may have tried at one place: each is an execution of its own.
+const MOST_ALTERNATIVES: u128 = 4096;
+
 impl Machine {
     /// What is special about a function.
     pub(crate) fn class(&mut self, function: FunctionId) -> Class {
@@ -224,11 +227,28 @@ impl Machine {
                 self.note("the keys of every `HashMap` are 0");
                 self.uniform(call.ret, &Val::Bits(0))
             }
-            Known::NotPanicking => Ok(Val::Bits(1)),
+            Known::NotPanicking | Known::IsChecked => Ok(Val::Bits(1)),
+            Known::AnyBool => self.choose(local, &Val::Bits(2)),
+            Known::AnyBelow => self.choose(local, &argument(0)),
             Known::Unpark | Known::Nothing => match self.module.ty(call.ret) {
                 Type::Void => Ok(Val::Undef),
                 _ => self.uniform(call.ret, &Val::Bits(0)),
             },
+        }
+    }
+
+    /// Any number below a limit, as `fencepost-testing` offers it to tests.
+    fn choose(&mut self, local: &mut Local, limit: &Val) -> Result<Val, Stop> {
+        match *limit {
+            Val::Bits(0) => Err(Stop::fail("`any_below(0)`: there is no number below 0")),
+            Val::Bits(limit) if limit <= MOST_ALTERNATIVES => {
+                let alternatives = limit as u32;
+                self.visible(local, Action::Choose { alternatives }).map(Val::from)
+            }
+            Val::Bits(limit) => Stop::refuse(format!(
+                "`any_below({limit})`: at most {MOST_ALTERNATIVES} numbers are tried"
+            )),
+            _ => Err(Stop::fail("`any_below` of a limit that was never written")),
         }
     }
 

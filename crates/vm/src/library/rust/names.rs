@@ -76,6 +76,10 @@ pub(crate) enum Known {
     HashKeys,
     /// Talks, or wakes up somebody who notices by himself.
     Nothing,
+    /// What tests ask of `fencepost-testing`: one of two, one of many, and who executes them.
+    AnyBool,
+    AnyBelow,
+    IsChecked,
 }
 
 /// What is special about a function.
@@ -175,6 +179,12 @@ pub(crate) fn known(path: &str) -> Option<Known> {
     ];
     if segments[0] == "alloc" && segments.last().is_some_and(|last| WITH_COUNTS.contains(last)) {
         return Some(Known::LayoutWithCounts);
+    }
+    match path {
+        "fencepost_testing::any_bool" => return Some(Known::AnyBool),
+        "fencepost_testing::any_below" => return Some(Known::AnyBelow),
+        "fencepost_testing::is_checked" => return Some(Known::IsChecked),
+        _ => {}
     }
     if segments[0] != "std" {
         return None;
