@@ -23,6 +23,9 @@ use report::text::render;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+const NO_REPORTS: &str =
+    "--sarif and --html are for memory orders and fences of .fp, C, C++ and Rust, without --trf";
+
 /// Runs the command.
 pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
     let is_code = |input: &PathBuf| args.language.is_none() && compiled::is_code(input);
@@ -34,6 +37,9 @@ pub(crate) fn run(args: &args::Fix) -> io::Result<Exit> {
             "error: --write has one file, and there are several programs: use --in-place or --diff",
         );
         return Ok(Exit::BadInput);
+    }
+    if args.trf && (args.sarif.is_some() || args.html.is_some()) {
+        return Ok(complain(NO_REPORTS));
     }
     let (html, sarif) = (args.html.clone(), args.sarif.clone());
     let reports = ReportFileArgs { html, sarif, ..ReportFileArgs::default() };
@@ -115,9 +121,7 @@ fn text(
         ));
     }
     if args.sarif.is_some() || args.html.is_some() {
-        return Ok(complain(
-            "--sarif and --html are for memory orders and fences of .fp, C, C++ and Rust, without --trf",
-        ));
+        return Ok(complain(NO_REPORTS));
     }
     let aims: Vec<Aim> = match args.trf {
         true => vec![Aim::TriangularRaceFree],

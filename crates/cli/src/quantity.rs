@@ -100,6 +100,15 @@ impl Line {
     }
 }
 
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{file}:{}", self.line),
+            None => write!(f, "{}", self.line),
+        }
+    }
+}
+
 /// `12` or `queue.h:12`
 pub(crate) fn line(text: &str) -> Result<Line, String> {
     let (file, number) = match text.rsplit_once(':') {

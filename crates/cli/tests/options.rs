@@ -32,6 +32,7 @@ fn refusals() {
         "fix --trf --model tso,pso t.fp",
         "fix --trf --cost x86 t.fp",
         "fix --trf --keep 2 t.fp",
+        "fix --trf --html page.html t.fp",
         "fix --diff --json t.fp",
         "check --entry f t.fp",
         "check t.fp -- -DN=2",

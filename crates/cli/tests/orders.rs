@@ -179,6 +179,13 @@ fn lines_that_are_kept() {
     assert!(!lines.is_empty() || said["error"].is_string(), "{said}");
     let text = said["files"][0]["text"].as_str().unwrap_or_default();
     assert!(text.is_empty() || text.contains("flag.store(1, rlx)"), "{text}");
+    // A line on which there is nothing to keep is a slip, and nothing is written.
+    for keep in ["99", "t.fp:99", "other.fp:4"] {
+        let run = desk.run(&format!("fix --model rc11 --write fixed.fp --keep {keep} t.fp"));
+        assert_eq!(run.code, Some(2), "{}", run.all());
+        assert!(run.stderr.contains(&format!("t.fp: --keep {keep}: no memory order")), "{keep}");
+        assert!(!desk.path().join("fixed.fp").exists(), "{keep}");
+    }
 }
 
 /// Store buffering with a fence in each thread, and a third that nobody needs.

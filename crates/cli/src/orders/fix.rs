@@ -11,8 +11,10 @@ use check::fix::orders::{Allowed, Costs, Effort, Goal};
 use lang::Source;
 use repair::variant::{results, without_each};
 use repair::{Changeable, Changed, Kept, Only};
+use report::escape::visible;
 use report::repairs::{ChangesReport, Ending, Failure};
 use report::text::{Detail, render};
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -60,12 +62,24 @@ pub(crate) fn fix(
         (true, false) => Allowed::Both,
         (true, true) => Allowed::Weaker,
     };
+    let met: Vec<Cell<bool>> = args.keep.iter().map(|_| Cell::new(false)).collect();
+    let is_kept = |file: &str, line| {
+        let these = args.keep.iter().zip(&met).filter(|(kept, _)| kept.is(file, line));
+        these.inspect(|(_, met)| met.set(true)).count() > 0
+    };
     let Changeable { sites, alone: mut left } =
         repair::changeable(&source, only, models, |file, line| match () {
-            () if args.keep.iter().any(|kept| kept.is(file, line)) => Kept::Asked,
+            () if is_kept(file, line) => Kept::Asked,
             () if args.code.is_system(file) => Kept::System,
             () => Kept::No,
         });
+    if let Some((kept, _)) = args.keep.iter().zip(&met).find(|(kept, met)| {
+        // With a file, it may be meant for another of the programs.
+        !met.get() && (kept.file.is_none() || args.inputs.len() == 1)
+    }) {
+        let name = visible(&source.name);
+        return Ok(complain(&format!("{name}: --keep {kept}: no memory order on this line")));
+    }
     let reread = |changed: &[Changed]| match &input {
         Input::Code(files, program) => {
             let program = compiled::recompiled(files, &program.file, changed, &args.code)?;
