@@ -142,6 +142,18 @@ fn total() {
         ("acquire(l);", lock, two, "stuck"),
         ("acquire(l);", "acquire(l);", two, "refines"),
         ("acquire(l); acquire(l); release(l);", lock, two, "stuck"),
+        // Whoever chooses to wait for what never comes is stuck; the choice between two values of one location is made
+        // when one of them is there.
+        ("oneof ({ wait(l, 1, acq); } { skip; });", "skip;", one, "stuck"),
+        ("a = oneof(0, 1); if (a == 1) { wait(l, 1, acq); }", "skip;", one, "stuck"),
+        ("wait(l, 1, acq);", "oneof ({ wait(l, 1, acq); } { skip; });", one, "refines"),
+        ("oneof ({ wait(l, 0, acq); } { wait(l, 1, acq); });", "skip;", one, "refines"),
+        (
+            "oneof ({ oneof ({ wait(l, 0, acq); } { wait(l, 1, acq); }); } { skip; });",
+            "skip;",
+            one,
+            "refines",
+        ),
         // Each lets the other in first, perhaps for ever: a livelock is not looked for.
         (
             "A: acquire(l); a = x.load(rlx); x.store(1 - a, rlx); release(l); if (a == 0) goto A;",

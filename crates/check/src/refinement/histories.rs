@@ -115,7 +115,9 @@ impl Histories {
             _ => Propagation::AnyTime,
         };
         let keep_registers = false;
-        let options = Options { pending, keep_registers, reduce, tidy, propagation, writes };
+        let choices = every_step;
+        let options =
+            Options { pending, keep_registers, reduce, tidy, choices, propagation, writes };
         let machine = Machine::new(system.clone(), options)?;
         let only_calls = system.has_only_calls();
         let alphabet = Arc::clone(alphabet);
@@ -355,6 +357,10 @@ impl Automaton for Histories {
         let (label, carried) = match shown {
             Shown::Label(label, carried) => (label, carried),
             Shown::Arrivals(arrivals) => {
+                let is_here = |tid: Tid| tid.index() < self.threads;
+                if !arrivals.iter().all(|it| is_here(it.from) && is_here(it.to)) {
+                    return;
+                }
                 if let Some(next) = self.machine.after_arrivals(&from.state, &arrivals) {
                     let mut bytes = Vec::new();
                     self.machine.pack(&next, &mut bytes);
@@ -367,6 +373,10 @@ impl Automaton for Histories {
             Label::Call { tid, .. } | Label::Return { tid, .. } => tid,
             Label::Propagate { to, .. } => to,
         };
+        // A client may have more threads than the most general one.
+        if tid.index() >= self.threads {
+            return;
+        }
         match self.manner {
             Manner::Following { .. } => {
                 self.following(&from.state, tid, Some((&label, &carried)), sink)

@@ -16,7 +16,9 @@
 //! state, but need not under some scheduler (a livelock, starvation), is not found.
 //!
 //! How it is done: all states of the library are explored, with every step ([`Manner::EveryStep`]): the reductions
-//! for histories leave out steps after which a thread can do less, and those are the ones in question. Backwards from
+//! for histories leave out steps after which a thread can do less, and those are the ones in question. For the same reason a
+//! choice is a step of its own, on both sides: whoever has chosen to wait for what never comes is stuck, though
+//! before that it could have chosen otherwise ([`ir::one_of`] says which choices are not made before what they lead to). Backwards from
 //! returns, the states are found from which each thread's call can return. If all calls can, that is the
 //! answer. Otherwise the same is done for the specification, and stuck calls are made visible: in a state in which a call
 //! is stuck, a label says so. Then the question is one of [inclusion](search::inclusion) in which only these labels

@@ -8,9 +8,10 @@
 //! silent, so histories stay the same. Non-atomic reads take part in races and stay where they are.
 
 use super::markers::Arrival;
-use super::{Machine, Prelude, State, Step};
+use super::{Local, Machine, Prelude, State, Step, stuck};
 use crate::rc11_views::Status;
 use crate::rc11_views::local::{Effect, Want};
+use ir::Pc;
 use ir::ids::{Loc, Tid};
 
 /// A state after reads of one thread.
@@ -91,6 +92,15 @@ impl Machine {
         let t = tid.index();
         let (program, polling) = (&self.system.program, &self.polling[t]);
         let noting = &mut |pc| self.note(tid, pc);
+        if let Some(one_of) = &self.choices
+            && self.is_inside(state, tid)
+        {
+            let puts_off = |pc, targets: &[Pc]| one_of.has(tid, pc, targets);
+            let chosen = state.locals[t].chosen(program, tid, polling, &puts_off, noting);
+            if chosen[..] != state.locals[t..=t] {
+                return chosen.into_iter().for_each(|local| self.choose(state, tid, local, sink));
+            }
+        }
         let locals = state.locals[t].resolved_noting(program, tid, polling, noting);
         for local in locals {
             let mut later = |next: State, prelude: Prelude, loc: usize| {
@@ -101,6 +111,19 @@ impl Machine {
             };
             self.thread_steps(state, tid, local, prelude, &mut later, sink);
         }
+    }
+
+    /// Hands over that a thread makes its choices, as a step of its own.
+    fn choose(&self, state: &State, tid: Tid, local: Local, sink: &mut impl FnMut(Step)) {
+        let finding = match local.status {
+            Status::Running => None,
+            _ => stuck(&local, tid),
+        };
+        let at = Some((tid, state.locals[tid.index()].pc));
+        let mut next = state.clone();
+        next.locals[tid.index()] = local;
+        self.normalise(&mut next);
+        sink(Step { at, finding, ..Step::new(next, &Prelude::default()) });
     }
 
     /// Markers that reach a thread right after it has read something that it could not have read

@@ -194,12 +194,28 @@ impl Local {
         polling: &Polling,
         wraps: Noting,
     ) -> SmallVec<[Local; 4]> {
+        self.chosen(program, tid, polling, &|_, _| false, wraps)
+    }
+
+    /// The states in which it has made its choices but those that it `puts_off`.
+    pub(super) fn chosen(
+        &self,
+        program: &Program,
+        tid: Tid,
+        polling: &Polling,
+        puts_off: &dyn Fn(Pc, &[Pc]) -> bool,
+        wraps: Noting,
+    ) -> SmallVec<[Local; 4]> {
         let mut done: SmallVec<[Local; 4]> = SmallVec::new();
         let mut open: SmallVec<[Local; 4]> = SmallVec::from_elem(self.clone(), 1);
         let mut met: Vec<Local> = Vec::new();
         while let Some(local) = open.pop() {
             let choice = match &program.step(tid, local.pc).instr {
-                Instr::Jump { targets, .. } if local.status == Status::Running => targets,
+                Instr::Jump { targets, .. }
+                    if local.status == Status::Running && !puts_off(local.pc, targets) =>
+                {
+                    targets
+                }
                 _ => {
                     done.push(local);
                     continue;

@@ -12,6 +12,8 @@ use ir::ids::{Loc, Reg, RegSet, Tid, Value};
 use ir::mode::{ReadMode, WriteMode};
 use ir::program::{Instr, Program};
 use ir::thread::Action;
+use ir::{OneOf, Pc};
+use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 
 /// How many local states of a thread are looked at before giving up.
@@ -71,12 +73,13 @@ impl Graph {
         system: &System,
         live: &[Vec<RegSet>],
         polling: &[Polling],
+        choices: Option<&OneOf>,
     ) -> Option<Vec<Graph>> {
         let initial = system.program.locations.iter().map(|l| BTreeSet::from([l.initial]));
         let mut values: Vec<BTreeSet<Value>> = initial.collect();
         loop {
             let before = values.clone();
-            let graph = |t| Graph::new(system, t, &live[t], &polling[t], &mut values);
+            let graph = |t| Graph::new(system, t, &live[t], &polling[t], choices, &mut values);
             let graphs = (0..live.len()).map(graph).collect::<Option<Vec<_>>>()?;
             if values == before {
                 let known = |graph| Graph { values: values.clone(), ..graph };
@@ -136,6 +139,7 @@ impl Graph {
         t: usize,
         live: &[RegSet],
         polling: &Polling,
+        choices: Option<&OneOf>,
         values: &mut [BTreeSet<Value>],
     ) -> Option<Graph> {
         let (program, tid) = (&system.program, Tid::from(t));
@@ -156,20 +160,30 @@ impl Graph {
                 }
             }
         };
-        // Where a thread that rests here goes on, after its choices.
+        // Where a thread that rests here goes on, after its choices. If these are steps, it rests behind them, too.
         let mut enter = |graph: &mut Graph, mut rest: Local| -> Vec<u32> {
             forget(&mut rest);
             let mut found = Vec::new();
-            for mut local in rest.resolved(program, tid, polling) {
-                forget(&mut local);
-                let fresh = graph.nodes.len() as u32;
-                let id = *ids.entry(local.clone()).or_insert(fresh);
-                if id == fresh {
-                    graph.nodes.push(Node { local, does: Does::Other, next: Vec::new() });
-                    graph.before.push(Vec::new());
+            let mut rests: SmallVec<[Local; 4]> = SmallVec::from_elem(rest.clone(), 1);
+            if let Some(one_of) = choices {
+                let puts_off = |pc, targets: &[Pc]| one_of.has(tid, pc, targets);
+                rests.extend(rest.chosen(program, tid, polling, &puts_off, &mut |_| {}));
+            }
+            for (number, mut rest) in rests.into_iter().enumerate() {
+                forget(&mut rest);
+                for mut local in rest.resolved(program, tid, polling) {
+                    forget(&mut local);
+                    let fresh = graph.nodes.len() as u32;
+                    let id = *ids.entry(local.clone()).or_insert(fresh);
+                    if id == fresh {
+                        graph.nodes.push(Node { local, does: Does::Other, next: Vec::new() });
+                        graph.before.push(Vec::new());
+                    }
+                    graph.rests.push((rest.clone(), id));
+                    if number == 0 {
+                        found.push(id);
+                    }
                 }
-                graph.rests.push((rest.clone(), id));
-                found.push(id);
             }
             found
         };

@@ -77,6 +77,7 @@ use crate::{Attempt, Memory};
 use analysis::liveness::live_registers;
 use dead_values::DeadValues;
 use future::Future;
+use ir::OneOf;
 use ir::expr::Notes;
 use ir::ids::{Loc, Pc, RegSet, Tid, Value};
 use ir::program::LocationKind;
@@ -153,6 +154,9 @@ pub struct Options {
     /// Drop writes that no thread's code can access any more (`future`). Nobody can do more or less for
     /// it, but for some programs it makes states finite in number.
     pub tidy: bool,
+    /// Inside methods, choices are steps of their own, so that there are states in which they have been made and nothing
+    /// else was done; those of [`ir::one_of`] aside, which are not made before what they lead to.
+    pub choices: bool,
     /// When markers propagate.
     pub propagation: Propagation,
     /// How many writes to a location are kept, at most [`MOST_WRITES`]; a thread that would add one more
@@ -164,7 +168,15 @@ impl Default for Options {
     fn default() -> Self {
         let propagation = Propagation::AnyTime;
         let (pending, writes) = (2, MOST_WRITES);
-        Options { pending, keep_registers: false, reduce: true, tidy: true, propagation, writes }
+        Options {
+            pending,
+            keep_registers: false,
+            reduce: true,
+            tidy: true,
+            choices: false,
+            propagation,
+            writes,
+        }
     }
 }
 
@@ -224,6 +236,8 @@ pub struct Machine {
     all_bits: Awareness,
     live: Vec<Vec<RegSet>>,
     polling: Vec<Polling>,
+    /// Where choices are steps, those that are none.
+    choices: Option<OneOf>,
     unused: DeadValues,
     /// What threads may still do with locations; `None` if that is not known.
     future: Option<Future>,
@@ -276,8 +290,9 @@ impl Machine {
             false => Polling::default(),
         };
         let polling: Vec<Polling> = program.threads.iter().map(polling).collect();
+        let choices = options.choices.then(|| OneOf::of(program));
         let graphs = match options.reduce || options.tidy {
-            true => Graph::all(&system, &live, &polling),
+            true => Graph::all(&system, &live, &polling, choices.as_ref()),
             false => None,
         };
         let future = graphs.as_ref().filter(|_| options.tidy);
@@ -308,6 +323,7 @@ impl Machine {
             all_bits: ones(used),
             live,
             polling,
+            choices,
             unused,
             future,
             inside,
