@@ -9,7 +9,7 @@ mod interleavings;
 
 use crate::action::{Action, Cell, SPURIOUS};
 use crate::automaton::{Automata, NodeId};
-use crate::entry::{Entry, named, reads_arguments, structors};
+use crate::entry::{Entry, are_of_several_files, is_there, named, reads_arguments, structors};
 use crate::future::Futures;
 use crate::library::AtExit;
 use crate::local::{Local, Starting};
@@ -166,6 +166,11 @@ pub(crate) fn discover(
             return Err(world.refusal(node));
         }
         if world.automata.edges() == known {
+            if world.machine.bring_together() {
+                rounds += 1;
+                world.start_round();
+                continue;
+            }
             if entry.beyond_interleavings || entry.beyond_seen_values {
                 let values = match entry.beyond_interleavings {
                     true => Values::New,
@@ -199,11 +204,21 @@ impl World {
     ) -> Result<Self, Undiscovered> {
         let mut machine = Machine::new(module.clone(), entry.stubs.clone());
         machine.room = room;
+        for (name, _) in &entry.stubs {
+            if !is_there(&module, name) {
+                machine.note(format!("the stub of `{name}` is for no function of this program"));
+            }
+        }
         machine.observed = entry.observed;
         machine.budget = limits.budget;
         machine.most_rounds = entry.rounds;
         machine.volatile_atomic = entry.volatile_atomic;
         machine.constructors = structors(&module, "llvm.global_ctors");
+        if are_of_several_files(&module, &machine.constructors) {
+            machine.note(
+                "variables of several files that are initialised before `main` are so in one order of the files, of many",
+            );
+        }
         let destructors = structors(&module, "llvm.global_dtors");
         let later = |function: FunctionId| AtExit {
             function,
@@ -234,6 +249,9 @@ impl World {
         let mut starting = Vec::new();
         for (k, name) in entry.functions.iter().enumerate() {
             let function = named(&module, name).map_err(Undiscovered::NoEntry)?;
+            if reads_arguments(&module, function) {
+                machine.note(format!("`{name}` is run with 0 for each of its arguments"));
+            }
             let handle = machine.thread_object(0, k as u32);
             let arguments = vec![Val::Bits(0); module.function(function).params.len()];
             let task = Task { function, arguments, gifts: Vec::new() };
@@ -304,6 +322,8 @@ impl World {
     fn has_grown(&mut self) -> Result<bool, Undiscovered> {
         let grown = match self.machine.promote() {
             Ok(grown) => grown,
+            // Blocks are told apart already, since an access in this round.
+            Err(_) if self.machine.surprised => true,
             Err(mixed) if self.machine.keep_apart(mixed.one.object) => true,
             Err(mixed) => return Err(self.mixed_sizes(mixed)),
         };

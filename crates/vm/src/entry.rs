@@ -3,7 +3,7 @@
 use crate::library::rust::names::path;
 use crate::machine::Stub;
 use llvm::module::Symbol;
-use llvm::{ConstantKind, FunctionId, InstrKind, Module, Operand};
+use llvm::{Callee, ConstantKind, FunctionId, InstrKind, Module, Operand};
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +65,12 @@ pub(crate) fn named(module: &Module, name: &str) -> Result<FunctionId, String> {
     }
 }
 
+/// Is there a function of a name, or of this path, defined or not?
+pub(crate) fn is_there(module: &Module, name: &str) -> bool {
+    module.function_named(name).is_some()
+        || module.each_function().any(|(_, it)| path(&it.name).as_deref() == Some(name))
+}
+
 /// Does a function do more with its parameters than keep them? Code that is not optimised stores each of them in a
 /// variable first.
 pub(crate) fn reads_arguments(module: &Module, function: FunctionId) -> bool {
@@ -102,4 +108,31 @@ pub(crate) fn structors(module: &Module, list: &str) -> Vec<FunctionId> {
     }
     found.sort_by_key(|(priority, _)| *priority);
     found.into_iter().map(|(_, function)| function).collect()
+}
+
+/// Are there C++ initialisers of several files among functions that run before `main`, those aside that only make `std::cout`
+/// and its like ready?
+pub(crate) fn are_of_several_files(module: &Module, functions: &[FunctionId]) -> bool {
+    let called = |function: FunctionId| {
+        let blocks = module.function(function).blocks.iter();
+        blocks.flat_map(|block| &block.instrs).filter_map(|instr| match &instr.kind {
+            InstrKind::Call(call) | InstrKind::Invoke { call, .. } => match call.callee {
+                Callee::Function(function) => Some(function),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    let is_for_streams = |function: FunctionId| {
+        called(function).all(|it| {
+            let name = &module.function(it).name;
+            matches!(&**name, "_ZNSt8ios_base4InitC1Ev" | "__cxa_atexit")
+                || name.starts_with("llvm.")
+        })
+    };
+    let of_files = functions.iter().filter(|function| {
+        let of_file = module.function(**function).name.starts_with("_GLOBAL__sub_I_");
+        of_file && !called(**function).all(is_for_streams)
+    });
+    of_files.count() > 1
 }

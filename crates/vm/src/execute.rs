@@ -2,6 +2,7 @@
 
 use crate::action::{Action, Order, Stop};
 use crate::disguise::Kind;
+use crate::library::DESTROYED;
 use crate::library::rust::TAKEN;
 use crate::local::{Local, Then, each_word};
 use crate::machine::Machine;
@@ -325,10 +326,7 @@ impl Machine {
             }
             Then::Once(cell) => {
                 self.touches.add(cell, local.thread, true, Strength::Atomic);
-                self.sync(
-                    local,
-                    Action::Write { cell, value: Word::Bits(2), order: Order::Release },
-                )?;
+                self.sync(local, Action::Write { cell, value: DESTROYED, order: Order::Release })?;
                 local.frames.pop();
                 self.returned(local, module, Val::Bits(0))
             }

@@ -104,8 +104,12 @@ pub(crate) struct Machine {
     pub(crate) recyclable: BTreeSet<ObjectId>,
     /// Sizes of blocks that objects of different types were in, one after the other, and whether they are filled with 0.
     pub(crate) apart: BTreeSet<(u64, bool)>,
-    /// Who asked for such blocks: the innermost calls.
-    pub(crate) askers: HashMap<Vec<Site>, u32>,
+    /// Who asked for such blocks: their size, whether they are filled with 0, and the innermost calls.
+    pub(crate) askers: HashMap<(u64, bool, Vec<Site>), u32>,
+    /// Those of them who use blocks as an earlier one does.
+    pub(crate) together: BTreeMap<u32, u32>,
+    /// Those of them who are with nobody, whatever they do.
+    pub(crate) loners: BTreeSet<u32>,
     /// Objects whose address may be hidden in a number.
     pub(crate) disguised: BTreeSet<ObjectId>,
     /// Where blocks were first allocated, from the innermost call outwards, for their names.
@@ -161,6 +165,8 @@ impl Machine {
             recyclable: BTreeSet::new(),
             apart: BTreeSet::new(),
             askers: HashMap::new(),
+            together: BTreeMap::new(),
+            loners: BTreeSet::new(),
             disguised: BTreeSet::new(),
             births: HashMap::new(),
             accessed: HashMap::new(),

@@ -175,6 +175,13 @@ impl Touches {
         self.changed = true;
     }
 
+    /// The bytes of an object that were accessed, in which sizes, and whether atomically.
+    pub(crate) fn accesses(&self, object: ObjectId) -> impl Iterator<Item = (u32, u8, bool)> + '_ {
+        let cells = self.cells.get(&object).into_iter().flatten();
+        let cells = cells.filter(|((_, size), _)| *size > 0);
+        cells.map(|((offset, size), touch)| (*offset, *size, touch.atomic))
+    }
+
     pub(crate) fn clear(&mut self) {
         self.cells.clear();
     }

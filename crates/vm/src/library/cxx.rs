@@ -4,7 +4,9 @@
 
 use crate::WAITING_UNNOTICED;
 use crate::action::{Action, Cell, Order, Stop};
+use crate::library::DESTROYED;
 use crate::library::environment::PROCESSORS;
+use crate::library::exceptions::{DETACH, JOIN};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::value::{Val, Word};
@@ -56,10 +58,8 @@ impl Machine {
         let done = |result: Result<(), Stop>| result.map(|()| Val::Bits(0));
         Some(match name {
             START_THREAD => done(self.start_cxx_thread(local, &argument(0), &argument(1))),
-            "_ZNSt6thread4joinEv" => done(self.join_cxx_thread(local, &argument(0))),
-            "_ZNSt6thread6detachEv" => {
-                done(self.store_word(local, &argument(0), 8, Word::ZERO, Order::Plain))
-            }
+            JOIN => done(self.join_cxx_thread(local, &argument(0))),
+            DETACH => done(self.detach_cxx_thread(local, &argument(0))),
             "_ZNSt6thread20hardware_concurrencyEv" => {
                 self.note(format!("`hardware_concurrency` gives {PROCESSORS}"));
                 Ok(Val::Bits(PROCESSORS))
@@ -139,7 +139,7 @@ impl Machine {
         let Word::Bits(length) = length else {
             return Err(Stop::fail("a string is printed that was never written"));
         };
-        self.bytes_of(local, &text, length as u64).map(|_| ())
+        self.written_bytes_of(local, &text, length as u64).map(|_| ())
     }
 
     fn start_cxx_thread(
@@ -159,6 +159,12 @@ impl Machine {
     fn join_cxx_thread(&mut self, local: &mut Local, thread: &Val) -> Result<(), Stop> {
         let handle: Val = self.load_word(local, thread, 8, Order::Plain)?.into();
         self.join_thread(local, &handle, &Val::Bits(0), 8)?;
+        self.store_word(local, thread, 8, Word::ZERO, Order::Plain)
+    }
+
+    fn detach_cxx_thread(&mut self, local: &mut Local, thread: &Val) -> Result<(), Stop> {
+        let handle: Val = self.load_word(local, thread, 8, Order::Plain)?.into();
+        self.detach(local, &handle)?;
         self.store_word(local, thread, 8, Word::ZERO, Order::Plain)
     }
 
@@ -192,7 +198,7 @@ impl Machine {
     fn release_guard(&mut self, local: &mut Local, guard: &Val) -> Result<(), Stop> {
         self.store_word(local, guard, 1, Word::Bits(1), Order::Release)?;
         let cell: Cell = self.sync_cell(local, guard, 0)?;
-        self.sync(local, Action::Write { cell, value: Word::Bits(2), order: Order::Release })?;
+        self.sync(local, Action::Write { cell, value: DESTROYED, order: Order::Release })?;
         Ok(())
     }
 }

@@ -7,11 +7,12 @@ use crate::machine::Machine;
 use crate::shared::Strength;
 use crate::space::{Fill, LARGEST, Name, Object, ObjectId};
 use crate::value::{Val, Word};
-use llvm::instruction::RmwOp;
+use std::collections::BTreeMap;
 
 /// So many calls tell who asks for a block: with fewer, all vectors of Rust would be one.
 const CALLERS: usize = 8;
 const ENOMEM: u128 = 12;
+const EINVAL: u128 = 22;
 /// More than any machine has, so that asking for it fails.
 const NOBODY_HAS: u64 = 1 << 47;
 
@@ -56,6 +57,9 @@ impl Machine {
                 .and_then(|count| size(1).map(|each| count.saturating_mul(each)))
                 .and_then(|size| self.allocate(local, size, true)),
             "posix_memalign" => size(2).and_then(|size| {
+                if !matches!(argument(1), Val::Bits(by) if by.is_power_of_two() && by >= 8) {
+                    return Ok(Val::Bits(EINVAL));
+                }
                 if size >= NOBODY_HAS {
                     return Ok(Val::Bits(ENOMEM));
                 }
@@ -67,16 +71,16 @@ impl Machine {
             "free"
             | "_ZdlPv"
             | "_ZdaPv"
-            | "_ZdlPvm"
-            | "_ZdaPvm"
             | "_ZdlPvSt11align_val_t"
-            | "_ZdlPvmSt11align_val_t"
             | "_ZdaPvSt11align_val_t"
-            | "_ZdaPvmSt11align_val_t"
             | "_ZdlPvRKSt9nothrow_t"
             | "_ZdaPvRKSt9nothrow_t"
             | "__rust_dealloc"
             | "cfree" => self.free(local, &argument(0)).map(|()| Val::Undef),
+            "_ZdlPvm" | "_ZdaPvm" | "_ZdlPvmSt11align_val_t" | "_ZdaPvmSt11align_val_t" => self
+                .is_of_size(&argument(0), &argument(1))
+                .and_then(|()| self.free(local, &argument(0)))
+                .map(|()| Val::Undef),
             // Rust's allocator, whose names carry a hash of the compiler.
             name if name.ends_with("___rust_alloc") => {
                 size(0).and_then(|size| self.allocate(local, size, false))
@@ -155,7 +159,8 @@ impl Machine {
         let mut sites = local.sites();
         sites.truncate(CALLERS);
         let next = self.askers.len() as u32 + 1;
-        *self.askers.entry(sites).or_insert(next)
+        let asker = *self.askers.entry((size, zeroed, sites)).or_insert(next);
+        self.together.get(&asker).copied().unwrap_or(asker)
     }
 
     /// May a block that was freed be given out again to somebody who asks for one? What was allocated before it was known
@@ -171,14 +176,17 @@ impl Machine {
     }
 
     /// Objects of different types turned out to have been in the same block, one after the other. From now on blocks of its
-    /// size come back only to who asked for them before. Is that something new?
+    /// size come back only to who asked for them before, and to those with whom these are brought together. Is that
+    /// something new?
     pub(crate) fn keep_apart(&mut self, object: ObjectId) -> bool {
-        let Name::Heap { size, zeroed, .. } = self.space.object(object).name else { return false };
-        if !self.apart.insert((size, zeroed)) {
+        let Name::Heap { size, zeroed, asker, .. } = self.space.object(object).name else {
             return false;
+        };
+        if !self.apart.insert((size, zeroed)) {
+            return self.take_apart(asker);
         }
         self.note(format!(
-            "the address of a block of {size} bytes that was freed comes back only where it was allocated"
+            "the address of a block of {size} bytes that was freed comes back only as that of a block which is used like it"
         ));
         for id in (0..self.space.len() as u32).map(ObjectId) {
             if matches!(self.space.object(id).name, Name::Heap { size: other, zeroed: filled, .. } if (other, filled) == (size, zeroed))
@@ -188,6 +196,71 @@ impl Machine {
         }
         self.surprised = true;
         true
+    }
+
+    /// Those who asked for blocks of one size and used them alike did not do so once they got each other's: each is on its own
+    /// again, and stays so. Were there several?
+    fn take_apart(&mut self, asker: u32) -> bool {
+        let members: Vec<u32> =
+            self.together.iter().filter(|(_, of)| **of == asker).map(|(it, _)| *it).collect();
+        if members.is_empty() {
+            return false;
+        }
+        for member in members {
+            self.together.remove(&member);
+            self.loners.insert(member);
+        }
+        self.loners.insert(asker);
+        for id in (0..self.space.len() as u32).map(ObjectId) {
+            if matches!(self.space.object(id).name, Name::Heap { asker: other, .. } if other == asker)
+            {
+                self.shared.forget(id);
+            }
+        }
+        self.surprised = true;
+        true
+    }
+
+    /// Whose blocks are told apart and are used alike are one: the address of a block of one comes back as that of a block of
+    /// the other. Two uses are alike if no atomic access of one shares some bytes, and not all, with an access of the other.
+    /// Is there anybody new who can be brought together with others?
+    pub(crate) fn bring_together(&mut self) -> bool {
+        type Use = Vec<(u32, u8, bool)>;
+        let mut uses: BTreeMap<(u64, bool), BTreeMap<u32, Use>> = BTreeMap::new();
+        for id in (0..self.space.len() as u32).map(ObjectId) {
+            if let Name::Heap { size, zeroed, asker, .. } = self.space.object(id).name
+                && asker != 0
+                && !self.loners.contains(&asker)
+                && !self.together.contains_key(&asker)
+            {
+                let of_size = uses.entry((size, zeroed)).or_default();
+                of_size.entry(asker).or_default().extend(self.touches.accesses(id));
+            }
+        }
+        let alike = |one: &Use, other: &Use| {
+            one.iter().all(|(start, size, atomic)| {
+                other.iter().all(|(at, length, too)| {
+                    (start, size) == (at, length)
+                        || !(*atomic || *too)
+                        || start + u32::from(*size) <= *at
+                        || at + u32::from(*length) <= *start
+                })
+            })
+        };
+        let before = self.together.len();
+        for of_size in uses.into_values() {
+            let mut groups: Vec<(u32, Use)> = Vec::new();
+            for (asker, own) in of_size {
+                match groups.iter_mut().find(|(_, others)| alike(others, &own)) {
+                    Some((first, others)) => {
+                        others.extend(own);
+                        self.together.insert(asker, *first);
+                    }
+                    None => groups.push((asker, own)),
+                }
+            }
+        }
+        self.together.len() > before
     }
 
     /// A block that was freed and whose address somebody still knows, given out again.
@@ -257,6 +330,14 @@ impl Machine {
     }
 
     fn reallocate(&mut self, local: &mut Local, old: &Val, size: u64) -> Result<Val, Stop> {
+        // It may free the block and give none.
+        if size == 0
+            && *old != Val::Bits(0)
+            && self.visible(local, Action::Choose { alternatives: 2 })? != Word::ZERO
+        {
+            self.free(local, old)?;
+            return Ok(Val::Bits(0));
+        }
         if *old != Val::Bits(0) && !self.alone && size > 0 {
             let (object, offset) = self.bytes_at(local, old, 0, false)?;
             let is_block = matches!(self.space.object(object).name, Name::Heap { .. });
@@ -276,6 +357,22 @@ impl Machine {
             self.free(local, old)?;
         }
         Ok(new)
+    }
+
+    /// `delete` knows the size of the class that it deletes an object of: another one means that the object is of a class
+    /// derived from it whose destructor is not virtual.
+    fn is_of_size(&self, block: &Val, size: &Val) -> Result<(), Stop> {
+        let (Val::Bits(address), Val::Bits(size)) = (block, size) else { return Ok(()) };
+        let Some((object, 0)) = self.space.locate(*address) else { return Ok(()) };
+        let object = self.space.object(object);
+        match object.name {
+            Name::Heap { .. } if u128::from(object.size) != *size => Err(Stop::fail(format!(
+                "`delete` of an object of {size} bytes in a block of {} bytes: one of a derived class, by a destructor that \
+                 is not virtual?",
+                object.size
+            ))),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn free(&mut self, local: &mut Local, block: &Val) -> Result<(), Stop> {
@@ -303,9 +400,9 @@ impl Machine {
         }
         if self.recyclable.contains(&object) {
             let cell = Cell::spare(object);
-            let (op, operand, width, order) = (RmwOp::Xchg, 1, 32, Order::AcqRel);
+            let (value, order) = (Word::Bits(1), Order::Release);
             self.touches.add(cell, local.thread, true, Strength::Atomic);
-            self.visible(local, Action::Update { cell, op, operand, width, order })?;
+            self.visible(local, Action::Write { cell, value, order })?;
         }
         Ok(())
     }

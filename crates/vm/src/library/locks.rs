@@ -79,37 +79,51 @@ impl Machine {
             "pthread_spin_lock" => zero(self.lock(local, &argument(0), 1, 1)),
             "pthread_mutex_trylock" => match self.relock(local, &argument(0), EBUSY) {
                 Ok(Some(result)) => Ok(result),
-                Ok(None) => self.try_lock(local, &argument(0), (EBUSY, false)),
+                Ok(None) => match self.is_called_by_cxx(local) {
+                    true => self.lock_or_not(local, &argument(0), (1, 1), EBUSY),
+                    false => self.try_lock(local, &argument(0)),
+                },
                 Err(stop) => Err(stop),
             },
-            "pthread_spin_trylock" => self.try_lock(local, &argument(0), (EBUSY, false)),
-            // C allows it to fail for no reason.
+            "pthread_spin_trylock" => self.try_lock(local, &argument(0)),
             "mtx_trylock" => match self.relock(local, &argument(0), THRD_BUSY) {
                 Ok(Some(result)) => Ok(result),
-                Ok(None) => self.try_lock(local, &argument(0), (THRD_BUSY, true)),
+                Ok(None) => self.lock_or_not(local, &argument(0), (1, 1), THRD_BUSY),
                 Err(stop) => Err(stop),
             },
             "pthread_mutex_timedlock" | "pthread_mutex_clocklock" => {
                 match self.relock(local, &argument(0), EDEADLK) {
                     Ok(Some(result)) => Ok(result),
-                    Ok(None) => self.lock_in_time(local, &argument(0), (1, 1), ETIMEDOUT),
+                    Ok(None) => self
+                        .read_time(local, arguments.last())
+                        .and_then(|()| self.lock_or_not(local, &argument(0), (1, 1), ETIMEDOUT)),
                     Err(stop) => Err(stop),
                 }
             }
             "mtx_timedlock" => match self.relock(local, &argument(0), EDEADLK) {
                 Ok(Some(result)) => Ok(result),
-                Ok(None) => self.lock_in_time(local, &argument(0), (1, 1), THRD_TIMEDOUT),
+                Ok(None) => self
+                    .read_time(local, arguments.last())
+                    .and_then(|()| self.lock_or_not(local, &argument(0), (1, 1), THRD_TIMEDOUT)),
                 Err(stop) => Err(stop),
             },
-            "pthread_rwlock_timedwrlock" | "pthread_rwlock_clockwrlock" => {
-                self.lock_in_time(local, &argument(0), (1, WRITER), ETIMEDOUT)
-            }
+            "pthread_rwlock_timedwrlock" | "pthread_rwlock_clockwrlock" => self
+                .read_time(local, arguments.last())
+                .and_then(|()| self.lock_or_not(local, &argument(0), (1, WRITER), ETIMEDOUT)),
             "pthread_rwlock_timedrdlock" | "pthread_rwlock_clockrdlock" => {
-                self.lock_in_time(local, &argument(0), (MOST_THREADS as u32, 1), ETIMEDOUT)
+                let readers = MOST_THREADS as u32;
+                self.read_time(local, arguments.last())
+                    .and_then(|()| self.lock_or_not(local, &argument(0), (readers, 1), ETIMEDOUT))
             }
-            "pthread_rwlock_trywrlock" => self.try_to_share(local, &argument(0), 1, WRITER),
-            "pthread_rwlock_tryrdlock" => {
-                self.try_to_share(local, &argument(0), MOST_THREADS as u32, 1)
+            "pthread_rwlock_trywrlock" | "pthread_rwlock_tryrdlock" => {
+                let (below, add) = match name {
+                    "pthread_rwlock_trywrlock" => (1, WRITER),
+                    _ => (MOST_THREADS as u32, 1),
+                };
+                match self.is_called_by_cxx(local) {
+                    true => self.lock_or_not(local, &argument(0), (below, add), EBUSY),
+                    false => self.try_to_share(local, &argument(0), below, add),
+                }
             }
             "pthread_cond_timedwait" | "pthread_cond_clockwait" => {
                 self.wait_in_time(local, arguments, ETIMEDOUT)
@@ -285,44 +299,51 @@ impl Machine {
         }
     }
 
-    fn try_lock(
-        &mut self,
-        local: &mut Local,
-        lock: &Val,
-        (busy, weak): (u128, bool),
-    ) -> Result<Val, Stop> {
+    fn try_lock(&mut self, local: &mut Local, lock: &Val) -> Result<Val, Stop> {
         let cell = self.lock_cell(local, lock)?;
         let (success, failure) = (Order::Acquire, Order::Relaxed);
-        let desired = Word::Bits(1);
-        if weak
-            && !self.shared.contains(cell)
-            && self.visible(local, Action::Choose { alternatives: 2 })? != Word::ZERO
-        {
-            return Ok(Val::Bits(busy));
-        }
-        let action = Action::CompareExchange { cell, expected: 0, desired, success, failure, weak };
+        let (expected, desired, weak) = (0, Word::Bits(1), false);
+        let action = Action::CompareExchange { cell, expected, desired, success, failure, weak };
         match self.sync(local, action)? {
             Word::ZERO => {
                 self.hold(local, cell, 1);
                 Ok(Val::Bits(0))
             }
             DESTROYED => Err(Stop::fail("a lock is tried that was destroyed")),
-            _ => Ok(Val::Bits(busy)),
+            _ => Ok(Val::Bits(EBUSY)),
         }
     }
 
-    /// Waits for a lock, or not long enough.
-    fn lock_in_time(
+    /// Takes a lock, or does not, for no reason: where there is a time limit, and where C and C++ allow an attempt to fail
+    /// although nobody holds the lock. So an attempt that fails tells nothing, and reads nothing that could be stale.
+    fn lock_or_not(
         &mut self,
         local: &mut Local,
         lock: &Val,
         (below, add): (u32, u32),
-        too_late: u128,
+        failed: u128,
     ) -> Result<Val, Stop> {
         match self.visible(local, Action::Choose { alternatives: 2 })? {
             Word::ZERO => self.lock(local, lock, below, add).map(|()| Val::Bits(0)),
-            _ => self.lock_cell(local, lock).map(|_| Val::Bits(too_late)),
+            _ => self.lock_cell(local, lock).map(|_| Val::Bits(failed)),
         }
+    }
+
+    /// Reads a time that is waited for.
+    pub(super) fn read_time(&mut self, local: &mut Local, at: Option<&Val>) -> Result<(), Stop> {
+        match at {
+            None | Some(Val::Bits(0)) => Ok(()),
+            Some(at) => self.written_bytes_of(local, at, 16).map(|_| ()),
+        }
+    }
+
+    /// Is it C++'s `try_lock` that tries, which may fail although nobody holds the lock ([thread.mutex.requirements.mutex])?
+    fn is_called_by_cxx(&self, local: &Local) -> bool {
+        local.frames.iter().rev().take(3).any(|frame| {
+            let name = &self.module.function(frame.function).name;
+            name.starts_with("_ZNSt")
+                && (name.contains("8try_lock") || name.contains("15try_lock_shared"))
+        })
     }
 
     /// Takes a readers-writer lock if that takes no time.
@@ -389,6 +410,7 @@ impl Machine {
         let [condition, mutex, ..] = arguments else {
             return Stop::refuse("a condition variable without a lock");
         };
+        self.read_time(local, arguments.last())?;
         match self.wait_for_signal(local, condition, mutex)? {
             Val::Bits(0) => {}
             error => return Ok(error),
@@ -518,19 +540,11 @@ impl Machine {
         }
     }
 
-    /// Is the thread the first to come by? If not, it waits until the first is done.
+    /// Is the thread the first to come by? If not, it waits until the first is done. What is done is like a lock that is
+    /// destroyed, whose holder is whoever came first: to see that is a read, not an update that would be a fence on machines
+    /// with store buffers.
     pub(super) fn first(&mut self, local: &mut Local, cell: Cell) -> Result<bool, Stop> {
-        let (success, failure) = (Order::Acquire, Order::Acquire);
-        let desired = Word::Bits(1);
-        let action =
-            Action::CompareExchange { cell, expected: 0, desired, success, failure, weak: false };
-        match self.sync(local, action)? {
-            Word::ZERO => Ok(true),
-            Word::Bits(1) => {
-                self.sync(local, Action::Await { cell, least: 2 })?;
-                Ok(false)
-            }
-            _ => Ok(false),
-        }
+        let held = self.sync(local, Action::Lock { cell, below: 1, add: 1 })?;
+        Ok(held != DESTROYED)
     }
 }

@@ -30,7 +30,7 @@ use code::Code;
 use ir::shadows::Access;
 use ir::{
     Expr, FenceMode, Instr, Loc, LocationKind, Origin, Pc, Place, Program, ReadMode, Reg, Step,
-    Thread, Tid, Update, UpdateOp, Value, WriteMode,
+    Thread, Tid, Value, WriteMode,
 };
 use llvm::{Module, PlaceId};
 use numbers::Numbers;
@@ -286,23 +286,23 @@ impl Lowering<'_> {
                 code.halt(Instr::Halt, origin);
             }
             Action::Take { cell } => {
-                // Who asks in vain goes where those go who do not ask.
+                // Who takes it waits until it is there, and may go on without it meanwhile. So asking in vain is no access,
+                // which nobody could notice in the program, and which would be a fence on machines with store buffers.
                 let choice =
                     code.push(Instr::Jump { cond: Expr::Const(1), targets: Vec::new() }, origin);
                 let to = |input: Word| next.iter().find(|(it, _)| *it == input).map(|(_, to)| *to);
-                let (passed, taken) = (to(Word::ZERO), to(Word::Bits(1)));
-                code.holes.extend(passed.map(|to| (choice, to)));
+                code.holes.extend(to(Word::ZERO).map(|to| (choice, to)));
                 code.halt(Instr::Halt, origin);
-                if let Some((passed, taken)) = passed.zip(taken) {
-                    let asks = Pc::from(code.steps.len());
-                    let place = Place::location(self.cells.placed(cell).loc);
-                    let update = Update::new(UpdateOp::Set, Expr::Const(0));
-                    let (read, write) = (ReadMode::Acq, WriteMode::Rlx);
-                    code.push(Instr::Rmw { dst: Some(READ), place, update, read, write }, origin);
-                    let next = [(Word::ZERO, passed), (Word::Bits(1), taken)];
-                    self.branch(code, cell, &next, origin);
+                if let Some(taken) = to(Word::Bits(1)) {
+                    let takes = Pc::from(code.steps.len());
+                    let (spare, given) = (Word::Bits(1), Word::ZERO);
+                    code.push(self.replaces(cell, spare, given, Order::Acquire), origin);
+                    let then = Instr::Jump { cond: Expr::Const(1), targets: Vec::new() };
+                    let then = code.push(then, origin);
+                    code.holes.push((then, taken));
+                    code.halt(Instr::Halt, origin);
                     if let Instr::Jump { targets, .. } = &mut code.steps[choice].instr {
-                        targets.push(asks);
+                        targets.push(takes);
                     }
                 }
             }

@@ -22,7 +22,7 @@ fn leads(next: &[(Word, NodeId)], input: Word) -> Option<NodeId> {
 }
 
 impl Lowering<'_> {
-    fn replaces(&self, cell: Cell, old: Word, new: Word, order: Order) -> Instr {
+    pub(super) fn replaces(&self, cell: Cell, old: Word, new: Word, order: Order) -> Instr {
         Instr::BlockingCas {
             place: Place::location(self.cells.placed(cell).loc),
             expected: Expr::Const(self.numbers.get(cell, old)),
@@ -32,13 +32,13 @@ impl Lowering<'_> {
         }
     }
 
-    fn finds(&self, cell: Cell, value: Word) -> Instr {
+    fn finds(&self, cell: Cell, value: Word, mode: ReadMode) -> Instr {
         let place = Place::location(self.cells.placed(cell).loc);
         let values = vec![Expr::Const(self.numbers.get(cell, value))];
-        Instr::Wait { dst: None, place, values, mode: ReadMode::Rlx }
+        Instr::Wait { dst: None, place, values, mode }
     }
 
-    /// Takes a lock, or finds it destroyed.
+    /// Takes a lock, or finds it destroyed; with `once`, that is that somebody has done what is to be done.
     pub(super) fn lock(
         &mut self,
         cell: Cell,
@@ -47,7 +47,7 @@ impl Lowering<'_> {
     ) -> Steps {
         let mut steps = Vec::new();
         if let Some(to) = leads(next, DESTROYED) {
-            steps.push((self.finds(cell, DESTROYED), Some(to)));
+            steps.push((self.finds(cell, DESTROYED, ReadMode::Acq), Some(to)));
         }
         for word in self.held(cell) {
             let Word::Bits(held) = word else { continue };
@@ -76,7 +76,7 @@ impl Lowering<'_> {
                 Some(new) => self.replaces(cell, old, new, queueing.order()),
                 // Who finds nothing and comes back to look again waits, too.
                 None if self.returns(id, input) => continue,
-                None => self.finds(cell, old),
+                None => self.finds(cell, old, ReadMode::Rlx),
             };
             steps.push((step, leads(next, input)));
         }
