@@ -70,7 +70,16 @@ fn run_tasks(
             return Ok(Exit::BadInput);
         }
     };
-    let mut job = Job::new(args, known, &files, &names, files.len() + unusable.len(), cluster);
+    let is_code = |task: &Task, file: &Path| task.args.input.is_none() && compiled::is_code(file);
+    // Files of code may be one program, and then there is a story to tell.
+    let mut compiled = match tasks {
+        [task] if task.files.len() > 1 && task.files.iter().all(|file| is_code(task, file)) => {
+            Some(compiled::programs(&task.files, &task.args.code))
+        }
+        _ => None,
+    };
+    let inputs = compiled.as_ref().map_or(files.len(), Vec::len) + unusable.len();
+    let mut job = Job::new(args, known, &files, &names, inputs, cluster);
     for argument in &unusable {
         job.refuse(argument)?;
     }
@@ -78,16 +87,14 @@ fn run_tasks(
         job.args = &task.args;
         job.expected = &task.expected;
         job.ids |= task.args.is_project();
-        let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) = task
-            .files
-            .iter()
-            .cloned()
-            .partition(|file| task.args.input.is_none() && compiled::is_code(file));
+        let (code, texts): (Vec<PathBuf>, Vec<PathBuf>) =
+            task.files.iter().cloned().partition(|file| is_code(task, file));
         for file in &texts {
             job.check(file)?;
             job.board.done();
         }
-        for program in compiled::programs(&code, &task.args.code) {
+        let programs = compiled.take();
+        for program in programs.unwrap_or_else(|| compiled::programs(&code, &task.args.code)) {
             job.check_code(program, &code)?;
             job.board.done();
         }

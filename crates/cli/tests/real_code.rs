@@ -64,9 +64,13 @@ fn keep_their_promises(folder: &Path) -> (usize, usize) {
         }
         let text = std::fs::read_to_string(file).expect("a readable example");
         for line in text.lines().filter_map(|line| line.strip_prefix("// fencepost")) {
-            let (flags, promised) = line.split_once(": ").expect("`// fencepost FLAGS: ANSWERS`");
+            let (flags, promised) =
+                line.split_once(": ").expect("`// fencepost [OPTIONS --] FLAGS: ANSWERS`");
             let name = file.display().to_string();
-            let mut arguments = vec![&*name, "--"];
+            let mut arguments = vec![&*name];
+            let (options, flags) = flags.split_once("-- ").unwrap_or(("", flags));
+            arguments.extend(options.split_whitespace());
+            arguments.push("--");
             arguments.extend(flags.split_whitespace());
             let said = check(&arguments);
             for answer in promised.split(", ") {
@@ -338,6 +342,19 @@ fn entries_files_and_stubs() {
     let stubbed = "int other(void);\nint main(void) { return 1 / other(); }";
     assert_eq!(check_text("stub.c", stubbed, &["--stub", "other=3"]).code, Some(0));
     assert_eq!(check_text("stub.c", stubbed, &["--stub", "other=ignore"]).code, Some(1));
+    // A stub goes before what is defined, and one for nobody is named, as are arguments that are made up.
+    let defined = "#include <assert.h>\nint three(void) { return 3; }\nvoid f(int n) { assert(n == 0); }\n\
+                   int main(void) { f(0); assert(three() == 7); }";
+    let said = check_text("given.c", defined, &["--stub", "three=7"]);
+    assert!(
+        said.code == Some(0) && said.all.contains("`three` does what a stub says"),
+        "{}",
+        said.all
+    );
+    let said = check_text("given.c", defined, &["--stub", "thre=7"]);
+    assert!(said.code == Some(1) && said.all.contains("`thre` is for no function"), "{}", said.all);
+    let said = check_text("given.c", defined, &["--entry", "f"]);
+    assert!(said.all.contains("`f` is run with 0 for each of its arguments"), "{}", said.all);
     let folder = tempfile::tempdir().expect("a folder");
     let (main, part) = (folder.path().join("main.c"), folder.path().join("part.c"));
     std::fs::write(
@@ -346,8 +363,39 @@ fn entries_files_and_stubs() {
     )
     .unwrap();
     std::fs::write(&part, "int three(void) { return 3; }").unwrap();
-    let said = check(&[&main.display().to_string(), &part.display().to_string()]);
+    let files = [main.display().to_string(), part.display().to_string()];
+    let said = check(&files.each_ref().map(|file| &**file));
     assert_eq!(said.code, Some(0), "{}", said.all);
+    // They are one program, so what is wrong with it is told, and not counted.
+    std::fs::write(&part, "int three(void) { return 4; }").unwrap();
+    let said = check(&files.each_ref().map(|file| &**file));
+    assert!(said.code == Some(1) && said.all.contains("main.c:3"), "{}", said.all);
+}
+
+/// Catches an order in which files are initialised that is taken for the only one.
+#[test]
+fn initialisers_of_several_files_are_mentioned() {
+    if no_clang() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = [
+        ("main.cc", "#include <iostream>\nextern int later;\nint main() { return later != 3; }"),
+        ("later.cc", "#include <iostream>\nextern int sooner;\nint later = sooner + 1;"),
+        ("sooner.cc", "int two() { return 2; }\nint sooner = two();"),
+    ];
+    let paths = files.map(|(name, text)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    });
+    let note = "in one order of the files";
+    let said = check(&paths.each_ref().map(|path| &**path));
+    assert!(said.code == Some(0) && said.all.contains(note), "{}", said.all);
+    // Streams alone are no reason.
+    std::fs::write(&paths[1], "#include <iostream>\nint later = 3;").unwrap();
+    let said = check(&[&paths[0], &paths[1]]);
+    assert!(said.code == Some(0) && !said.all.contains(note), "{}", said.all);
 }
 
 /// Programs that once had a wrong answer, each with the answer it must have.

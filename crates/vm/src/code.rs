@@ -106,6 +106,12 @@ impl Code {
         self.results[block as usize][instr as usize].is_some_and(|it| it.index() == register)
     }
 
+    /// Is what an instruction gives read by anybody?
+    pub(crate) fn is_result_read(&self, block: u32, instr: u32) -> bool {
+        let live = self.live_after(block, instr);
+        self.results[block as usize][instr as usize].is_some_and(|it| live.contains(it.index()))
+    }
+
     /// The registers that matter after an instruction, its own result aside.
     pub(crate) fn live_after(&self, block: u32, instr: u32) -> &Registers {
         self.before[block as usize].get(instr as usize + 1).unwrap_or(&self.after[block as usize])

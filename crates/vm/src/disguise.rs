@@ -145,6 +145,9 @@ impl Machine {
             };
             let hidden: Vec<ObjectId> = objects.iter().filter(is_hidden).copied().collect();
             if !hidden.is_empty() {
+                self.note(
+                    "what is computed from addresses is so for one layout of memory, of many",
+                );
                 self.disguised.extend(hidden);
                 each_word(operands[number], &mut |word| {
                     local.escape(word, &self.space);

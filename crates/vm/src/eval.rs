@@ -6,8 +6,11 @@ use crate::local::Local;
 use crate::machine::Machine;
 use crate::private;
 use crate::space::{Fill, Image, LARGEST, Name, Object, ObjectId, Space};
-use crate::value::{self, Val, mask};
+use crate::value::{self, Val, Word, mask};
 use llvm::{ConstId, ConstantKind, FunctionId, GlobalId, Operand, Ty, Type};
+
+/// What type information has: a table of virtual functions and a name.
+const TYPE_INFO: u64 = 16;
 
 /// Is a variable that no file defines one of the library's own? Those are only handed back to it, or compared.
 fn is_librarys(name: &str) -> bool {
@@ -21,7 +24,7 @@ fn is_librarys(name: &str) -> bool {
         return ["stdin", "stdout", "stderr", "environ"].contains(&name)
             || name.strip_prefix('_').is_some_and(|rest| !is_small(rest));
     };
-    // Type information is not looked into. Tables of virtual functions and guards are whose class or variable they are of.
+    // Of type information only the name is looked at. Tables of virtual functions and guards are whose class or variable they are of.
     let of = ["TV", "TT", "GV", "TH", "TW"].iter().find_map(|kind| rest.strip_prefix(kind));
     let of = of.unwrap_or(rest);
     let of = of.strip_prefix('N').unwrap_or(of);
@@ -193,6 +196,18 @@ impl Machine {
         }
     }
 
+    /// The name of a type that the C++ library has the information of: comparing types compares names.
+    fn type_name(&mut self, info: GlobalId, text: &str) -> ObjectId {
+        let (size, fill) = (text.len() as u64 + 1, Fill::Zero);
+        let name = Name::TypeName(info);
+        let object = self.space.intern(Object { name, size, fill, constant: true });
+        let image = self.space.image_mut(object);
+        for (at, byte) in text.bytes().enumerate() {
+            crate::private::write(image, at as u32, 1, Word::Bits(byte.into()));
+        }
+        object
+    }
+
     /// The object of a global variable, initialised when it is first asked for.
     pub(crate) fn global(&mut self, thread: u32, global: GlobalId) -> Result<ObjectId, Stop> {
         let module = self.module.clone();
@@ -204,7 +219,11 @@ impl Machine {
         if let Some(object) = self.space.find(&name) {
             return Ok(object);
         }
-        let size = self.size(known.ty).unwrap_or(0);
+        let of_type = known.name.strip_prefix("_ZTI").filter(|_| known.init.is_none());
+        let size = match of_type {
+            Some(_) => TYPE_INFO,
+            None => self.size(known.ty).unwrap_or(0),
+        };
         if size > LARGEST {
             return Stop::refuse(format!(
                 "`{}` has {size} bytes; objects of at most {LARGEST} are checked",
@@ -221,6 +240,11 @@ impl Machine {
                 Ok(object)
             }
             None => {
+                if let Some(of_type) = of_type {
+                    let text = self.type_name(global, of_type);
+                    let image = self.space.image_mut(object);
+                    crate::private::write(image, 8, 8, Machine::pointer(text).word());
+                }
                 if !is_librarys(&known.name) {
                     self.note(format!(
                         "`{}` is not defined in these files: it is taken to be 0 at first",

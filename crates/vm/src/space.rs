@@ -39,6 +39,8 @@ pub(crate) struct Site {
 pub(crate) enum Name {
     /// A global variable.
     Global(GlobalId),
+    /// The text in type information that the C++ library has.
+    TypeName(GlobalId),
     /// A global variable of which each thread has its own.
     ThreadLocal { global: GlobalId, thread: u32 },
     /// A function, whose address is all that is used of it.

@@ -2,7 +2,8 @@
 //!
 //! The format is Clang's "JSON compilation database": a list of entries with a folder, a file, and a command as one
 //! string or as a list of words. Of the command we keep what changes the program (`-I`, `-D`, `-std`, `-f…`) and leave
-//! out what to make of it (`-c`, `-o`, `-O2`, `-MF`), since we make something else.
+//! out what to make of it (`-c`, `-o`, `-O2`, `-MF`), since we make something else. `-DNDEBUG` goes with `-O2`: a release build has no
+//! assertions, and a check is about them.
 
 use super::Failure;
 use serde::Deserialize;
@@ -30,7 +31,8 @@ const WITH_VALUE: [&str; 8] = ["-o", "-MF", "-MT", "-MQ", "-MJ", "-Xlinker", "-L
 
 /// Flags that are left out.
 fn is_left_out(flag: &str) -> bool {
-    const EXACT: [&str; 13] = [
+    const EXACT: [&str; 14] = [
+        "-DNDEBUG",
         "-c",
         "-S",
         "-E",
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_changes_the_program_is_kept() {
-        let command = r#""command": "ccache clang -I inc -DX='a b' -O2 -g3 -c -o x.o -MD -MF x.d -std=c11 -fno-common -Werror=all -lm \"a b.c\"""#;
+        let command = r#""command": "ccache clang -I inc -DX='a b' -O2 -DNDEBUG -g3 -c -o x.o -MD -MF x.d -std=c11 -fno-common -Werror=all -lm \"a b.c\"""#;
         let kept = of(command).unwrap();
         assert_eq!(kept, ["-I", "inc", "-DX=a b", "-std=c11", "-fno-common"]);
         let words = r#""arguments": ["/usr/bin/cc", "-include", "c.h", "-c", "a b.c"]"#;

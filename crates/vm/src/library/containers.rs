@@ -42,7 +42,7 @@ impl Machine {
         }
         Some(match name {
             "_ZSt11_Hash_bytesPKvmm" | "_ZSt15_Fnv_hash_bytesPKvmm" => number(1).and_then(|size| {
-                let bytes = self.bytes_of(local, &argument(0), size)?;
+                let bytes = self.written_bytes_of(local, &argument(0), size)?;
                 let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
                     (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
                 });

@@ -40,9 +40,14 @@ impl Machine {
             "clock_gettime" => self.set_time(local, &argument(1)).map(|()| Val::Bits(0)),
             "gettimeofday" => self.set_time(local, &argument(0)).map(|()| Val::Bits(0)),
             "timespec_get" => self.set_time(local, &argument(0)).map(|()| argument(1)),
-            "rand" | "random" | "lrand48" | "rand_r" => {
-                self.note(format!("`{name}` gives 0 or 1, and no other number"));
-                self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
+            "rand" | "random" | "lrand48" => self.chance(local, name),
+            // What it makes of the seed is not looked at, but for who else touches it.
+            "rand_r" => self
+                .load_word(local, &argument(0), 4, Order::Plain)
+                .and_then(|seed| self.store_word(local, &argument(0), 4, seed, Order::Plain))
+                .and_then(|()| self.chance(local, name)),
+            "nanosleep" | "thrd_sleep" => {
+                self.read_time(local, arguments.first()).map(|()| Val::Bits(0))
             }
             "srandom" | "srand48" => Ok(Val::Undef),
             "getenv" | "secure_getenv" => {
@@ -59,6 +64,11 @@ impl Machine {
             }
             _ => return None,
         })
+    }
+
+    fn chance(&mut self, local: &mut Local, name: &str) -> Result<Val, Stop> {
+        self.note(format!("`{name}` gives 0 or 1, and no other number"));
+        self.visible(local, Action::Choose { alternatives: 2 }).map(Val::from)
     }
 
     fn time_stands_still(&mut self) {

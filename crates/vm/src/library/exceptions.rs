@@ -42,6 +42,10 @@ const ANY: u32 = i32::MAX as u32;
 /// handlers of references to pointers count from there.
 const HEADER: u64 = 32;
 
+pub(super) const JOIN: &str = "_ZNSt6thread4joinEv";
+pub(super) const DETACH: &str = "_ZNSt6thread6detachEv";
+const EINVAL: u128 = 22;
+
 /// The standard library's classes of exceptions, with their bases, as their names are mangled.
 const BASES: [(&str, &str); 22] = [
     ("9exception", ""),
@@ -147,17 +151,29 @@ impl Machine {
                 (ty, argument(0), argument(2), "an exception is thrown".to_string())
             }
             name => {
-                let ty = match throws_without_memory(name, arguments) {
-                    true => "_ZTISt9bad_alloc".to_string(),
-                    false => thrown_by(name)?,
+                let ty = match self.is_not_joinable(local, name, arguments) {
+                    Ok(true) => "_ZTISt12system_error".to_string(),
+                    Ok(false) if throws_without_memory(name, arguments) => {
+                        "_ZTISt9bad_alloc".to_string()
+                    }
+                    Ok(false) => thrown_by(name)?,
+                    Err(stop) => return Some(Err(stop)),
                 };
-                let object = match self.standard_exception(local) {
+                let error = match name {
+                    "_ZSt20__throw_system_errori" | "_ZSt20__throw_future_errori" => argument(0),
+                    _ => Word::Bits(EINVAL),
+                };
+                let object = match self.standard_exception(local, &ty, error) {
                     Ok(object) => object,
                     Err(stop) => return Some(Err(stop)),
                 };
-                let what = match throws_without_memory(name, arguments) {
-                    true => "`new` throws, as there is no memory".to_string(),
-                    false => format!("the standard library throws (`{name}`)"),
+                let what = match name {
+                    JOIN => "`join` of a `std::thread` without a thread throws".to_string(),
+                    DETACH => "`detach` of a `std::thread` without a thread throws".to_string(),
+                    _ if throws_without_memory(name, arguments) => {
+                        "`new` throws, as there is no memory".to_string()
+                    }
+                    _ => format!("the standard library throws (`{name}`)"),
                 };
                 (ty, object.word(), Word::ZERO, what)
             }
@@ -172,6 +188,21 @@ impl Machine {
         local.thrown.push(Thrown { object, ty, destructor, handlers: 0, again: false });
         let at = local.thrown.len() - 1;
         Some(self.unwind(local, at, &what))
+    }
+
+    /// Is it a join or detach of a `std::thread` that has no thread (any more)? That throws.
+    fn is_not_joinable(
+        &mut self,
+        local: &mut Local,
+        name: &str,
+        arguments: &[Val],
+    ) -> Result<bool, Stop> {
+        match (name, arguments) {
+            (JOIN | DETACH, [thread]) => {
+                Ok(self.load_word(local, thread, 8, Order::Plain)? == Word::ZERO)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// What handlers call, and constructors and destructors of the library's exceptions.
@@ -209,7 +240,7 @@ impl Machine {
                     false => Ok(object.into()),
                 }
             }
-            "__dynamic_cast" => self.dynamic_cast(local, &argument(0), &argument(2)),
+            "__dynamic_cast" => self.dynamic_cast(local, &argument(0), &argument(1), &argument(2)),
             "_ZSt18uncaught_exceptionv" => Ok(Val::Bits((underway(local) > 0).into())),
             "_ZSt19uncaught_exceptionsv" => Ok(Val::Bits(underway(local))),
             "__cxa_end_catch" => self.handled(local).map(|()| Val::Undef),
@@ -368,33 +399,58 @@ impl Machine {
         }
     }
 
-    /// The part of an object that is of a class, or 0 if there is none: in front of what the table of its virtual functions
-    /// points to are how far the object's beginning is, and its type.
-    fn dynamic_cast(&mut self, local: &mut Local, object: &Val, to: &Val) -> Result<Val, Stop> {
+    /// `dynamic_cast` of a pointer to a part of the class `from` ([expr.dynamic.cast]): the object of the class `to` that this
+    /// is a public base of, if it is the base of no other; else the whole object's only public base of that class, if
+    /// the pointer is to a public base of the whole; else 0. In front of what the table of virtual functions points to
+    /// are how far the whole object's beginning is, and its type.
+    fn dynamic_cast(
+        &mut self,
+        local: &mut Local,
+        object: &Val,
+        from: &Val,
+        to: &Val,
+    ) -> Result<Val, Stop> {
         let table: Val = self.load_word(local, object, 8, Order::Plain)?.into();
         let offset = displaced(&table, 16u64.wrapping_neg());
         let offset = self.load_word(local, &offset, 8, Order::Plain)?;
         let ty = self.load_word(local, &displaced(&table, 8u64.wrapping_neg()), 8, Order::Plain)?;
-        let (Word::Bits(offset), Some(ty), Some(to)) =
-            (offset, self.type_at(ty), self.type_at(to.word()))
+        let (Word::Bits(offset), Some(ty), Some(from), Some(to)) =
+            (offset, self.type_at(ty), self.type_at(from.word()), self.type_at(to.word()))
         else {
             return Stop::refuse("a `dynamic_cast` between types that are not known");
         };
         let whole = displaced(object, offset as u64);
-        if ty == to {
-            return Ok(whole);
+        let pointed = (offset as i64).wrapping_neg();
+        let found = self.placed_parts(&ty, &to)?;
+        let mut below = Vec::new();
+        for (place, _) in &found {
+            let parts = self.placed_parts(&to, &from)?;
+            let parts = parts.into_iter().filter(|(within, _)| place + within == pointed);
+            below.extend(parts.map(|(_, public)| (*place, public)));
+        }
+        let is_public = self.placed_parts(&ty, &from)?.contains(&(pointed, true));
+        let part = match (&below[..], &found[..]) {
+            (&[(place, true)], _) => Some(place),
+            (_, &[(place, true)]) if is_public => Some(place),
+            _ => None,
+        };
+        Ok(part.map_or(Val::Bits(0), |place| displaced(&whole, place as u64)))
+    }
+
+    /// Where in an object its parts of a class are, and whether they are public. The whole is a part, too.
+    fn placed_parts(&self, ty: &str, other: &str) -> Result<Vec<(i64, bool)>, Stop> {
+        if ty == other {
+            return Ok(vec![(0, true)]);
         }
         let mut parts = Vec::new();
-        self.parts_of(&ty, &to, &Part { public: true, at: Vec::new() }, &mut parts)?;
-        let offset = |part: &Part| part.at.iter().map(|(_, offset)| *offset).sum::<Option<i64>>();
-        match &parts[..] {
-            [] => Ok(Val::Bits(0)),
-            [part @ Part { public: true, .. }] if offset(part).is_some() => {
-                Ok(displaced(&whole, offset(part).unwrap_or(0) as u64))
-            }
-            _ => Stop::refuse(
-                "a `dynamic_cast` to a base that is virtual, not public, or there more than once",
-            ),
+        self.parts_of(ty, other, &Part { public: true, at: Vec::new() }, &mut parts)?;
+        let placed = parts.iter().map(|part| {
+            let place = part.at.iter().map(|(_, offset)| *offset).sum::<Option<i64>>()?;
+            Some((place, part.public))
+        });
+        match placed.collect() {
+            Some(placed) => Ok(placed),
+            None => Stop::refuse("a `dynamic_cast` of an object with virtual bases"),
         }
     }
 
@@ -531,10 +587,19 @@ impl Machine {
         self.free(local, &header(object))
     }
 
-    /// An exception that the library makes.
-    fn standard_exception(&mut self, local: &mut Local) -> Result<Val, Stop> {
-        let object = self.exception(local, 16)?;
+    /// An exception that the library makes. Some say which error of the system it was.
+    fn standard_exception(
+        &mut self,
+        local: &mut Local,
+        ty: &str,
+        error: Word,
+    ) -> Result<Val, Stop> {
+        let tells = matches!(ty, "_ZTISt12system_error" | "_ZTISt12future_error");
+        let object = self.exception(local, if tells { 32 } else { 16 })?;
         self.construct(local, &object)?;
+        if tells {
+            self.store_word(local, &displaced(&object, 16), 4, error, Order::Plain)?;
+        }
         Ok(object)
     }
 

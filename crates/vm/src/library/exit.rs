@@ -69,7 +69,7 @@ impl Machine {
     /// `exit`: what is to run then runs on top of the calls that the thread is in, and then the thread ends.
     pub(super) fn exit(&mut self, local: &mut Local) -> Result<Val, Stop> {
         if local.thread != 0 {
-            self.note("`exit` in a thread other than `main` is taken to end that thread only");
+            self.note("`exit` in a thread other than `main` is taken to end that thread only, so others may seem to wait for it for ever");
             return Err(Stop::Ended);
         }
         match self.next_at_exit(local, Then::Exit)? {

@@ -53,24 +53,19 @@ impl Machine {
         // What newer headers of the C library make of them.
         let name = name.strip_prefix("__isoc23_").unwrap_or(name);
         Some(match name {
-            "snprintf" => self.formatted(local, &argument(2), rest(3)).and_then(|text| {
-                let Val::Bits(size) = argument(1) else {
-                    return Err(Stop::fail("`snprintf` with a length that was never written"));
-                };
-                let length = text.len() as u128;
-                if size > 0 {
-                    let mut kept = text;
-                    kept.truncate((size - 1).min(length) as usize);
-                    kept.push(0);
-                    self.put_bytes(local, &argument(0), &kept)?;
-                }
-                Ok(Val::Bits(length & mask(32)))
+            "snprintf" => {
+                self.format_into(local, (&argument(0), &argument(1)), &argument(2), rest(3))
+            }
+            "sprintf" => {
+                let room = (&argument(0), &Val::Bits(u128::MAX));
+                self.format_into(local, room, &argument(1), rest(2))
+            }
+            "vsnprintf" => self.listed(local, &argument(2), &argument(3)).and_then(|listed| {
+                self.format_into(local, (&argument(0), &argument(1)), &argument(2), &listed)
             }),
-            "sprintf" => self.formatted(local, &argument(1), rest(2)).and_then(|mut text| {
-                let length = text.len() as u128;
-                text.push(0);
-                self.put_bytes(local, &argument(0), &text)?;
-                Ok(Val::Bits(length & mask(32)))
+            "vsprintf" => self.listed(local, &argument(1), &argument(2)).and_then(|listed| {
+                let room = (&argument(0), &Val::Bits(u128::MAX));
+                self.format_into(local, room, &argument(1), &listed)
             }),
             "atoi" => self.number_of(local, (&argument(0), &Val::Bits(0)), 10, (true, 64), 32),
             "atol" | "atoll" => {
@@ -90,8 +85,29 @@ impl Machine {
         })
     }
 
+    /// Writes what a format and its arguments make, as much of it as there is room for; gives its length.
+    fn format_into(
+        &mut self,
+        local: &mut Local,
+        (to, room): (&Val, &Val),
+        format: &Val,
+        arguments: &[Val],
+    ) -> Result<Val, Stop> {
+        let mut text = self.formatted(local, format, arguments)?;
+        let Val::Bits(room) = *room else {
+            return Err(Stop::fail("a text is made with a length that was never written"));
+        };
+        let length = text.len() as u128;
+        if room > 0 {
+            text.truncate((room - 1).min(length) as usize);
+            text.push(0);
+            self.put_bytes(local, to, &text)?;
+        }
+        Ok(Val::Bits(length & mask(32)))
+    }
+
     /// What a format and its arguments make.
-    fn formatted(
+    pub(super) fn formatted(
         &mut self,
         local: &mut Local,
         format: &Val,
@@ -154,7 +170,7 @@ impl Machine {
                         made.extend(pad(&piece, text));
                         break;
                     }
-                    b'f' | b'F' => {
+                    b'f' | b'F' if !piece.other => {
                         let number = f64::from_bits(next()? as u64);
                         let sign = match (number.is_sign_negative(), piece.plus, piece.space) {
                             (true, ..) => "-",

@@ -41,16 +41,12 @@ use crate::value::{Val, Word, mask, signed};
 use llvm::{Call, Callee, FunctionId, Instr};
 
 /// Functions that only talk, or only wait: what they do is nobody's business.
-const IGNORED: [&str; 33] = [
-    "vprintf",
-    "vfprintf",
+const IGNORED: [&str; 29] = [
     "fflush",
     "sched_yield",
     "usleep",
     "sleep",
-    "nanosleep",
     "thrd_yield",
-    "thrd_sleep",
     "pthread_yield",
     "srand",
     "setbuf",
@@ -76,6 +72,9 @@ const IGNORED: [&str; 33] = [
     "pthread_setname_np",
     "madvise",
 ];
+
+/// How libstdc++ says that it is used wrongly: an index is out of range, a front is asked for where there is none.
+const CXX_ASSERT: &str = "_ZSt21__glibcxx_assert_failPKciS0_S0_";
 
 const NO_SIGNALS: &str = "no signal ever comes";
 
@@ -135,7 +134,12 @@ impl Machine {
                 ref operand => self.eval(local, operand)?,
             });
         }
+        let stub = self.stub_of(&declared.name);
+        if stub.is_some() && !declared.is_declaration() {
+            self.note(format!("`{}` does what a stub says, not what is defined", declared.name));
+        }
         if !declared.is_declaration()
+            && stub.is_none()
             && !is_replaced(&declared.name)
             && !self.is_known_rust(function)
         {
@@ -179,7 +183,7 @@ impl Machine {
             local.top().objects = copies;
             return Ok(());
         }
-        if !self.stubs.iter().any(|(stubbed, _)| **stubbed == *declared.name)
+        if stub.is_none()
             && let Some(thrown) = self.throwing(local, &declared.name, &arguments)
         {
             return thrown;
@@ -196,7 +200,17 @@ impl Machine {
         }
     }
 
-    /// A function that the program does not define.
+    /// What the user says that a function does, by its name or its path.
+    fn stub_of(&self, name: &str) -> Option<Stub> {
+        if self.stubs.is_empty() {
+            return None;
+        }
+        let path = rust::names::path(name);
+        let is_meant = |stubbed: &str| stubbed == name || path.as_deref() == Some(stubbed);
+        self.stubs.iter().find(|(stubbed, _)| is_meant(stubbed)).map(|(_, stub)| *stub)
+    }
+
+    /// A function that the program does not define, or that is not to do what is defined.
     fn outside(
         &mut self,
         local: &mut Local,
@@ -205,12 +219,10 @@ impl Machine {
         arguments: &[Val],
         call: &Call,
     ) -> Result<Val, Stop> {
-        let path = rust::names::path(name);
-        let is_meant = |stubbed: &str| stubbed == name || path.as_deref() == Some(stubbed);
-        if let Some((_, stub)) = self.stubs.iter().find(|(stubbed, _)| is_meant(stubbed)) {
+        if let Some(stub) = self.stub_of(name) {
             return match stub {
                 Stub::Ignore => self.uniform(call.ret, &Val::Bits(0)).or(Ok(Val::Undef)),
-                Stub::Return(number) => Ok(Val::Bits(u128::from(*number))),
+                Stub::Return(number) => Ok(Val::Bits(u128::from(number))),
                 Stub::Stop => Err(Stop::Blocked),
             };
         }
@@ -237,7 +249,7 @@ impl Machine {
         match known {
             Some(result) => result,
             None => {
-                let place = path.unwrap_or_else(|| name.to_string());
+                let place = rust::names::path(name).unwrap_or_else(|| name.to_string());
                 Stop::refuse(format!(
                     "the function `{place}` is not defined in these files, and nothing is known about it; add its \
                      file, or say what it does: `--stub {place}=ignore`, `={{number}}` or `=stop`"
@@ -257,8 +269,8 @@ impl Machine {
             return Some(Ok(Val::Bits(0)));
         }
         Some(match name {
-            "__assert_fail" | "__assert_rtn" | "__assert" => {
-                let at = usize::from(name == "__assert_rtn") * 3;
+            "__assert_fail" | "__assert_rtn" | "__assert" | CXX_ASSERT => {
+                let at = 3 * usize::from(matches!(name, "__assert_rtn" | CXX_ASSERT));
                 let text = self.text(local, &argument(at));
                 let text = text.map_or(String::new(), |text| format!(": `{text}`"));
                 Err(Stop::fail(format!("the assertion fails{text}")))
@@ -320,6 +332,12 @@ impl Machine {
             name if name.ends_with("___rust_no_alloc_shim_is_unstable_v2") => Ok(Val::Undef),
             _ => return None,
         })
+    }
+
+    /// Does the program look at what the library function that it calls returns?
+    fn looks_at_result(&self, local: &Local) -> bool {
+        let at = local.frames.last();
+        at.is_some_and(|frame| frame.code.is_result_read(frame.block, frame.instr))
     }
 
     fn absolute(&mut self, name: &str, number: &Val) -> Result<Val, Stop> {

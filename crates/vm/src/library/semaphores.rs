@@ -37,14 +37,15 @@ impl Machine {
             }
             "sem_wait" => done(self.wait_semaphore(local, &argument(0))),
             "sem_timedwait" | "sem_clockwait" => {
-                match self.visible(local, Action::Choose { alternatives: 2 }) {
-                    Ok(Word::ZERO) => done(self.wait_semaphore(local, &argument(0))),
-                    Ok(_) => {
-                        let known = self.semaphore(local, &argument(0));
-                        known.and_then(|_| self.fails_with(local, ETIMEDOUT))
+                self.read_time(local, arguments.last()).and_then(|()| {
+                    match self.visible(local, Action::Choose { alternatives: 2 })? {
+                        Word::ZERO => done(self.wait_semaphore(local, &argument(0))),
+                        _ => {
+                            self.semaphore(local, &argument(0))?;
+                            self.fails_with(local, ETIMEDOUT)
+                        }
                     }
-                    Err(stop) => Err(stop),
-                }
+                })
             }
             "sem_trywait" => self.try_semaphore(local, &argument(0)),
             "sem_post" => done(self.post_semaphore(local, &argument(0))),

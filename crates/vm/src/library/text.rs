@@ -7,7 +7,7 @@ use crate::access::displaced;
 use crate::action::{Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
-use crate::value::{Val, Word, mask};
+use crate::value::{Bits, Val, Word, mask};
 
 /// As many as there may be.
 const ALL: u64 = u64::MAX;
@@ -32,7 +32,15 @@ impl Machine {
             "memcmp" | "bcmp" => count(2).and_then(|size| {
                 let left = self.bytes_of(local, &argument(0), size)?;
                 let right = self.bytes_of(local, &argument(1), size)?;
-                Ok(order_of(&left, &right))
+                // Padding has any value, which is nobody's business if other bytes differ.
+                let known = left.iter().zip(&right).filter_map(|(left, right)| (*left).zip(*right));
+                match known.map(|(left, right)| left.cmp(&right)).find(|order| order.is_ne()) {
+                    Some(order) => Ok(Val::Bits(order as i128 as u128 & mask(32))),
+                    None if left.contains(&None) || right.contains(&None) => {
+                        Err(Stop::fail("bytes are compared that were never written"))
+                    }
+                    None => Ok(Val::Bits(0)),
+                }
             }),
             "strcmp" => self.compare_texts(local, &argument(0), &argument(1), ALL),
             "strncmp" => count(2)
@@ -76,17 +84,21 @@ impl Machine {
                     let mut text = self.text_at(local, &argument(1), most)?;
                     text.push(0);
                     let end = displaced(&argument(0), before.len() as u64);
+                    are_apart(name, (&end, text.len()), (&argument(1), text.len()))?;
                     self.put_bytes(local, &end, &text)?;
                     Ok(argument(0))
                 })
             }
             "strcpy" => self.text_at(local, &argument(1), ALL).and_then(|mut text| {
                 text.push(0);
+                are_apart(name, (&argument(0), text.len()), (&argument(1), text.len()))?;
                 self.put_bytes(local, &argument(0), &text)
             }),
             "strncpy" => count(2).and_then(|size| {
                 let mut text = self.text_at(local, &argument(1), size)?;
+                let read = (text.len() + 1).min(size as usize);
                 text.resize(size as usize, 0);
+                are_apart(name, (&argument(0), text.len()), (&argument(1), read))?;
                 self.put_bytes(local, &argument(0), &text)
             }),
             "puts" | "fputs" | "perror" => {
@@ -99,6 +111,12 @@ impl Machine {
             }),
             "printf" => self.print(local, &argument(0), arguments.get(1..).unwrap_or(&[])),
             "fprintf" => self.print(local, &argument(1), arguments.get(2..).unwrap_or(&[])),
+            "vprintf" => self
+                .listed(local, &argument(0), &argument(1))
+                .and_then(|listed| self.print(local, &argument(0), &listed)),
+            "vfprintf" => self
+                .listed(local, &argument(1), &argument(2))
+                .and_then(|listed| self.print(local, &argument(1), &listed)),
             _ => return None,
         })
     }
@@ -159,13 +177,13 @@ impl Machine {
         self.text_at(local, text, ALL).map(|_| ())
     }
 
-    /// So many bytes, read in the sizes that they are accessed in elsewhere.
+    /// So many bytes, read in the sizes that they are accessed in elsewhere; nothing for those that were never written.
     pub(super) fn bytes_of(
         &mut self,
         local: &mut Local,
         from: &Val,
         size: u64,
-    ) -> Result<Vec<u8>, Stop> {
+    ) -> Result<Vec<Option<u8>>, Stop> {
         if size == 0 {
             return Ok(Vec::new());
         }
@@ -173,14 +191,24 @@ impl Machine {
         self.alive(local, object, "a load from")?;
         let mut bytes = Vec::new();
         for (at, length) in self.grain(local, (object, start), (object, start), size) {
-            let Word::Bits(bits) =
-                self.load_bytes(local, object, start + at, length, Order::Plain)?
-            else {
-                return Err(Stop::fail("bytes are compared that were never written"));
-            };
-            bytes.extend_from_slice(&bits.to_le_bytes()[..usize::from(length)]);
+            let word = self.load_bytes(local, object, start + at, length, Order::Plain)?;
+            let Bits { bits, defined } = word.bits();
+            let pairs = bits.to_le_bytes().into_iter().zip(defined.to_le_bytes());
+            let read = pairs.take(usize::from(length));
+            bytes.extend(read.map(|(byte, defined)| (defined == u8::MAX).then_some(byte)));
         }
         Ok(bytes)
+    }
+
+    /// The same, where each has to have a value.
+    pub(super) fn written_bytes_of(
+        &mut self,
+        local: &mut Local,
+        from: &Val,
+        size: u64,
+    ) -> Result<Vec<u8>, Stop> {
+        let bytes: Option<Vec<u8>> = self.bytes_of(local, from, size)?.into_iter().collect();
+        bytes.ok_or_else(|| Stop::fail("bytes are read that were never written"))
     }
 
     fn compare_texts(
@@ -211,8 +239,13 @@ impl Machine {
         Ok(to.clone())
     }
 
-    /// Prints: what is printed is nobody's business, but texts are read.
+    /// Prints: what is printed is nobody's business, but texts are read. How much was printed is made out if the program
+    /// looks at it.
     fn print(&mut self, local: &mut Local, format: &Val, arguments: &[Val]) -> Result<Val, Stop> {
+        if self.looks_at_result(local) {
+            let length = self.formatted(local, format, arguments)?.len() as u128;
+            return Ok(Val::Bits(length & mask(32)));
+        }
         let format = self.text_at(local, format, ALL)?;
         let mut arguments = arguments.iter();
         let mut rest = format.iter();
@@ -251,6 +284,22 @@ impl Machine {
             }
         }
         Ok(Val::Bits(0))
+    }
+}
+
+/// Bytes are written and others read by a function that is not for bytes that overlap.
+fn are_apart(
+    name: &str,
+    (to, written): (&Val, usize),
+    (from, read): (&Val, usize),
+) -> Result<(), Stop> {
+    match (to, from) {
+        (Val::Bits(to), Val::Bits(from))
+            if *to < from + read as u128 && *from < to + written as u128 =>
+        {
+            Err(Stop::fail(format!("`{name}` between bytes that overlap")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -69,10 +69,7 @@ impl Machine {
                 }
                 self.end_thread(local, &argument(0), true).map(|()| Val::Undef)
             }
-            "pthread_detach" | "thrd_detach" => {
-                let joined = self.joined(&argument(0));
-                zero(joined.and_then(|handle| self.settled(local, handle, "detached")))
-            }
+            "pthread_detach" | "thrd_detach" => zero(self.detach(local, &argument(0))),
             "pthread_self" | "thrd_current" => {
                 Ok(Machine::pointer(self.threads[local.thread as usize].handle))
             }
@@ -189,6 +186,12 @@ impl Machine {
             return Ok(object);
         }
         Err(Stop::fail("a join of a thread that was never started"))
+    }
+
+    /// Nobody will join a thread.
+    pub(super) fn detach(&mut self, local: &mut Local, handle: &Val) -> Result<(), Stop> {
+        let thread = self.joined(handle)?;
+        self.settled(local, thread, "detached")
     }
 
     /// A thread is joined or detached, which happens once, whoever does it.

@@ -8,7 +8,7 @@ use crate::action::{Order, Stop};
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::space::{Fill, Name, Object, ObjectId};
-use crate::value::{Val, Word};
+use crate::value::{Bits, Val, Word};
 use llvm::Call;
 
 /// What marks the object with the arguments among the variables of a call.
@@ -74,5 +74,40 @@ impl Machine {
         from: &Val,
     ) -> Result<Val, Stop> {
         self.copy(local, to, from, 24).map(|()| Val::Undef)
+    }
+
+    /// The arguments in a list that a format may ask for.
+    pub(super) fn listed(
+        &mut self,
+        local: &mut Local,
+        format: &Val,
+        list: &Val,
+    ) -> Result<Vec<Val>, Stop> {
+        let format = self.text_at(local, format, u64::MAX)?;
+        let most = format.iter().filter(|byte| matches!(byte, b'%' | b'*')).count() as u64;
+        let first: Val = self.load_word(local, &displaced(list, 8), 8, Order::Plain)?.into();
+        let room = match first {
+            Val::Bits(0) => 0,
+            Val::Bits(address) => match self.space.locate(address) {
+                Some((object, offset)) => {
+                    self.space.object(object).size.saturating_sub(offset.unsigned_abs()) / 8
+                }
+                None => 0,
+            },
+            _ => {
+                return Err(Stop::fail("a list of arguments is used that `va_start` did not make"));
+            }
+        };
+        let argument = |k: u64| {
+            let word = self.load_word(local, &displaced(&first, 8 * k), 8, Order::Plain)?;
+            Ok(match word {
+                // An `int` is the lower half of its place.
+                Word::Partly(Bits { bits, defined }) if (defined + 1).is_power_of_two() => {
+                    Val::Bits(bits & defined)
+                }
+                word => word.into(),
+            })
+        };
+        (0..most.min(room)).map(argument).collect()
     }
 }
