@@ -263,3 +263,18 @@ fn bad_input() {
     let run = Desk::with(&text.replace("max_value 3", "max_value 1")).run("refine t.fp");
     assert!(run.stderr.starts_with("warning[FP2001]"), "{}", run.stderr);
 }
+
+/// A client may have more threads than the policy: what they do is against it. The comparison looked for them there.
+#[test]
+fn a_client_with_more_threads_than_the_policy() {
+    let library = "max_value 1;\n\
+        spec c { atomic x; method put(v) { x.store(v, rel); return(); } }\n\
+        library c { atomic x; method put(v) { x.store(v, rel); return(); } }\n\
+        client { policy free(2); }\n";
+    let client = "client { atomic g; thread a { put(1); } thread b { local r; r = g.load(acq); } thread d { put(0); } }\n";
+    let desk = Desk::with(library);
+    std::fs::write(desk.path().join("user.fp"), client).expect("a client");
+    let said = desk.run("refine --client user.fp t.fp");
+    assert_eq!(said.code, Some(1), "{}", said.all());
+    assert!(said.stdout.contains("does not keep to the policy"), "{}", said.all());
+}

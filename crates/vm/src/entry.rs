@@ -124,11 +124,7 @@ pub(crate) fn are_of_several_files(module: &Module, functions: &[FunctionId]) ->
         })
     };
     let is_for_streams = |function: FunctionId| {
-        called(function).all(|it| {
-            let name = &module.function(it).name;
-            matches!(&**name, "_ZNSt8ios_base4InitC1Ev" | "__cxa_atexit")
-                || name.starts_with("llvm.")
-        })
+        called(function).any(|it| &*module.function(it).name == "_ZNSt8ios_base4InitC1Ev")
     };
     let of_files = functions.iter().filter(|function| {
         let of_file = module.function(**function).name.starts_with("_GLOBAL__sub_I_");
