@@ -215,7 +215,7 @@ fn another_object_is_not_the_one_that_was_read() {
 fn the_other_access_is_the_right_one() {
     let bench = Bench::new();
     for (compiler, level) in builds("whose.c") {
-        for define in ["-DWORD", "-DBYTES"] {
+        for define in ["-DWORD", "-DBYTES", "-DFIELDS"] {
             let program = bench.build(compiler, "whose.c", &[level, define], "program");
             let run = bench.run(&program, &["--record", "recording"]);
             let replayed = bench.fencepost().args(["replay", "--json", "recording"]).output();
