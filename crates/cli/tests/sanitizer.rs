@@ -268,6 +268,9 @@ fn fences_in_assembly() {
         hidden("assembly.c", &["-DAGAIN", "-DHOW=MFENCE"], &[]),
         hidden("assembly.c", &["-DHOW=MFENCE", "-DBRANCH"], &["stale-read"]),
         hidden("assembly.c", &["-DHOW=MFENCE", "-DBRANCH", "-DNAMED"], &[]),
+        hidden("assembly.c", &["-DARMS"], &["stale-read"]),
+        hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE"], &[]),
+        hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE", "-DBRANCH"], &["stale-read"]),
         hidden("assembly.rs", &["--cfg=none"], &["stale-read"]),
         hidden("assembly.rs", &[], &[]),
     ]);

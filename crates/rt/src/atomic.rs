@@ -82,7 +82,7 @@ pub unsafe fn access<T: Word>(
         thread.busy = false;
         return seen;
     }
-    if thread.fence_is_due {
+    if thread.fence_is_due && thread.take_fence(frame.pc as usize) {
         pass(&mut thread, Order::SeqCst);
     }
     // SAFETY: the caller's promise.
@@ -109,7 +109,7 @@ pub unsafe fn access<T: Word>(
         thread.remember(&held, address, T::SIZE, order.acquires());
         drop(held);
         if fenced {
-            thread.expect_fence();
+            thread.expect_fence(frame.pc as usize);
         }
         thread.busy = false;
         return found;
@@ -164,7 +164,7 @@ pub unsafe fn access<T: Word>(
         report_race(&thread, address, T::SIZE, writes, order, site, conflict);
     }
     if fenced {
-        thread.expect_fence();
+        thread.expect_fence(frame.pc as usize);
     }
     thread.busy = false;
     found

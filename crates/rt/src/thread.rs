@@ -59,6 +59,10 @@ pub struct Thread {
     pub ignored: u32,
     /// Did it pass a fence in assembly since its last atomic access?
     pub fence_is_due: bool,
+    /// Before which accesses only, if not before all.
+    fence_before: Option<&'static [usize]>,
+    /// What is known of that, by the accesses before.
+    fences_known: Vec<(usize, &'static [usize])>,
     /// Was it chosen to go on for the access that it is about to make?
     pub has_turn: bool,
     /// Loads that could as well not happen again.
@@ -182,6 +186,8 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         deciding: false,
         ignored: 0,
         fence_is_due: false,
+        fence_before: None,
+        fences_known: Vec::new(),
         has_turn: false,
         loads: [Load::NONE; LOADS],
         told: [(0, 0); TOLD],
@@ -262,11 +268,26 @@ impl Thread {
         self.told[told_slot(pair)] = pair;
     }
 
-    /// A fence in assembly comes before its next atomic access.
+    /// A fence in assembly comes between an atomic access, which returns to `pc`, and its next, or one of several that the next
+    /// may be.
     #[cold]
-    pub fn expect_fence(&mut self) {
+    pub fn expect_fence(&mut self, pc: usize) {
         self.fence_is_due = true;
+        let known = self.fences_known.iter().find(|&&(before, _)| before == pc);
+        let accesses = known.map(|&(_, accesses)| accesses).unwrap_or_else(|| {
+            let accesses = crate::registry::tree().fences_before(pc);
+            self.fences_known.push((pc, accesses));
+            accesses
+        });
+        self.fence_before = (!accesses.is_empty()).then_some(accesses);
         self.forget_loads();
+    }
+
+    /// Does a fence that may be due come before an access that returns to `pc`? It is not due any more.
+    #[cold]
+    pub fn take_fence(&mut self, pc: usize) -> bool {
+        let due = std::mem::take(&mut self.fence_is_due);
+        due && self.fence_before.take().is_none_or(|accesses| accesses.contains(&pc))
     }
 
     /// Loads are to be looked at again.
@@ -440,6 +461,8 @@ struct Tree {
     nodes: Vec<(Site, usize)>,
     /// Atomic accesses, and whether a fence in assembly follows.
     fenced: HashMap<Site, bool, BuildMixer>,
+    /// Addresses that atomic accesses return to, and the accesses before which there is one if they come next.
+    fences_before: HashMap<usize, &'static [usize], BuildMixer>,
 }
 
 impl CallTree {
@@ -455,15 +478,37 @@ impl CallTree {
         node
     }
 
-    /// Does a fence in assembly follow the atomic access at a site?
+    /// Does a fence in assembly follow the atomic access at a site, before all accesses that may come next or before some?
     pub fn is_fenced(&self, site: Site) -> bool {
         let tree = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(&known) = tree().fenced.get(&site) {
             return known;
         }
-        let fenced = crate::assembly::fence_follows(&self.stack(site), &crate::entry_at);
+        let stack = self.stack(site);
+        let fenced = if crate::assembly::fence_follows(&stack, &crate::entry_at) {
+            if let Some(&pc) = stack.first() {
+                tree().fences_before.insert(pc, &[]);
+            }
+            true
+        } else {
+            stack.first().is_some_and(|&pc| !self.fences_before(pc).is_empty())
+        };
         tree().fenced.insert(site, fenced);
         fenced
+    }
+
+    /// Before which accesses there is a fence in assembly if they come next after one that returns to `pc`; none if before
+    /// all.
+    pub fn fences_before(&self, pc: usize) -> &'static [usize] {
+        let tree = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&known) = tree().fences_before.get(&pc) {
+            return known;
+        }
+        let found = crate::assembly::fences_before(pc, &crate::entry_at);
+        // As many as there are places in the program, and kept as long as it runs.
+        let found: &'static [usize] = Vec::leak(found);
+        tree().fences_before.insert(pc, found);
+        found
     }
 
     /// Keeps others from looking or adding, as long as what is returned lives.
