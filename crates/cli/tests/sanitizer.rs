@@ -276,6 +276,16 @@ fn fences_in_assembly() {
     ]);
 }
 
+/// A barrier that one thread puts into all others orders what they did before it and do after it, and nothing else.
+#[test]
+fn barriers_in_all_threads() {
+    check(&[
+        hidden("membarrier.c", &[], &[]),
+        hidden("membarrier.c", &["-DWITHOUT"], &["stale-read", "race"]),
+        case("membarrier.c", &["-DLATER"], &["race"]),
+    ]);
+}
+
 /// A stale value that only makes a compare-and-swap fail does no harm; one that something else depends on does.
 #[test]
 fn updates_that_catch_up() {

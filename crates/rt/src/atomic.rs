@@ -13,7 +13,7 @@ use crate::system;
 use crate::thread::{self, Thread};
 use crate::word::{Effect, Word, apply};
 use clocks::access::{Done, Intent};
-use clocks::shadow;
+use clocks::shadow::{self, Epoch};
 use clocks::trace::Event;
 use clocks::{Loc, Order};
 use std::sync::atomic::Ordering;
@@ -345,6 +345,42 @@ pub fn fence(order: Order, pc: usize) {
     thread.busy = true;
     pass(&mut thread, order);
     thread.busy = false;
+}
+
+/// The commands of `membarrier` that put a barrier into the threads of this process.
+const BARRIERS: usize = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7;
+
+/// `membarrier`: if it puts a barrier into all threads, every thread passes a seq_cst fence where it is, after the caller and
+/// before it: what the caller did comes before what they do now, and what they did before what it does now.
+pub fn membarrier(command: usize, system: impl Fn() -> isize) -> isize {
+    let result = system();
+    let Some(mut thread) = thread::current().filter(|thread| !thread.busy) else { return result };
+    if result != 0 || command & BARRIERS == 0 {
+        return result;
+    }
+    thread.busy = true;
+    let mut state = registry::lock();
+    locked_location::exclusively(&mut state, |state| {
+        let mut fences = locked_location::fences();
+        let me = &raw mut *thread;
+        let others = state.running.iter().copied().filter(|&other| other != me);
+        let all: Vec<*mut Thread> = [me].into_iter().chain(others).chain([me]).collect();
+        for one in all {
+            // SAFETY: nobody moves clocks but the caller, and the thread is still in the list. It looks at `quick` without
+            // a lock, and finds one or the other.
+            unsafe {
+                (*one).clocks.fence(Order::SeqCst, Some(&mut fences));
+                (&raw mut (*one).quick).write_volatile(Epoch::NOBODY);
+                state.record(&Event::Fence { tid: (*one).tid, order: Order::SeqCst });
+            }
+        }
+    });
+    drop(state);
+    // From now on, all threads have seen that they are in another epoch.
+    system();
+    thread.refresh();
+    thread.busy = false;
+    result
 }
 
 /// Passes a fence. The thread is busy.

@@ -8,7 +8,7 @@ use crate::registry;
 use crate::thread::{self, Giver, Thread};
 use clocks::Site;
 use clocks::origin::Origin;
-use clocks::shadow::Conflict;
+use clocks::shadow::{Conflict, Epoch};
 use clocks::trace::Event;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -90,6 +90,10 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
         return;
     }
     thread.busy = true;
+    if thread.quick == Epoch::NOBODY {
+        // Another thread made it pass a fence.
+        thread.refresh();
+    }
     let site = thread.site(pc);
     if private::note::<WRITE>(thread, address, mask) {
         memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
