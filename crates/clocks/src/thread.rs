@@ -67,7 +67,7 @@ pub(crate) struct Row {
     pub published: u64,
 }
 
-/// What is known of every thread, and of the order S. With eight bytes before it, a pair of rows does not
+/// What is known of every thread, and of the order S. With sixteen bytes before it, a pair of rows does not
 /// straddle cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
@@ -76,10 +76,10 @@ pub(crate) struct Rows {
     pub order: u64,
     /// Rows from here on are zero.
     width: usize,
+    near: [Row; NEAR],
     /// A thin pointer: most locations have none.
     #[allow(clippy::box_collection)]
     far: Option<Box<Vec<Row>>>,
-    near: [Row; NEAR],
 }
 
 impl Rows {
