@@ -84,7 +84,11 @@ const _: () = assert!(size_of::<Place>() == 8 * 64);
 // SAFETY: the contents are reached through the lock only.
 unsafe impl Sync for Place {}
 
-/// A lock that spins a little and then lets others run. Unlike those of the standard library it can be
+/// How often a lock is looked at before others are let run, and before the thread sleeps.
+const SPINS: u32 = 200;
+const YIELDS: u32 = SPINS + 30;
+
+/// A lock that spins a little, then lets others run, and then sleeps in between. Unlike those of the standard library it can be
 /// taken in one process and given back in its child.
 pub struct Lock(AtomicU32);
 
@@ -115,11 +119,14 @@ impl Lock {
                     return false;
                 }
                 tries += 1;
-                if tries < 200 {
-                    std::hint::spin_loop();
-                } else {
+                match tries {
+                    0..SPINS => std::hint::spin_loop(),
                     // SAFETY: a system call without arguments.
-                    unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
+                    SPINS..YIELDS => unsafe {
+                        system::call(libc::SYS_sched_yield, [0; 6]);
+                    },
+                    // Who holds it does not run, and does not run sooner for being asked again and again.
+                    _ => system::sleep(50_000),
                 }
             }
             if self.0.swap(1, Ordering::AcqRel) == 0 {
@@ -211,11 +218,7 @@ pub fn close(state: &registry::State, me: *const Thread) {
         // The program has forbidden itself such calls. From now on, threads have barriers of their own; what one
         // of them said before it knew of that is seen by everybody long before this wait is over.
         REMOTE.store(false, Ordering::SeqCst);
-        let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        // SAFETY: waits.
-        unsafe {
-            system::call(libc::SYS_nanosleep, [&raw const millisecond as usize, 0, 0, 0, 0, 0])
-        };
+        system::sleep(1_000_000);
     }
     for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
         // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
