@@ -7,6 +7,7 @@
 mod bench;
 
 use bench::{Bench, FOUND, Run, builds, installed, sources, text};
+use std::process::Command;
 
 /// A program, how to build and run it, and what must be found.
 struct Case {
@@ -176,6 +177,18 @@ fn stacks_that_others_come_to() {
         case("borrowed.c", &["-DHOW=FILL"], &["race"]),
         case("borrowed.c", &["-DHOW=FILL", "-DFIXED"], &[]),
         case("borrowed.c", &["-DHOW=FILL", "-DWAITS"], &[]),
+    ]);
+}
+
+/// A stack that is no thread's: a coroutine's, in an array on the stack of the thread that begins it, resumed by another. The same in
+/// the child of a fork, where the threads that had windows on other stacks are gone.
+#[test]
+fn stacks_of_coroutines() {
+    check(&[
+        case("contexts.c", &[], &[]),
+        case("contexts.c", &["-DRACE"], &["race"]),
+        case("contexts.c", &["-DFORKED"], &[]),
+        case("contexts.c", &["-DFORKED", "-DRACE"], &["race"]),
     ]);
 }
 
@@ -545,6 +558,36 @@ fn rough_programs_run_as_usual() {
         let run = bench.run(&program, &[]);
         assert_eq!(run.code, Some(0), "{compiler} {level}: {run:#?}");
         assert_eq!(run.printed, "7\n1\n50\n9\ncopied\n", "{compiler} {level}");
+    }
+}
+
+/// A thread that leaves an access by `siglongjmp`, because there is no such memory: it is analysed as before, and others do not wait
+/// for what it held.
+#[test]
+fn accesses_that_are_left() {
+    check(&[hidden("jumps.c", &[], &["stale-read"])]);
+}
+
+/// A lock that all threads share, taken again and again by what programs do all the time: how often such locks are taken must not
+/// depend on how long the program runs.
+#[test]
+fn no_lock_is_shared_by_all() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("often.c") {
+        let turns = |rounds: &str| {
+            let program = bench.build(compiler, "often.c", &[level, rounds], "program");
+            let output = Command::new(program)
+                .env("FENCEPOST_OPTIONS", "exitcode=0:count_shared_locks=1")
+                .output()
+                .expect("the program runs");
+            let said = text(&output.stderr);
+            let turns = said.split("shared locks were taken ").nth(1);
+            let turns = turns.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+            turns.unwrap_or_else(|| panic!("{compiler} {level}: {said}"))
+        };
+        let (short, long) = (turns("-DROUNDS=500"), turns("-DROUNDS=2500"));
+        // 4,000 rounds more. What waits in the system, or is found for the first time, differs from run to run.
+        assert!(long < short + 1_000, "{compiler} {level}: {short} and {long} times");
     }
 }
 

@@ -272,6 +272,7 @@ fn note<const WRITE: bool>(
         let set = cell.reader_set();
         if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
+            thread.has_reader_sets = true;
         }
     }
     if registry::sets().overflowed() {

@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
@@ -71,6 +72,8 @@ pub struct Thread {
     told: [(Site, Site); TOLD],
     /// Sets of readers that are known to have this thread in its current epoch.
     pub reader_sets: [u64; 16],
+    /// Are there any?
+    pub has_reader_sets: bool,
     /// How often its last load was repeated, for schedules.
     pub repeats: u32,
     /// Where that was.
@@ -90,6 +93,8 @@ pub struct Thread {
     /// The number of the innermost frame, 0 outside of all, or [`UNNAMED`].
     here: Site,
     cache: Box<[(Site, usize, Site); CACHE]>,
+    /// How often something was thrown out there.
+    turn: usize,
 }
 
 /// A call that gives memory back.
@@ -192,6 +197,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         loads: [Load::NONE; LOADS],
         told: [(0, 0); TOLD],
         reader_sets: [0; 16],
+        has_reader_sets: false,
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
@@ -203,6 +209,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         depth: 0,
         here: 0,
         cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
+        turn: 0,
     });
     let thread = Box::into_raw(thread);
     CURRENT.set(thread);
@@ -308,7 +315,9 @@ impl Thread {
         if epoch != self.epoch {
             self.epoch = epoch;
             self.quick = if crate::registry::recording() { Epoch::NOBODY } else { epoch };
-            self.reader_sets = [0; 16];
+            if self.has_reader_sets {
+                (self.reader_sets, self.has_reader_sets) = ([0; 16], false);
+            }
         }
     }
 
@@ -423,16 +432,24 @@ impl Thread {
 
     #[cold]
     fn new_child(&mut self, parent: Site, pc: usize) -> Site {
-        let tree = crate::registry::tree();
-        let mut node = tree.child(parent, pc & !ATOMIC);
-        if pc & ATOMIC != 0 && tree.is_fenced(node) {
-            node |= FENCED;
-        }
+        let node = KNOWN.get(parent, pc).unwrap_or_else(|| {
+            let tree = crate::registry::tree();
+            let mut node = tree.child(parent, pc & !ATOMIC);
+            if pc & ATOMIC != 0 && tree.is_fenced(node) {
+                node |= FENCED;
+            }
+            KNOWN.put(parent, pc, node);
+            node
+        });
+        // An empty place, or each in turn: moving the others along would throw one out that is asked for next.
         let slot = slot(parent, pc);
-        self.cache[slot ^ 3] = self.cache[slot ^ 2];
-        self.cache[slot ^ 2] = self.cache[slot ^ 1];
-        self.cache[slot ^ 1] = self.cache[slot];
-        self.cache[slot] = (parent, pc, node);
+        let places = [slot, slot ^ 1, slot ^ 2, slot ^ 3];
+        let place = places.into_iter().find(|&place| self.cache[place].2 == 0);
+        let place = place.unwrap_or_else(|| {
+            self.turn = self.turn.wrapping_add(1);
+            places[self.turn % places.len()]
+        });
+        self.cache[place] = (parent, pc, node);
         node
     }
 }
@@ -447,8 +464,54 @@ fn told_slot((site, missed): (Site, Site)) -> usize {
 /// Where the number of a place is cached.
 #[inline(always)]
 fn slot(parent: Site, pc: usize) -> usize {
-    let mixed = (pc ^ (parent as usize) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed >> (usize::BITS - CACHE.ilog2())
+    mixed(parent, pc) >> (usize::BITS - CACHE.ilog2())
+}
+
+#[inline(always)]
+fn mixed(parent: Site, pc: usize) -> usize {
+    (pc ^ (parent as usize) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Numbers of places that some thread asked for, for the others, and for itself when its own cache has no more room: the tree has a
+/// lock, and programs may use more places, over and over, than a thread's cache has.
+struct KnownPlaces([Group; 1 << 14]);
+
+/// Where a place may be. The second word of an entry says what it is if the first, which has it mixed in, agrees: two threads may
+/// write an entry at the same time.
+#[repr(align(64))]
+struct Group([(AtomicU64, AtomicU64); 4]);
+
+static KNOWN: KnownPlaces =
+    KnownPlaces([const { Group([const { (AtomicU64::new(0), AtomicU64::new(0)) }; 4]) }; 1 << 14]);
+
+impl KnownPlaces {
+    fn group(&self, parent: Site, pc: usize) -> &[(AtomicU64, AtomicU64)] {
+        // Mixed once more: who is thrown out of a thread's cache is not to meet the same others here.
+        let mixed = mixed(parent, pc);
+        let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        &self.0[mixed >> (usize::BITS - self.0.len().ilog2())].0
+    }
+
+    fn check(pc: usize, word: u64) -> u64 {
+        pc as u64 ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn get(&self, parent: Site, pc: usize) -> Option<Site> {
+        let words = self.group(parent, pc).iter().map(|(check, word)| (check, word.load(Relaxed)));
+        let mut places = words.filter(|&(check, word)| {
+            word >> 32 == u64::from(parent) && check.load(Relaxed) == Self::check(pc, word)
+        });
+        places.next().map(|(_, word)| word as Site).filter(|&site| site != 0)
+    }
+
+    fn put(&self, parent: Site, pc: usize, node: Site) {
+        let group = self.group(parent, pc);
+        let word = u64::from(parent) << 32 | u64::from(node);
+        let empty = group.iter().find(|(_, word)| word.load(Relaxed) == 0);
+        let (check, entry) = empty.unwrap_or(&group[node as usize % group.len()]);
+        entry.store(word, Relaxed);
+        check.store(Self::check(pc, word), Relaxed);
+    }
 }
 
 /// All call stacks seen.
@@ -463,12 +526,15 @@ struct Tree {
     fenced: HashMap<Site, bool, BuildMixer>,
     /// Addresses that atomic accesses return to, and the accesses before which there is one if they come next.
     fences_before: HashMap<usize, &'static [usize], BuildMixer>,
+    /// How often the lock was taken to look for a place.
+    turns: u64,
 }
 
 impl CallTree {
     /// The node for `pc`, called from `parent`; 0 is the root.
     pub fn child(&self, parent: Site, pc: usize) -> Site {
         let mut tree = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tree.turns += 1;
         if let Some(&node) = tree.children.get(&(parent, pc)) {
             return node;
         }
@@ -476,6 +542,11 @@ impl CallTree {
         let node = tree.nodes.len() as Site;
         tree.children.insert((parent, pc), node);
         node
+    }
+
+    /// How often the lock was taken to look for a place.
+    pub fn turns(&self) -> u64 {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).turns
     }
 
     /// Does a fence in assembly follow the atomic access at a site, before all accesses that may come next or before some?
