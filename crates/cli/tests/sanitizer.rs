@@ -284,6 +284,8 @@ fn fences_in_assembly() {
         hidden("assembly.c", &["-DARMS"], &["stale-read"]),
         hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE"], &[]),
         hidden("assembly.c", &["-DARMS", "-DHOW=MFENCE", "-DBRANCH"], &["stale-read"]),
+        hidden("detours.c", &["-DTWICE"], &["stale-read"]),
+        hidden("detours.c", &["-DLEFT"], &["stale-read"]),
         hidden("assembly.rs", &["--cfg=none"], &["stale-read"]),
         hidden("assembly.rs", &[], &[]),
     ]);

@@ -9,7 +9,11 @@
 //! From a branch on, all ways are followed to the end of the function ([`fences_before`]). A fence belongs to the accesses
 //! to which every way leads past one, and is added where one of these is the thread's next access. An access that can be come to
 //! without a fence as well gets none; `fencepost_fence` names it. Functions that are not instrumented are passed over: what
-//! they lock is their own business.
+//! they lock is their own business. Two ways are not among those that are followed:
+//!
+//! * The function returns and is called again, so that its next access is one that is behind the fence in its code. What was
+//!   found holds for one activation, see [`crate::thread::Thread::expect_fence`].
+//! * A function that is passed over never comes back: it throws an exception, or jumps. A fence behind it does not count.
 
 use crate::spin::Entry;
 use crate::system;
@@ -48,12 +52,14 @@ const ALL_STEPS: usize = 2_000;
 const PROLOGUE: usize = 24;
 const PAGE: u64 = 4096;
 
-/// Where a way is: the next instruction, the calls to return from, and was there a fence?
+/// Where a way is: the next instruction, the calls to return from, was there a fence, and may there still be one? Not behind a
+/// call that was passed over.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Point {
     rip: u64,
     calls: Vec<u64>,
     fenced: bool,
+    certain: bool,
 }
 
 /// The ways from an access.
@@ -69,7 +75,7 @@ impl Ways<'_> {
     /// All accesses that may come next, each with whether there was a fence. None if not all ways can be followed.
     fn follow_all(mut self, pc: u64) -> Option<Vec<(usize, bool)>> {
         let mut reached = Vec::new();
-        self.come_to(Point { rip: pc, calls: Vec::new(), fenced: false });
+        self.come_to(Point { rip: pc, calls: Vec::new(), fenced: false, certain: true });
         while let Some(mut point) = self.todo.pop() {
             while self.step(&mut point, &mut reached)? {}
         }
@@ -90,7 +96,7 @@ impl Ways<'_> {
         }
         let instruction = self.decode(point.rip)?;
         point.rip = instruction.next_ip();
-        point.fenced |= is_fence(&instruction);
+        point.fenced |= point.certain && is_fence(&instruction);
         let target = match instruction.flow_control() {
             FlowControl::Next => return Some(true),
             FlowControl::UnconditionalBranch => instruction.near_branch_target(),
@@ -136,7 +142,10 @@ impl Ways<'_> {
                 point.rip = target;
                 Some(true)
             }
-            None => Some(self.return_from(point)),
+            None => {
+                point.certain = false;
+                Some(self.return_from(point))
+            }
         }
     }
 
@@ -319,7 +328,9 @@ mod tests {
         let forever = [&[0x74, 0x02, 0xff, 0xe0][..], &MFENCE, &access(7), &[0xc3]];
         assert_eq!(before(&forever.concat()), [0; 0], "a jump to nobody knows where");
         let hidden = [&[0x74, 0x0a, 0xff, 0xd0][..], &MFENCE, &access(7), &[0xc3], &access(13)];
-        assert_eq!(before(&hidden.concat()), [12], "after a call of nobody knows what");
+        assert_eq!(before(&hidden.concat()), [0; 0], "after a call that may not come back");
+        let past = [&[0x74, 0x0a][..], &MFENCE, &[0xff, 0xd0], &access(7), &[0xc3], &access(13)];
+        assert_eq!(before(&past.concat()), [12], "before a call of nobody knows what");
     }
 
     #[test]

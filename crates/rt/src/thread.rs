@@ -31,6 +31,8 @@ const GIVERS: usize = 64;
 
 /// Marks the address of an atomic access, where the numbers of places are cached.
 const ATOMIC: usize = 1 << 63;
+/// Marks the caller of a function that is to be recognised as long as it does not return, see [`Thread::expect_fence`].
+const MARKED: usize = 1 << 63;
 /// Marks the number of a place after which there is a fence in assembly.
 const FENCED: Site = 1 << 31;
 
@@ -62,6 +64,8 @@ pub struct Thread {
     pub fence_is_due: bool,
     /// Before which accesses only, if not before all.
     fence_before: Option<&'static [usize]>,
+    /// How many functions there were then.
+    fence_depth: usize,
     /// What is known of that, by the accesses before.
     fences_known: Vec<(usize, &'static [usize])>,
     /// Was it chosen to go on for the access that it is about to make?
@@ -192,6 +196,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         ignored: 0,
         fence_is_due: false,
         fence_before: None,
+        fence_depth: 0,
         fences_known: Vec::new(),
         has_turn: false,
         loads: [Load::NONE; LOADS],
@@ -276,7 +281,8 @@ impl Thread {
     }
 
     /// A fence in assembly comes between an atomic access, which returns to `pc`, and its next, or one of several that the next
-    /// may be.
+    /// may be. If it is one of several, that is so until the function returns: called again, it may come to them without a fence.
+    /// So its frame is marked. A call that takes its place finds another caller there, and makes a new one.
     #[cold]
     pub fn expect_fence(&mut self, pc: usize) {
         self.fence_is_due = true;
@@ -286,7 +292,16 @@ impl Thread {
             self.fences_known.push((pc, accesses));
             accesses
         });
-        self.fence_before = (!accesses.is_empty()).then_some(accesses);
+        self.fence_before = None;
+        if !accesses.is_empty() {
+            match self.depth.checked_sub(1) {
+                // Its number is known, because the access has one, so the caller is not asked for any more.
+                Some(top) => self.frames[top].caller |= MARKED,
+                // A function that does not say when it returns.
+                None => self.fence_is_due = false,
+            }
+            (self.fence_before, self.fence_depth) = (Some(accesses), self.depth);
+        }
         self.forget_loads();
     }
 
@@ -294,7 +309,14 @@ impl Thread {
     #[cold]
     pub fn take_fence(&mut self, pc: usize) -> bool {
         let due = std::mem::take(&mut self.fence_is_due);
-        due && self.fence_before.take().is_none_or(|accesses| accesses.contains(&pc))
+        let Some(accesses) = self.fence_before.take() else { return due };
+        due && accesses.contains(&pc) && self.is_marked(self.fence_depth)
+    }
+
+    /// Is the function at this depth the one whose frame was marked?
+    fn is_marked(&self, depth: usize) -> bool {
+        depth <= self.depth
+            && depth.checked_sub(1).is_some_and(|index| self.frames[index].caller & MARKED != 0)
     }
 
     /// Loads are to be looked at again.
