@@ -9,10 +9,10 @@
 //! these; the accesses themselves happen in this order too. Locks are taken in the order state, location,
 //! fences.
 //!
-//! Four rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
+//! Five rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
 //! somebody else holds would stay held in the child forever; a thread that was woken and comes after
-//! everybody; words that the standard library is still busy with; and a thread's [own memory](crate::private) that
-//! another thread comes to. They are done *exclusively*
+//! everybody; words that the standard library is still busy with; a barrier that the system puts into all threads; and a
+//! thread's [own memory](crate::private) that another thread comes to. They are done *exclusively*
 //! ([`exclusively`]): a flag is raised, and no thread is between `enter` and `leave` any more. A thread
 //! says that it enters and then looks at the flag; who raises the flag looks at the threads afterwards. One of
 //! the two sees the other if there is a full barrier between what each of them says and where it looks. Threads

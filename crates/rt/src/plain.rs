@@ -2,6 +2,7 @@
 
 use crate::atomic;
 use crate::findings::{self, Access, Kind, Loss, Operation};
+use crate::locked_location;
 use crate::memory;
 use crate::private;
 use crate::registry;
@@ -90,9 +91,9 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
         return;
     }
     thread.busy = true;
-    if thread.quick == Epoch::NOBODY {
+    if thread.quick == Epoch::NOBODY && !registry::recording() {
         // Another thread made it pass a fence.
-        thread.refresh();
+        locked_location::alone(thread, Thread::refresh);
     }
     let site = thread.site(pc);
     if private::note::<WRITE>(thread, address, mask) {

@@ -324,13 +324,14 @@ impl Thread {
         self.loads = [Load::NONE; LOADS];
     }
 
-    /// Plain accesses are to be looked at again.
+    /// Plain accesses are to be looked at again. The caller holds the lock of the state.
     pub fn begin_epoch(&mut self) {
         self.clocks.begin_epoch();
         self.refresh();
     }
 
-    /// Looks at its clocks again.
+    /// Looks at its clocks again. The caller holds the lock of the state or is inside, see [`crate::locked_location`], so that no other
+    /// thread moves them meanwhile and what it says of that in `quick` is not lost.
     #[inline]
     pub fn refresh(&mut self) {
         let epoch = self.clocks.epoch();

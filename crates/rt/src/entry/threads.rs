@@ -199,7 +199,7 @@ unsafe extern "C" fn syscall(
         libc::SYS_futex => {
             rust_std::futex(arguments, system).unwrap_or_else(|error| -error as isize)
         }
-        libc::SYS_membarrier => atomic::membarrier(a, system),
+        libc::SYS_membarrier => atomic::membarrier(a, b, system),
         _ => system(),
     };
     system::returned(result) as c_long
