@@ -223,13 +223,28 @@ fn another_object_is_not_the_one_that_was_read() {
     }
 }
 
+/// The innermost function of an access that is the program's own, without its module: not of Rust's library, and not the one
+/// that all accesses of `whose.rs` have in common.
+fn own_function(access: &serde_json::Value) -> String {
+    let stack = access["stack"].as_array().map_or(&[][..], |stack| stack);
+    let names = stack.iter().filter_map(|frame| frame["function"].as_str());
+    let own = |name: &str| match name.rsplit_once("::") {
+        Some((module, name)) => (module == "whose").then(|| name.to_string()),
+        None => Some(name.to_string()),
+    };
+    names.filter_map(own).find(|name| name != "access").unwrap_or_default()
+}
+
 /// The stack of the other access is that of the access that races, not that of whoever came last.
 #[test]
 fn the_other_access_is_the_right_one() {
     let bench = Bench::new();
-    for (compiler, level) in builds("whose.c") {
-        for define in ["-DWORD", "-DBYTES", "-DFIELDS"] {
-            let program = bench.build(compiler, "whose.c", &[level, define], "program");
+    let in_c = [("whose.c", "-DWORD"), ("whose.c", "-DBYTES"), ("whose.c", "-DFIELDS")];
+    for (source, define) in
+        in_c.into_iter().chain([("whose.rs", "--cfg=word"), ("whose.rs", "--cfg=bytes")])
+    {
+        for (compiler, level) in builds(source) {
+            let program = bench.build(compiler, source, &[level, define], "program");
             let run = bench.run(&program, &["--record", "recording"]);
             let replayed = bench.fencepost().args(["replay", "--json", "recording"]).output();
             let replayed = Run::new(&replayed.expect("fencepost runs"));
@@ -237,8 +252,8 @@ fn the_other_access_is_the_right_one() {
                 let what = format!("{compiler} {level} {define}: {run:#?}");
                 let race = run.findings.iter().find(|finding| finding["kind"] == "race");
                 let race = race.unwrap_or_else(|| panic!("no race: {what}"));
-                assert_eq!(race["access"]["stack"][0]["function"], "writer", "{what}");
-                assert_eq!(race["other"]["stack"][0]["function"], "first", "{what}");
+                assert_eq!(own_function(&race["access"]), "writer", "{what}");
+                assert_eq!(own_function(&race["other"]), "first", "{what}");
             }
         }
     }
@@ -265,6 +280,25 @@ fn waiting_loops() {
             // Nothing is stale in a run in which both have raised their flags before either looks.
             let early = bench.run(&program, &["--runs", "60", "--until-found"]);
             assert_eq!(early.kinds, ["stale-read"], "{}", what(&early));
+        }
+    }
+    let scheduled = ["--schedule", "random", "--runs", "5"];
+    for how in ["--cfg=field", "--cfg=ring", "--cfg=backoff"] {
+        let bench = Bench::new();
+        for (compiler, level) in builds("waits.rs") {
+            // Without optimisation, these are ranges and iterators, and longer than what is followed.
+            if how != "--cfg=field" && level.ends_with('0') {
+                continue;
+            }
+            let program = bench.build(compiler, "waits.rs", &[level, how], "program");
+            let run = bench.run(&program, &scheduled);
+            assert_eq!(run.code, Some(0), "{level} {how}: {run:#?}");
+            let counted = bench.run(&program, &[&scheduled[..], &["--paper-counts"]].concat());
+            assert_eq!(counted.kinds, ["stale-read"], "{level} {how}: {counted:#?}");
+            let program =
+                bench.build(compiler, "waits.rs", &[level, how, "--cfg=early"], "program");
+            let early = bench.run(&program, &["--runs", "60", "--until-found"]);
+            assert_eq!(early.kinds, ["stale-read"], "{level} {how}: {early:#?}");
         }
     }
 }
@@ -396,6 +430,25 @@ fn reports_say_what_is_known() {
     }
 }
 
+/// The same of Rust, whose locks have no names.
+#[test]
+fn reports_say_what_is_known_in_rust() {
+    let bench = Bench::new();
+    for (compiler, level) in builds("told.rs") {
+        let program = bench.build(compiler, "told.rs", &[level], "program");
+        let run = bench.run(&program, &[]);
+        let what = format!("{level}: {run:#?}");
+        let heap = run.findings.iter().find(|finding| finding["memory"]["what"] == "heap");
+        let heap = heap.unwrap_or_else(|| panic!("no block: {what}"));
+        assert_eq!((&heap["memory"]["size"], &heap["memory"]["offset"]), (&37.into(), &16.into()));
+        assert!(heap["memory"]["stack"].to_string().contains("told::allocate"), "{what}");
+        for access in [&heap["access"], &heap["other"]] {
+            assert_eq!(access["created"]["by"], 0, "{what}");
+            assert!(access["created"]["stack"].to_string().contains("told::main"), "{what}");
+        }
+    }
+}
+
 /// Threads of C++ are started by a function of the library that has no symbol: it is not given another's name.
 #[test]
 fn functions_without_symbols_have_no_name() {
@@ -463,6 +516,16 @@ fn what_no_user_can_change_is_folded() {
     }
 }
 
+/// Nothing is found, and this is printed.
+fn check_prints(source: &str, expected: &str) {
+    let bench = Bench::new();
+    for (compiler, level) in builds(source) {
+        let program = bench.build(compiler, source, &[level], "program");
+        let run = bench.run(&program, &[]);
+        assert_eq!((run.code, &run.printed[..]), (Some(0), expected), "{level}: {run:#?}");
+    }
+}
+
 /// What the runtime knows of a lock, and of who read what under it, goes when the memory does.
 #[test]
 fn locks_that_are_gone_take_no_memory() {
@@ -473,6 +536,7 @@ fn locks_that_are_gone_take_no_memory() {
         let expected = (Some(0), "1920000\n");
         assert_eq!((run.code, &run.printed[..]), expected, "{compiler} {level}: {run:#?}");
     }
+    check_prints("mailboxes.rs", "done\n");
 }
 
 #[test]
@@ -509,6 +573,8 @@ fn other_ways_to_order() {
         case("cancelled.c", &[], &[]),
         hidden("cancelled.c", &["-DRACE"], &["race"]),
         case("mapped.c", &[], &[]),
+        case("elsewhere.rs", &[], &[]),
+        hidden("elsewhere.rs", &["--cfg=racing"], &["race"]),
     ]);
 }
 
@@ -522,6 +588,8 @@ fn annotations() {
         case("annotated.c", &["-DWAY=FIBER"], &[]),
         case("annotated.c", &["-DWAY=BENIGN"], &[]),
         hidden("annotated.c", &["-DWAY=EDGE", "-DRACE"], &["race"]),
+        case("annotated.rs", &[], &[]),
+        hidden("annotated.rs", &["--cfg=silent"], &["race"]),
     ]);
 }
 
@@ -548,6 +616,9 @@ fn statics_of_functions() {
         case("statics.cc", &[], &[]),
         hidden("statics.cc", &["-DRACE"], &["race"]),
         hidden("statics.cc", &["-DASIDE"], &["race"]),
+        case("statics.rs", &[], &[]),
+        hidden("statics.rs", &["--cfg=racing"], &["race"]),
+        hidden("statics.rs", &["--cfg=aside"], &["race"]),
     ]);
 }
 
@@ -588,8 +659,9 @@ fn no_lock_is_shared_by_all() {
             turns.unwrap_or_else(|| panic!("{compiler} {level}: {said}"))
         };
         let (short, long) = (turns("-DROUNDS=500"), turns("-DROUNDS=2500"));
-        // 4,000 rounds more. What waits in the system, or is found for the first time, differs from run to run.
-        assert!(long < short + 1_000, "{compiler} {level}: {short} and {long} times");
+        // 4,000 rounds more, with some 500 accesses each. Who comes first at a place, and what may be stale there, differs
+        // from run to run.
+        assert!(long < short + 3_000, "{compiler} {level}: {short} and {long} times");
     }
 }
 
