@@ -1,7 +1,7 @@
 //! What an atomic location knows, and what an access to it may do wrong, shows and tells.
 //!
 //! Per location: `written`, `accessed` (`W_SC`, `M_SC`) and `view` (`W`), as columns of its `Rows`; the
-//! last writes; and per thread, what its accesses showed it. A violation: the thread's `current` is behind
+//! last writes; and per thread, what its accesses showed it, and when it came last, which `accessed` learns of with the next write. A violation: the thread's `current` is behind
 //! its `sc` at the location that it is about to access. It need not happen in this run: the clocks of a
 //! thread are not moved by what others do later, so one run stands for many.
 //!
@@ -21,7 +21,7 @@ use crate::history::{History, Limit, Write, join_into};
 use crate::knowledge::{Doubtful, Seen, Stamp};
 use crate::order::Order;
 use crate::thread::{Fences, Row, Rows, Synchroniser, Thread};
-use crate::visitors::{Visitor, Visitors};
+use crate::visitors::{Guests, Visitor, Visitors};
 use crate::{Site, Tid};
 
 /// What is the same for all locations.
@@ -44,6 +44,7 @@ pub struct Location {
     last: Last,
     /// Writes up to this one are as good as initial: everybody knows them.
     base: Stamp,
+    guests: Guests,
     rows: Rows,
     history: History,
     /// What seq_cst writes showed to the order S.
@@ -118,7 +119,7 @@ impl Location {
         self.last = Last::default();
         self.rows = Rows::default();
         self.history = History::default();
-        self.visitors = Visitors::default();
+        (self.guests, self.visitors) = (Guests::default(), Visitors::default());
         self.order = None;
     }
 
@@ -185,7 +186,7 @@ impl Location {
         cares: impl FnOnce(Stamp) -> bool,
     ) -> Option<(Stamp, Stamp)> {
         let mut required = self.base;
-        for Visitor { seen, .. } in self.visitors.iter() {
+        for Visitor { seen, .. } in self.visitors.iter(&self.guests) {
             let must = thread.sc.get(seen.whose as usize);
             if must > thread.current.threads.get(seen.whose as usize) {
                 required = required.max(seen.up_to(must, Doubtful::Least));
@@ -199,7 +200,7 @@ impl Location {
             let included = if fences.is_some() { u64::MAX } else { thread.current.order };
             known = known.max(seen.up_to(included, Doubtful::Most));
         }
-        for Visitor { seen, .. } in self.visitors.iter() {
+        for Visitor { seen, .. } in self.visitors.iter(&self.guests) {
             if known >= required {
                 return None;
             }
@@ -256,7 +257,7 @@ impl Location {
     /// [`time`](Thread::time) stay what they are.
     #[inline]
     pub fn repeats(&self, thread: &Thread, order: Order) -> bool {
-        self.visitors.of(thread.tid).is_some_and(|visitor| {
+        self.visitors.of(&self.guests, thread.tid).is_some_and(|visitor| {
             visitor.time == thread.time
                 && visitor.seen.is_newest(self.stamp)
                 && (visitor.seen.acquired || !order.acquires())
@@ -276,9 +277,12 @@ impl Location {
         settings: Settings,
     ) -> bool {
         if done == Done::Read && self.reread(thread, order, site) {
-            return self.visitors.of(thread.tid).is_some_and(|visitor| visitor.seen.acquired);
+            return self
+                .visitors
+                .of(&self.guests, thread.tid)
+                .is_some_and(|visitor| visitor.seen.acquired);
         }
-        let me = self.visitors.number(thread.tid);
+        let me = self.visitors.number(&mut self.guests, thread.tid);
         match done {
             Done::Read => self.read(thread, fences.as_deref(), order, site, me, settings),
             Done::Store(value) | Done::Update(value) => {
@@ -296,7 +300,7 @@ impl Location {
     /// changes is its own row. Nothing can be wrong with it.
     #[inline(always)]
     pub fn reread(&mut self, thread: &Thread, order: Order, site: Site) -> bool {
-        let me = self.visitors.number(thread.tid);
+        let me = self.visitors.number(&mut self.guests, thread.tid);
         let visitor = self.visitors.at(me);
         if !visitor.seen.is_newest(self.stamp)
             || visitor.time < thread.learned
@@ -306,8 +310,8 @@ impl Location {
         }
         visitor.touched.read = thread.vector.get(thread.index());
         visitor.touched.read_at = site;
+        // The thread's row says so where somebody else writes next; until then, it is this thread's own business.
         visitor.time = thread.time;
-        self.rows.row(thread.index()).accessed = thread.time;
         if self.last.untouched && self.last.tid != thread.tid {
             self.last.untouched = false;
         }
@@ -423,7 +427,7 @@ impl Location {
         if self.last != Last::by(thread, order, false) {
             return false;
         }
-        let Some(me) = self.visitors.near(thread.tid) else { return false };
+        let Some(me) = self.guests.place(thread.tid) else { return false };
         self.stamp = self.stamp.next(false);
         thread.step();
         self.rewrite(thread, order, false);
@@ -476,6 +480,13 @@ impl Location {
         let mut learned = false;
         if is_update {
             self.learn_order(thread, order, &mut learned);
+        }
+        for visitor in self.visitors.iter(&self.guests) {
+            // What it read again since is not in its row yet.
+            if visitor.seen.whose != thread.tid {
+                let row = self.rows.row(usize::from(visitor.seen.whose));
+                row.accessed = row.accessed.max(visitor.time);
+            }
         }
         self.rows.each(thread, |thread, index, row| {
             let before = *row;
@@ -534,7 +545,8 @@ impl Location {
     /// Another thread's access to the location that races with a plain one by this thread: by whom, does
     /// it write, and where.
     pub fn race(&self, thread: &Thread, is_write: bool) -> Option<(Tid, bool, Site)> {
-        let others = self.visitors.iter().filter(|visitor| visitor.seen.whose != thread.tid);
+        let others =
+            self.visitors.iter(&self.guests).filter(|visitor| visitor.seen.whose != thread.tid);
         others.into_iter().find_map(|Visitor { seen, touched, .. }| {
             let known = thread.vector.get(seen.whose as usize);
             if touched.written > known {

@@ -57,6 +57,11 @@ impl Origin {
         (self.0 >> MASK) as u8
     }
 
+    /// The first of the bytes.
+    pub fn first_byte(self) -> u32 {
+        self.mask().trailing_zeros()
+    }
+
     /// Is this the place of that access?
     pub fn is_of(self, access: Epoch) -> bool {
         self.0 != 0

@@ -103,7 +103,7 @@ pub struct Me<'a> {
 /// An earlier access that races.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// Who.
+    /// Who, and which of the bytes that are accessed now.
     pub epoch: Epoch,
     /// Did it write?
     pub is_write: bool,
@@ -350,9 +350,12 @@ fn find_conflict(
     }
 }
 
-/// One of the accesses to these bytes that `me` does not know of.
+/// One of the accesses to these bytes that `me` does not know of. A thread's accesses of one epoch are one here, so
+/// that of the other bytes it may have accessed some elsewhere in the program.
 fn unknown(members: &[Epoch], me: &Me<'_>, mask: u8) -> Option<Epoch> {
-    members.iter().copied().find(|epoch| epoch.mask() & mask != 0 && !epoch.known_to(me))
+    let mut members = members.iter();
+    let found = members.find(|epoch| epoch.mask() & mask != 0 && !epoch.known_to(me))?;
+    Some(found.with(found.mask() & mask))
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) struct Row {
     pub published: u64,
 }
 
-/// What is known of every thread, and of the order S. With eight bytes before it, a pair of rows does not
+/// What is known of every thread, and of the order S. With sixteen bytes before it, a pair of rows does not
 /// straddle cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
@@ -76,10 +76,10 @@ pub(crate) struct Rows {
     pub order: u64,
     /// Rows from here on are zero.
     width: usize,
+    near: [Row; NEAR],
     /// A thin pointer: most locations have none.
     #[allow(clippy::box_collection)]
     far: Option<Box<Vec<Row>>>,
-    near: [Row; NEAR],
 }
 
 impl Rows {
@@ -308,6 +308,16 @@ impl Thread {
         }
     }
 
+    /// Passes a seq_cst fence, told by another thread. It moves no clocks itself meanwhile, but may be looking at its
+    /// [`vector`](Thread::vector), so no memory of that is given back: what is returned must be kept as long as it may be looking. Over time, that
+    /// is no more than the clock itself has.
+    pub fn fence_from_elsewhere(&mut self, fences: &mut Fences) -> Option<Box<[u64]>> {
+        let width = self.width.max(fences.rows.width()).max(self.vector_acquire.room());
+        let old = self.vector.make_room(width);
+        self.fence(Order::SeqCst, Some(fences));
+        old
+    }
+
     /// A read-modify-write of what all seq_cst fences update, in both directions.
     pub fn exchange(&mut self, fences: &mut Fences) {
         self.step();
@@ -452,5 +462,38 @@ impl Population {
     /// The thread has ended; its number may be used again.
     pub fn end(&mut self, thread: Thread) {
         self.ended.push(thread);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a fence that is told by another thread and moves memory that its own thread may be looking at.
+    #[test]
+    fn fences_from_elsewhere_give_back_nothing() {
+        let mut population = Population::default();
+        let mut first = population.start(None);
+        let mut fences = Fences::new();
+        let mut moved = 0;
+        let mut kept = Vec::new();
+        for _ in 0..40 {
+            let mut other = population.start(Some(&mut first));
+            other.fence(Order::SeqCst, Some(&mut fences));
+            let mut plainly = (first.clone(), fences.clone());
+            plainly.0.fence(Order::SeqCst, Some(&mut plainly.1));
+            let at = |thread: &Thread| thread.vector.memory();
+            let before = at(&first);
+            let old = first.fence_from_elsewhere(&mut fences);
+            assert_eq!(
+                old.as_deref().map(<[u64]>::as_ptr),
+                before.filter(|&it| Some(it) != at(&first))
+            );
+            assert_eq!(first.vector, plainly.0.vector, "it is a fence");
+            assert_eq!(first.sc, plainly.0.sc, "it is a fence");
+            moved += old.as_ref().map_or(0, |old| old.len());
+            kept.extend(old);
+        }
+        assert!(moved > 0 && moved <= first.vector.room(), "{moved}");
     }
 }

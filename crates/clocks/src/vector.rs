@@ -60,6 +60,29 @@ impl Vector {
         self.far.as_deref_mut().unwrap_or_default()
     }
 
+    /// Room for what is known of so many threads, so that learning it moves nothing. What has been moved for that now, and
+    /// nobody writes to any more, is returned: somebody may be looking at it.
+    pub(crate) fn make_room(&mut self, threads: usize) -> Option<Box<[u64]>> {
+        let count = threads.saturating_sub(NEAR);
+        if count <= self.far().len() {
+            return None;
+        }
+        let mut wider = vec![0; count.next_power_of_two()];
+        wider[..self.far().len()].copy_from_slice(self.far());
+        self.far.replace(wider.into())
+    }
+
+    /// Where the entries are that are elsewhere.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> Option<*const u64> {
+        self.far.as_deref().map(<[u64]>::as_ptr)
+    }
+
+    /// How many threads there is room for.
+    pub(crate) fn room(&self) -> usize {
+        NEAR + self.far().len()
+    }
+
     /// Is nothing known?
     #[inline]
     pub fn is_empty(&self) -> bool {

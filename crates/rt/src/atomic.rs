@@ -13,10 +13,10 @@ use crate::system;
 use crate::thread::{self, Thread};
 use crate::word::{Effect, Word, apply};
 use clocks::access::{Done, Intent};
-use clocks::shadow;
+use clocks::shadow::{self, Epoch};
 use clocks::trace::Event;
 use clocks::{Loc, Order};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An access: what it is about to do, and how.
 pub struct Plan<T> {
@@ -82,7 +82,7 @@ pub unsafe fn access<T: Word>(
         thread.busy = false;
         return seen;
     }
-    if thread.fence_is_due {
+    if thread.fence_is_due && thread.take_fence(frame.pc as usize) {
         pass(&mut thread, Order::SeqCst);
     }
     // SAFETY: the caller's promise.
@@ -109,7 +109,7 @@ pub unsafe fn access<T: Word>(
         thread.remember(&held, address, T::SIZE, order.acquires());
         drop(held);
         if fenced {
-            thread.expect_fence();
+            thread.expect_fence(frame.pc as usize);
         }
         thread.busy = false;
         return found;
@@ -151,10 +151,10 @@ pub unsafe fn access<T: Word>(
             state.foreign(&mut thread.clocks, address, order, done);
         }
     }
-    drop(held);
     if order != Order::Relaxed {
         thread.refresh();
     }
+    drop(held);
     if let Some(stale) = stale {
         stale::suspect(&mut thread, state, at, frame, plan, site, stale, found);
     } else {
@@ -164,7 +164,7 @@ pub unsafe fn access<T: Word>(
         report_race(&thread, address, T::SIZE, writes, order, site, conflict);
     }
     if fenced {
-        thread.expect_fence();
+        thread.expect_fence(frame.pc as usize);
     }
     thread.busy = false;
     found
@@ -258,9 +258,9 @@ pub unsafe fn wait<T: Word>(at: *mut T, expected: T, desired: Option<T>, order: 
                 let (operation, done) = (Operation::Wait as u8, Some(done));
                 state.record(&Event::Atomic { tid, loc, intent, order, done, site, operation });
             }
+            thread.refresh();
             drop(held);
             drop(state);
-            thread.refresh();
             thread.busy = false;
             return;
         }
@@ -347,19 +347,70 @@ pub fn fence(order: Order, pc: usize) {
     thread.busy = false;
 }
 
+/// The commands of `membarrier` that put a barrier into all threads of this process.
+const BARRIERS: usize = 1 << 0 | 1 << 3 | 1 << 5 | 1 << 7;
+/// One that puts it into those of all processes that asked for it, and how a process asks.
+const GLOBAL_EXPEDITED: usize = 1 << 1;
+const REGISTER_GLOBAL_EXPEDITED: usize = 1 << 2;
+
+/// `membarrier`: if it puts a barrier into all threads, every thread passes a seq_cst fence where it is, after the caller and
+/// before it: what the caller did comes before what they do now, and what they did before what it does now.
+pub fn membarrier(command: usize, flags: usize, system: impl Fn() -> isize) -> isize {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let result = system();
+    let Some(mut thread) = thread::current().filter(|thread| !thread.busy) else { return result };
+    if result == 0 && command == REGISTER_GLOBAL_EXPEDITED {
+        ASKED.store(true, Ordering::Relaxed);
+    }
+    let everywhere =
+        command & BARRIERS != 0 || command == GLOBAL_EXPEDITED && ASKED.load(Ordering::Relaxed);
+    // With flags, it concerns one processor.
+    if result != 0 || !everywhere || flags != 0 {
+        return result;
+    }
+    thread.busy = true;
+    let mut state = registry::lock();
+    locked_location::exclusively(&mut state, |state| {
+        let mut fences = locked_location::fences();
+        let me = &raw mut *thread;
+        let others = state.running.iter().copied().filter(|&other| other != me);
+        let all: Vec<*mut Thread> = [me].into_iter().chain(others).chain([me]).collect();
+        for one in all {
+            // SAFETY: nobody moves clocks but the caller, and the thread is still in the list. It looks at `quick` and at
+            // the vector clock without a lock, and finds one or the other.
+            unsafe {
+                if let Some(old) = (*one).clocks.fence_from_elsewhere(&mut fences) {
+                    // It may be looking at this one.
+                    Box::leak(old);
+                }
+                (&raw mut (*one).quick).write_volatile(Epoch::NOBODY);
+                state.record(&Event::Fence { tid: (*one).tid, order: Order::SeqCst });
+            }
+        }
+    });
+    thread.refresh();
+    drop(state);
+    // From now on, all threads have seen that they are in another epoch.
+    system();
+    thread.busy = false;
+    result
+}
+
 /// Passes a fence. The thread is busy.
 fn pass(thread: &mut Thread, order: Order) {
     thread.fence_is_due &= order != Order::SeqCst;
     let mut state = registry::recording().then(registry::lock);
-    locked_location::alone(thread, |thread| match order {
-        Order::SeqCst => thread.clocks.fence(order, Some(&mut locked_location::fences())),
-        _ => thread.clocks.fence(order, None),
+    locked_location::alone(thread, |thread| {
+        match order {
+            Order::SeqCst => thread.clocks.fence(order, Some(&mut locked_location::fences())),
+            _ => thread.clocks.fence(order, None),
+        }
+        thread.refresh();
     });
     if let Some(state) = &mut state {
         state.record(&Event::Fence { tid: thread.tid, order });
     }
     drop(state);
-    thread.refresh();
 }
 
 impl State {

@@ -355,6 +355,9 @@ pub fn finish() {
     if FINISHED.swap(true, Ordering::SeqCst) {
         return;
     }
+    if registry::options().count_shared_locks {
+        complain(&format!("shared locks were taken {} times", registry::shared_turns()));
+    }
     let buffered = std::mem::take(&mut *BUFFER.lock().unwrap_or_else(|p| p.into_inner()));
     if !buffered.is_empty() {
         fallback(&buffered);

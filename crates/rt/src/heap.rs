@@ -164,6 +164,10 @@ pub fn block_of(address: usize) -> Option<Block> {
     if !READY.load(Ordering::Relaxed) {
         return None;
     }
+    if crate::modules::is_in_one(address) {
+        // A variable, which is not looked for among blocks: that takes as long as a thousand accesses.
+        return None;
+    }
     let (start, site, slack) = memory::block_around(address)?;
     // SAFETY: a block that was allocated and not given back.
     let usable = unsafe { malloc_usable_size(start as *mut u8) };

@@ -9,10 +9,10 @@
 //! these; the accesses themselves happen in this order too. Locks are taken in the order state, location,
 //! fences.
 //!
-//! Four rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
+//! Five rare things concern other threads' clocks or all locations at once: `fork`, where a lock that
 //! somebody else holds would stay held in the child forever; a thread that was woken and comes after
-//! everybody; words that the standard library is still busy with; and a thread's [own memory](crate::private) that
-//! another thread comes to. They are done *exclusively*
+//! everybody; words that the standard library is still busy with; a barrier that the system puts into all threads; and a
+//! thread's [own memory](crate::private) that another thread comes to. They are done *exclusively*
 //! ([`exclusively`]): a flag is raised, and no thread is between `enter` and `leave` any more. A thread
 //! says that it enters and then looks at the flag; who raises the flag looks at the threads afterwards. One of
 //! the two sees the other if there is a full barrier between what each of them says and where it looks. Threads
@@ -77,14 +77,18 @@ impl Contents {
     }
 }
 
-// What is written together is in one cache line: the beginning up to the last write, rows two by two, and each
-// of two visitors. Without padding before the rows and the visitors, that is where they are.
-const _: () = assert!(size_of::<Place>() == 7 * 64);
+// What is written together is in one cache line: the beginning up to the last write, what hardly changes, rows two by two, and
+// each of three visitors. Without padding before the rows and the visitors, that is where they are.
+const _: () = assert!(size_of::<Place>() == 8 * 64);
 
 // SAFETY: the contents are reached through the lock only.
 unsafe impl Sync for Place {}
 
-/// A lock that spins a little and then lets others run. Unlike those of the standard library it can be
+/// How often a lock is looked at before others are let run, and before the thread sleeps.
+const SPINS: u32 = 200;
+const YIELDS: u32 = SPINS + 30;
+
+/// A lock that spins a little, then lets others run, and then sleeps in between. Unlike those of the standard library it can be
 /// taken in one process and given back in its child.
 pub struct Lock(AtomicU32);
 
@@ -115,11 +119,14 @@ impl Lock {
                     return false;
                 }
                 tries += 1;
-                if tries < 200 {
-                    std::hint::spin_loop();
-                } else {
+                match tries {
+                    0..SPINS => std::hint::spin_loop(),
                     // SAFETY: a system call without arguments.
-                    unsafe { system::call(libc::SYS_sched_yield, [0; 6]) };
+                    SPINS..YIELDS => unsafe {
+                        system::call(libc::SYS_sched_yield, [0; 6]);
+                    },
+                    // Who holds it does not run, and does not run sooner for being asked again and again.
+                    _ => system::sleep(50_000),
                 }
             }
             if self.0.swap(1, Ordering::AcqRel) == 0 {
@@ -211,11 +218,7 @@ pub fn close(state: &registry::State, me: *const Thread) {
         // The program has forbidden itself such calls. From now on, threads have barriers of their own; what one
         // of them said before it knew of that is seen by everybody long before this wait is over.
         REMOTE.store(false, Ordering::SeqCst);
-        let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        // SAFETY: waits.
-        unsafe {
-            system::call(libc::SYS_nanosleep, [&raw const millisecond as usize, 0, 0, 0, 0, 0])
-        };
+        system::sleep(1_000_000);
     }
     for &other in state.running.iter().filter(|&&other| other.cast_const() != me) {
         // SAFETY: threads leave the list before they are gone, which takes the lock of the state.
@@ -436,13 +439,16 @@ impl Place {
 #[repr(C, align(64))]
 struct Shared {
     lock: Lock,
+    /// So that a pair of rows is a cache line.
+    _padding: [u32; 3],
     fences: UnsafeCell<Fences>,
 }
 
 // SAFETY: reached through the lock only.
 unsafe impl Sync for Shared {}
 
-static FENCES: Shared = Shared { lock: Lock::new(), fences: UnsafeCell::new(Fences::new()) };
+static FENCES: Shared =
+    Shared { lock: Lock::new(), _padding: [0; 3], fences: UnsafeCell::new(Fences::new()) };
 
 /// What seq_cst fences update, locked.
 pub struct HeldFences(());

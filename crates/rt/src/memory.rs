@@ -108,13 +108,17 @@ fn sites(address: usize) -> &'static Sites {
     unsafe { &*base.add(granule(address)) }
 }
 
-/// The entry for accesses of a thread to a cell, and what its second word has added.
+/// The entry for accesses of a thread to a cell from one of its bytes on, and what its second word has added.
 fn displaced(
     address: usize,
     thread: Tid,
     is_write: bool,
+    byte: u32,
 ) -> (&'static (AtomicU64, AtomicU64), u64) {
-    let key = (granule(address) as u64) << 13 | u64::from(is_write) << 12 | u64::from(thread);
+    let key = (granule(address) as u64) << 16
+        | u64::from(byte & 7) << 13
+        | u64::from(is_write) << 12
+        | u64::from(thread);
     let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - DISPLACED.len().ilog2());
     (&DISPLACED[hash as usize], key.wrapping_add(1))
 }
@@ -127,7 +131,7 @@ pub fn note_origin(address: usize, is_write: bool, origin: Origin) {
     let old = Origin::from_bits(word.load(Ordering::Relaxed));
     word.store(origin.bits(), Ordering::Relaxed);
     if old.outlives(origin, is_write) {
-        let (entry, key) = displaced(address, old.thread(), is_write);
+        let (entry, key) = displaced(address, old.thread(), is_write, old.first_byte());
         entry.0.store(old.bits(), Ordering::Relaxed);
         entry.1.store(old.bits().wrapping_add(key), Ordering::Relaxed);
     }
@@ -146,15 +150,19 @@ const LOOKS: usize = 8;
 pub fn origin(address: usize, conflict: Conflict) -> Site {
     let sites = sites(address);
     let word = if conflict.is_write { &sites.write } else { &sites.read };
-    let (entry, key) = displaced(address, conflict.epoch.thread(), conflict.is_write);
-    let candidates = || {
-        let last = Origin::from_bits(word.load(Ordering::Relaxed));
+    let from = |byte: u32| {
+        let thread = conflict.epoch.thread();
+        let (entry, key) = displaced(address, thread, conflict.is_write, byte);
         let (bits, sum) = (entry.0.load(Ordering::Relaxed), entry.1.load(Ordering::Relaxed));
         let is_whole = sum == bits.wrapping_add(key);
-        [last, Origin::from_bits(if is_whole { bits } else { 0 })]
+        Origin::from_bits(if is_whole { bits } else { 0 })
+    };
+    let candidates = || {
+        let last = Origin::from_bits(word.load(Ordering::Relaxed));
+        std::iter::once(last).chain((0..8).map(from))
     };
     let find = |is_it: fn(Origin, Epoch) -> bool| {
-        candidates().into_iter().find(|&origin| is_it(origin, conflict.epoch)).map(Origin::site)
+        candidates().find(|&origin| is_it(origin, conflict.epoch)).map(Origin::site)
     };
     for look in 0..LOOKS {
         if let Some(site) = find(Origin::is_of).or_else(|| find(Origin::is_after)) {

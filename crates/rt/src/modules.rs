@@ -46,6 +46,11 @@ fn module(pc: usize) -> Option<Found> {
     (failed == 0).then_some(found)
 }
 
+/// Is the address in the program or a library?
+pub fn is_in_one(address: usize) -> bool {
+    module(address).is_some_and(|found| (found.map_start..found.map_end).contains(&address))
+}
+
 /// Is the code at this address instrumented? If nobody can tell, it is.
 pub fn is_instrumented(pc: usize) -> bool {
     let Some(theirs) = module(pc) else { return true };

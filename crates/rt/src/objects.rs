@@ -92,7 +92,9 @@ impl Shard {
 /// Orders the thread that runs and the object at an address. The thread is busy.
 pub fn order(thread: &mut Thread, address: usize, role: Role, edge: Edge) {
     if registry::recording() {
-        return registry::lock().edge(&mut thread.clocks, address, role, edge);
+        let mut state = registry::lock();
+        state.edge(&mut thread.clocks, address, role, edge);
+        return thread.refresh();
     }
     let shard = shard(address);
     locked_location::inside(thread, &shard.lock, |thread| {
@@ -102,6 +104,7 @@ pub fn order(thread: &mut Thread, address: usize, role: Role, edge: Edge) {
             Edge::Release => thread.clocks.release(&mut known.synchroniser),
             Edge::Acquire => thread.clocks.acquire(&mut known.synchroniser),
         }
+        thread.refresh();
     });
 }
 

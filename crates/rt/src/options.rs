@@ -13,6 +13,7 @@
 //! | `schedule`, `seed` | `os`, `random` or `pct:D`, and the seed of its choices | os, 0 |
 //! | `steps` | how many steps `pct` spreads its changes over | 1000 |
 //! | `quick` | may accesses that nothing can be wrong with go [a shorter way](crate::quick)? | 1 |
+//! | `count_shared_locks` | say at the end how often locks were taken that all threads share | 0 |
 //! | `record` | a file for all events, for `fencepost replay` | none |
 //!
 //! `fencepost run` sets what it needs itself.
@@ -46,6 +47,8 @@ pub struct Options {
     pub steps: u64,
     /// May accesses that nothing can be wrong with go a shorter way?
     pub quick: bool,
+    /// Say how often locks were taken that all threads share?
+    pub count_shared_locks: bool,
     /// A file for all events.
     pub record: Option<String>,
     /// A file that findings are appended to, unsymbolised, for whoever runs the program.
@@ -79,6 +82,7 @@ impl Default for Options {
             seed: 0,
             steps: 1000,
             quick: true,
+            count_shared_locks: false,
             record: None,
             raw: None,
         }
@@ -126,6 +130,7 @@ impl Options {
             "seed" => self.seed = value.parse().ok()?,
             "steps" => self.steps = value.parse().ok().filter(|&steps| steps > 0)?,
             "quick" => self.quick = flag()?,
+            "count_shared_locks" => self.count_shared_locks = flag()?,
             "record" => self.record = path()?,
             "raw" => self.raw = path()?,
             _ => return None,

@@ -2,13 +2,14 @@
 
 use crate::atomic;
 use crate::findings::{self, Access, Kind, Loss, Operation};
+use crate::locked_location;
 use crate::memory;
 use crate::private;
 use crate::registry;
 use crate::thread::{self, Giver, Thread};
 use clocks::Site;
 use clocks::origin::Origin;
-use clocks::shadow::Conflict;
+use clocks::shadow::{Conflict, Epoch};
 use clocks::trace::Event;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -90,6 +91,10 @@ fn slow<const WRITE: bool>(thread: &mut Thread, address: usize, mask: u8, pc: us
         return;
     }
     thread.busy = true;
+    if thread.quick == Epoch::NOBODY && !registry::recording() {
+        // Another thread made it pass a fence.
+        locked_location::alone(thread, Thread::refresh);
+    }
     let site = thread.site(pc);
     if private::note::<WRITE>(thread, address, mask) {
         memory::note_origin(address, WRITE, Origin::new(thread.epoch, mask, site));
@@ -268,6 +273,7 @@ fn note<const WRITE: bool>(
         let set = cell.reader_set();
         if set != 0 && !recording && registry::sets().contains(set, thread.epoch, mask) {
             thread.reader_sets[set as usize & 15] = set | u64::from(mask) << 56;
+            thread.has_reader_sets = true;
         }
     }
     if registry::sets().overflowed() {

@@ -136,10 +136,10 @@ unsafe fn try_load<T: Word>(
         held.location.perform(&mut thread.clocks, None, order, Done::Read, site, settings)
     };
     thread.remember(&held, at as usize, T::SIZE, acquired);
-    drop(held);
     if order != Order::Relaxed {
         thread.refresh();
     }
+    drop(held);
     Some(found)
 }
 
@@ -192,9 +192,9 @@ unsafe fn try_store<T: Word>(
     schedule::wrote();
     // One may acquire what one stored oneself.
     thread.remember(&held, at as usize, T::SIZE, true);
-    drop(held);
     if order != Order::Relaxed {
         thread.refresh();
     }
+    drop(held);
     true
 }

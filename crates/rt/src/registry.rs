@@ -35,6 +35,8 @@ pub struct State {
     pub unfinished: Vec<(usize, Tid)>,
     /// Events go here as well.
     pub recorder: Option<crate::findings::Recorder>,
+    /// How often the lock was taken.
+    turns: u64,
 }
 
 /// A thread as its creator knows it.
@@ -119,7 +121,14 @@ static OPTIONS: OnceLock<Options> = OnceLock::new();
 #[inline]
 pub fn lock() -> Guard {
     STATE.lock.take(|| false);
-    Guard(())
+    let mut state = Guard(());
+    state.turns += 1;
+    state
+}
+
+/// How often anyone took a lock that all threads share: the state's, and that of the call stacks.
+pub fn shared_turns() -> u64 {
+    lock().turns + tree().turns()
 }
 
 /// Is everything recorded? Then everything is told under this lock, in one order.
@@ -177,6 +186,7 @@ pub fn create(options: Options) {
         told: HashSet::default(),
         unfinished: Vec::new(),
         recorder: None,
+        turns: 0,
     };
     let most = u16::try_from(options.history_size).unwrap_or(u16::MAX);
     HISTORY.store(most, Ordering::Relaxed);

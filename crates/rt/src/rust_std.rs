@@ -138,8 +138,8 @@ fn watch(tell: impl FnOnce(&mut State, &mut Thread)) {
     thread.busy = true;
     let mut state = registry::lock();
     tell(&mut state, &mut thread);
-    drop(state);
     thread.refresh();
+    drop(state);
     thread.busy = false;
 }
 

@@ -25,7 +25,7 @@ mod twins;
 use machine::Machine;
 use paper::Paper;
 use rounds::Rounds;
-pub use twins::Fate;
+pub use twins::{Fate, Kind};
 
 /// Registers as an access to memory found them; laid out by the entry points.
 #[repr(C)]
@@ -117,14 +117,15 @@ impl<'a> Trial<'a> {
     }
 
     /// What becomes of a stale value, compared with the newest one?
-    pub fn fate(&self, stale: Question, newest: Question) -> Fate {
-        twins::fate(self.frame, self.stack, stale, newest, &self.paper)
+    pub fn fate(&self, stale: Question, newest: Question, kind: Kind) -> Fate {
+        twins::fate(self.frame, self.stack, stale, newest, kind, &self.paper)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clocks::Order;
 
     /// What follows an access in the program, and the registers that it finds there.
     fn asked(code: &[u8], result: u64) -> bool {
@@ -158,6 +159,56 @@ mod tests {
             let entry = |at: u64| (at == entry_point).then_some(Entry::Load(8));
             let trial = Trial::new(&frame, stack.as_ptr() as u64 + 256, &entry);
             assert!(!trial.comes_back(question));
+        }
+    }
+
+    /// A loop of which there are two copies: the first round, which is asked about, and the others. The stale value goes round once more,
+    /// and sets a register on the way that nobody reads again.
+    #[test]
+    fn copies_of_a_loop() {
+        let fate = |order: Order, change: fn(&mut [u8])| {
+            let mut code = [0x90_u8; 80];
+            // 0: mov ebp, eax; 2: call 0x48, which does nothing; 7: cmp ebp, 1; 0xa: je 0x2b
+            code[..7].copy_from_slice(&[0x89, 0xc5, 0xe8, 0x41, 0, 0, 0]);
+            code[7..12].copy_from_slice(&[0x83, 0xfd, 1, 0x74, 0x1f]);
+            // 0xc: mov r14d, 7; 0x12: mov rdi, rbx; 0x15: mov esi, 2; 0x1a: call 0x40, the load; 0x1f: mov ebp, eax
+            code[12..21].copy_from_slice(&[0x41, 0xbe, 7, 0, 0, 0, 0x48, 0x89, 0xdf]);
+            code[21..33].copy_from_slice(&[0xbe, 2, 0, 0, 0, 0xe8, 0x21, 0, 0, 0, 0x89, 0xc5]);
+            // 0x21: call 0x48; 0x26: cmp ebp, 1; 0x29: jne 0x12; 0x2b: pop r14; 0x2d: ud2
+            code[33..43].copy_from_slice(&[0xe8, 0x22, 0, 0, 0, 0x83, 0xfd, 1, 0x75, 0xe7]);
+            code[43..47].copy_from_slice(&[0x41, 0x5e, 0x0f, 0x0b]);
+            change(&mut code);
+            let start = code.as_ptr() as u64;
+            let stack = [0_u64; 64];
+            let frame = Frame { pc: start, rbx: 0x1234, ..Frame::default() };
+            let entry = |at: u64| match at.wrapping_sub(start) {
+                0x40 => Some(Entry::Load(4)),
+                0x48 => Some(Entry::Nothing),
+                _ => None,
+            };
+            let question =
+                |result| Question { address: 0x1234, value: result, result, wrote: None };
+            let trial = Trial::new(&frame, stack.as_ptr() as u64 + 256, &entry);
+            trial.fate(question(0), question(1), Kind { size: 4, order })
+        };
+        assert_eq!(fate(Order::Acquire, |_| ()), Fate::CaughtUp);
+        assert_eq!(fate(Order::Relaxed, |code| code[22] = 0), Fate::CaughtUp);
+        for (what, order, change) in [
+            (
+                "a copy that synchronises less",
+                Order::Acquire,
+                (|code| code[22] = 0) as fn(&mut [u8]),
+            ),
+            ("a copy that synchronises less", Order::SeqCst, |_| ()),
+            ("another location", Order::Relaxed, |code| code[20] = 0xd7),
+            ("a register that lives on", Order::Relaxed, |code| code[44] = 0x5f),
+            ("the copy waits for something else", Order::Relaxed, |code| code[40] = 2),
+            // mov [rsp], esp instead of setting the register
+            ("memory that is read again", Order::Relaxed, |code| {
+                code[12..18].copy_from_slice(&[0x89, 0x24, 0x24, 0x90, 0x90, 0x90]);
+            }),
+        ] {
+            assert_ne!(fate(order, change), Fate::CaughtUp, "{what}");
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::atomic::Plan;
 use crate::findings::{self, Access, Finding, Operation};
 use crate::registry::{self, Guard};
-use crate::spin::{Fate, Frame, Question, Trial};
+use crate::spin::{Fate, Frame, Kind, Question, Trial};
 use crate::thread::Thread;
 use crate::word::Word;
 use clocks::Order;
@@ -71,7 +71,8 @@ fn judge<T: Word>(at: *mut T, frame: &Frame, plan: &Plan<T>, stale: &Stale, foun
     };
     let trial = Trial::new(frame, stack, &crate::entry_at);
     let comes_back = |value: u64| trial.comes_back(question(value));
-    let fate = |value: u64, newest: u64| trial.fate(question(value), question(newest));
+    let kind = Kind { size: T::SIZE, order: plan.order };
+    let fate = |value: u64, newest: u64| trial.fate(question(value), question(newest), kind);
     let reads =
         !matches!(plan.operation, Operation::Store | Operation::Exchange | Operation::Fetch);
     let follows = registry::options().recognise_loops && reads && T::SIZE <= 8 && frame.pc != 0;

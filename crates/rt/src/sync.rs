@@ -65,7 +65,6 @@ fn edge(address: usize, role: Role, edge: Edge) {
     }
     thread.busy = true;
     objects::order(&mut thread, address, role, edge);
-    thread.refresh();
     thread.busy = false;
 }
 
@@ -368,9 +367,9 @@ pub unsafe fn create(
         if state.population.is_crowded() {
             findings::lost(Loss::Threads);
         }
+        thread.refresh();
         clocks
     };
-    thread.refresh();
     let tid = clocks.tid();
     registry::created(tid, Creation { since: clocks.epoch().epoch(), by: thread.tid, site });
     if usize::from(tid) >= MOST_THREADS {
@@ -504,8 +503,8 @@ pub fn joined(handle: pthread_t) {
         state.population.end(ended);
         state.record(&Event::Join { tid: thread.tid, child: created.tid });
     }
-    drop(state);
     thread.refresh();
+    drop(state);
     thread.busy = false;
 }
 

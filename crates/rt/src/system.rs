@@ -28,6 +28,14 @@ pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
     result
 }
 
+/// Sleeps for so many nanoseconds, less than a second.
+#[cold]
+pub fn sleep(nanoseconds: i64) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+    // SAFETY: reads the time, and waits.
+    unsafe { call(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0, 0]) };
+}
+
 /// What the C library would return: -1 for errors, with their number in `errno`.
 pub fn returned(result: isize) -> isize {
     if (-4095..0).contains(&result) {

@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// How many frames are kept; deeper ones are not shown.
 const FRAMES: usize = 1 << 16;
@@ -30,6 +31,8 @@ const GIVERS: usize = 64;
 
 /// Marks the address of an atomic access, where the numbers of places are cached.
 const ATOMIC: usize = 1 << 63;
+/// Marks the caller of a function that is to be recognised as long as it does not return, see [`Thread::expect_fence`].
+const MARKED: usize = 1 << 63;
 /// Marks the number of a place after which there is a fence in assembly.
 const FENCED: Site = 1 << 31;
 
@@ -59,6 +62,12 @@ pub struct Thread {
     pub ignored: u32,
     /// Did it pass a fence in assembly since its last atomic access?
     pub fence_is_due: bool,
+    /// Before which accesses only, if not before all.
+    fence_before: Option<&'static [usize]>,
+    /// How many functions there were then.
+    fence_depth: usize,
+    /// What is known of that, by the accesses before.
+    fences_known: Vec<(usize, &'static [usize])>,
     /// Was it chosen to go on for the access that it is about to make?
     pub has_turn: bool,
     /// Loads that could as well not happen again.
@@ -67,6 +76,8 @@ pub struct Thread {
     told: [(Site, Site); TOLD],
     /// Sets of readers that are known to have this thread in its current epoch.
     pub reader_sets: [u64; 16],
+    /// Are there any?
+    pub has_reader_sets: bool,
     /// How often its last load was repeated, for schedules.
     pub repeats: u32,
     /// Where that was.
@@ -86,6 +97,8 @@ pub struct Thread {
     /// The number of the innermost frame, 0 outside of all, or [`UNNAMED`].
     here: Site,
     cache: Box<[(Site, usize, Site); CACHE]>,
+    /// How often something was thrown out there.
+    turn: usize,
 }
 
 /// A call that gives memory back.
@@ -182,10 +195,14 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         deciding: false,
         ignored: 0,
         fence_is_due: false,
+        fence_before: None,
+        fence_depth: 0,
+        fences_known: Vec::new(),
         has_turn: false,
         loads: [Load::NONE; LOADS],
         told: [(0, 0); TOLD],
         reader_sets: [0; 16],
+        has_reader_sets: false,
         repeats: 0,
         last_pc: 0,
         write_locked: Vec::new(),
@@ -197,6 +214,7 @@ pub fn enter(clocks: clocks::thread::Thread) -> *mut Thread {
         depth: 0,
         here: 0,
         cache: vec![(0, 0, 0); CACHE].try_into().unwrap_or_else(|_| unreachable!("as many")),
+        turn: 0,
     });
     let thread = Box::into_raw(thread);
     CURRENT.set(thread);
@@ -262,11 +280,43 @@ impl Thread {
         self.told[told_slot(pair)] = pair;
     }
 
-    /// A fence in assembly comes before its next atomic access.
+    /// A fence in assembly comes between an atomic access, which returns to `pc`, and its next, or one of several that the next
+    /// may be. If it is one of several, that is so until the function returns: called again, it may come to them without a fence.
+    /// So its frame is marked. A call that takes its place finds another caller there, and makes a new one.
     #[cold]
-    pub fn expect_fence(&mut self) {
+    pub fn expect_fence(&mut self, pc: usize) {
         self.fence_is_due = true;
+        let known = self.fences_known.iter().find(|&&(before, _)| before == pc);
+        let accesses = known.map(|&(_, accesses)| accesses).unwrap_or_else(|| {
+            let accesses = crate::registry::tree().fences_before(pc);
+            self.fences_known.push((pc, accesses));
+            accesses
+        });
+        self.fence_before = None;
+        if !accesses.is_empty() {
+            match self.depth.checked_sub(1) {
+                // Its number is known, because the access has one, so the caller is not asked for any more.
+                Some(top) => self.frames[top].caller |= MARKED,
+                // A function that does not say when it returns.
+                None => self.fence_is_due = false,
+            }
+            (self.fence_before, self.fence_depth) = (Some(accesses), self.depth);
+        }
         self.forget_loads();
+    }
+
+    /// Does a fence that may be due come before an access that returns to `pc`? It is not due any more.
+    #[cold]
+    pub fn take_fence(&mut self, pc: usize) -> bool {
+        let due = std::mem::take(&mut self.fence_is_due);
+        let Some(accesses) = self.fence_before.take() else { return due };
+        due && accesses.contains(&pc) && self.is_marked(self.fence_depth)
+    }
+
+    /// Is the function at this depth the one whose frame was marked?
+    fn is_marked(&self, depth: usize) -> bool {
+        depth <= self.depth
+            && depth.checked_sub(1).is_some_and(|index| self.frames[index].caller & MARKED != 0)
     }
 
     /// Loads are to be looked at again.
@@ -274,20 +324,23 @@ impl Thread {
         self.loads = [Load::NONE; LOADS];
     }
 
-    /// Plain accesses are to be looked at again.
+    /// Plain accesses are to be looked at again. The caller holds the lock of the state.
     pub fn begin_epoch(&mut self) {
         self.clocks.begin_epoch();
         self.refresh();
     }
 
-    /// Looks at its clocks again.
+    /// Looks at its clocks again. The caller holds the lock of the state or is inside, see [`crate::locked_location`], so that no other
+    /// thread moves them meanwhile and what it says of that in `quick` is not lost.
     #[inline]
     pub fn refresh(&mut self) {
         let epoch = self.clocks.epoch();
         if epoch != self.epoch {
             self.epoch = epoch;
             self.quick = if crate::registry::recording() { Epoch::NOBODY } else { epoch };
-            self.reader_sets = [0; 16];
+            if self.has_reader_sets {
+                (self.reader_sets, self.has_reader_sets) = ([0; 16], false);
+            }
         }
     }
 
@@ -402,16 +455,24 @@ impl Thread {
 
     #[cold]
     fn new_child(&mut self, parent: Site, pc: usize) -> Site {
-        let tree = crate::registry::tree();
-        let mut node = tree.child(parent, pc & !ATOMIC);
-        if pc & ATOMIC != 0 && tree.is_fenced(node) {
-            node |= FENCED;
-        }
+        let node = KNOWN.get(parent, pc).unwrap_or_else(|| {
+            let tree = crate::registry::tree();
+            let mut node = tree.child(parent, pc & !ATOMIC);
+            if pc & ATOMIC != 0 && tree.is_fenced(node) {
+                node |= FENCED;
+            }
+            KNOWN.put(parent, pc, node);
+            node
+        });
+        // An empty place, or each in turn: moving the others along would throw one out that is asked for next.
         let slot = slot(parent, pc);
-        self.cache[slot ^ 3] = self.cache[slot ^ 2];
-        self.cache[slot ^ 2] = self.cache[slot ^ 1];
-        self.cache[slot ^ 1] = self.cache[slot];
-        self.cache[slot] = (parent, pc, node);
+        let places = [slot, slot ^ 1, slot ^ 2, slot ^ 3];
+        let place = places.into_iter().find(|&place| self.cache[place].2 == 0);
+        let place = place.unwrap_or_else(|| {
+            self.turn = self.turn.wrapping_add(1);
+            places[self.turn % places.len()]
+        });
+        self.cache[place] = (parent, pc, node);
         node
     }
 }
@@ -426,8 +487,54 @@ fn told_slot((site, missed): (Site, Site)) -> usize {
 /// Where the number of a place is cached.
 #[inline(always)]
 fn slot(parent: Site, pc: usize) -> usize {
-    let mixed = (pc ^ (parent as usize) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed >> (usize::BITS - CACHE.ilog2())
+    mixed(parent, pc) >> (usize::BITS - CACHE.ilog2())
+}
+
+#[inline(always)]
+fn mixed(parent: Site, pc: usize) -> usize {
+    (pc ^ (parent as usize) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Numbers of places that some thread asked for, for the others, and for itself when its own cache has no more room: the tree has a
+/// lock, and programs may use more places, over and over, than a thread's cache has.
+struct KnownPlaces([Group; 1 << 14]);
+
+/// Where a place may be. The second word of an entry says what it is if the first, which has it mixed in, agrees: two threads may
+/// write an entry at the same time.
+#[repr(align(64))]
+struct Group([(AtomicU64, AtomicU64); 4]);
+
+static KNOWN: KnownPlaces =
+    KnownPlaces([const { Group([const { (AtomicU64::new(0), AtomicU64::new(0)) }; 4]) }; 1 << 14]);
+
+impl KnownPlaces {
+    fn group(&self, parent: Site, pc: usize) -> &[(AtomicU64, AtomicU64)] {
+        // Mixed once more: who is thrown out of a thread's cache is not to meet the same others here.
+        let mixed = mixed(parent, pc);
+        let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        &self.0[mixed >> (usize::BITS - self.0.len().ilog2())].0
+    }
+
+    fn check(pc: usize, word: u64) -> u64 {
+        pc as u64 ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn get(&self, parent: Site, pc: usize) -> Option<Site> {
+        let words = self.group(parent, pc).iter().map(|(check, word)| (check, word.load(Relaxed)));
+        let mut places = words.filter(|&(check, word)| {
+            word >> 32 == u64::from(parent) && check.load(Relaxed) == Self::check(pc, word)
+        });
+        places.next().map(|(_, word)| word as Site).filter(|&site| site != 0)
+    }
+
+    fn put(&self, parent: Site, pc: usize, node: Site) {
+        let group = self.group(parent, pc);
+        let word = u64::from(parent) << 32 | u64::from(node);
+        let empty = group.iter().find(|(_, word)| word.load(Relaxed) == 0);
+        let (check, entry) = empty.unwrap_or(&group[node as usize % group.len()]);
+        entry.store(word, Relaxed);
+        check.store(Self::check(pc, word), Relaxed);
+    }
 }
 
 /// All call stacks seen.
@@ -440,12 +547,17 @@ struct Tree {
     nodes: Vec<(Site, usize)>,
     /// Atomic accesses, and whether a fence in assembly follows.
     fenced: HashMap<Site, bool, BuildMixer>,
+    /// Addresses that atomic accesses return to, and the accesses before which there is one if they come next.
+    fences_before: HashMap<usize, &'static [usize], BuildMixer>,
+    /// How often the lock was taken to look for a place.
+    turns: u64,
 }
 
 impl CallTree {
     /// The node for `pc`, called from `parent`; 0 is the root.
     pub fn child(&self, parent: Site, pc: usize) -> Site {
         let mut tree = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tree.turns += 1;
         if let Some(&node) = tree.children.get(&(parent, pc)) {
             return node;
         }
@@ -455,15 +567,42 @@ impl CallTree {
         node
     }
 
-    /// Does a fence in assembly follow the atomic access at a site?
+    /// How often the lock was taken to look for a place.
+    pub fn turns(&self) -> u64 {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).turns
+    }
+
+    /// Does a fence in assembly follow the atomic access at a site, before all accesses that may come next or before some?
     pub fn is_fenced(&self, site: Site) -> bool {
         let tree = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(&known) = tree().fenced.get(&site) {
             return known;
         }
-        let fenced = crate::assembly::fence_follows(&self.stack(site), &crate::entry_at);
+        let stack = self.stack(site);
+        let fenced = if crate::assembly::fence_follows(&stack, &crate::entry_at) {
+            if let Some(&pc) = stack.first() {
+                tree().fences_before.insert(pc, &[]);
+            }
+            true
+        } else {
+            stack.first().is_some_and(|&pc| !self.fences_before(pc).is_empty())
+        };
         tree().fenced.insert(site, fenced);
         fenced
+    }
+
+    /// Before which accesses there is a fence in assembly if they come next after one that returns to `pc`; none if before
+    /// all.
+    pub fn fences_before(&self, pc: usize) -> &'static [usize] {
+        let tree = || self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(&known) = tree().fences_before.get(&pc) {
+            return known;
+        }
+        let found = crate::assembly::fences_before(pc, &crate::entry_at);
+        // As many as there are places in the program, and kept as long as it runs.
+        let found: &'static [usize] = Vec::leak(found);
+        tree().fences_before.insert(pc, found);
+        found
     }
 
     /// Keeps others from looking or adding, as long as what is returned lives.

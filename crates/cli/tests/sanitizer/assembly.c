@@ -1,5 +1,6 @@
 /* Store buffering with fences in assembly. HOW says which; without a HOW there are none. BRANCH: behind a branch, where
- * they are not seen, unless they are NAMED as well. AGAIN: between what was stored and the fence, it is loaded again. */
+ * they are not seen, unless they are NAMED as well. ARMS: behind a branch, with the load that they are for. AGAIN: between what was
+ * stored and the fence, it is loaded again. */
 #include "run.h"
 #include <fencepost.h>
 #define MFENCE 1
@@ -34,14 +35,34 @@ __attribute__((noinline)) static void announce(atomic_int *flag) {
 #endif
 }
 static void *left(void *p) {
+#ifdef ARMS
+  store(x, 1, rlx);
+#else
   announce(&x);
+#endif
   plain[0] = 1;
+#ifdef ARMS
+  if (!always) {
+    store(x, 2, rlx);
+    return p;
+  }
+#endif
   full_fence();
   return (void *)(long)load(y, rlx);
 }
 static void *right(void *p) {
+#ifdef ARMS
+  store(y, 1, rlx);
+#else
   announce(&y);
+#endif
   plain[1] = 1;
+#ifdef ARMS
+  if (!always) {
+    store(y, 2, rlx);
+    return p;
+  }
+#endif
   full_fence();
   return (void *)(long)load(x, rlx);
 }

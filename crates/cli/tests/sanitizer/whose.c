@@ -1,6 +1,7 @@
 /* Three threads read a word, each in a function of its own, and then one writes it, ordered with two of them. The
  * race is with the third, and it is in that one's function that it is to be shown. With BYTES, they are
- * different bytes of one word. */
+ * different bytes of one word. With FIELDS, the third reads the other bytes of the word as well, in another function, before it does
+ * anything that others could come after. */
 #include "run.h"
 #include <sched.h>
 union shared {
@@ -13,23 +14,36 @@ static void wait_for(int n) {
   while (load(turn, rlx) != n) sched_yield();
 }
 __attribute__((noinline)) static int first(void) {
-#ifdef BYTES
+#if defined BYTES
   shared.bytes[1] = 7;
   return 1;
+#elif defined FIELDS
+  return shared.bytes[1];
 #else
   return shared.word;
 #endif
 }
+__attribute__((noinline)) static int others(void) {
+#ifdef FIELDS
+  return shared.bytes[0] + shared.bytes[2] + shared.bytes[3];
+#else
+  return 0;
+#endif
+}
 __attribute__((noinline)) static int second(void) {
-#ifdef BYTES
+#if defined BYTES
   shared.bytes[2] = 7;
   return 1;
+#elif defined FIELDS
+  return shared.bytes[0];
 #else
   return shared.word;
 #endif
 }
 static void *culprit(void *p) {
-  atomic_fetch_add_explicit(&seen, first(), rlx);
+  int mine = first();
+  mine += others();
+  atomic_fetch_add_explicit(&seen, mine, rlx);
   store(turn, 1, rlx);
   return p;
 }
@@ -42,7 +56,7 @@ static void *innocent(void *p) {
   return p;
 }
 __attribute__((noinline)) static void writer(void) {
-#ifdef BYTES
+#if defined BYTES || defined FIELDS
   shared.bytes[1] = 9;
 #else
   shared.word = 6;

@@ -1,5 +1,6 @@
 //! Threads: how they begin, end, wait for each other and sleep.
 
+use crate::atomic;
 use crate::below;
 use crate::rust_std;
 use crate::sync;
@@ -198,6 +199,7 @@ unsafe extern "C" fn syscall(
         libc::SYS_futex => {
             rust_std::futex(arguments, system).unwrap_or_else(|error| -error as isize)
         }
+        libc::SYS_membarrier => atomic::membarrier(a, b, system),
         _ => system(),
     };
     system::returned(result) as c_long

@@ -131,12 +131,20 @@ impl<'a> Machine<'a> {
     /// The function that was just called returns this.
     pub(super) fn return_with(&mut self, result: Option<u64>) -> Option<()> {
         self.rip = self.pop()?;
+        self.forget_below()?;
         for index in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
             self.registers[index] = None;
         }
         self.registers[0] = result;
         self.flags = None;
         self.bit = None;
+        Some(())
+    }
+
+    /// A function has returned: what it left below the stack is nobody's.
+    fn forget_below(&mut self) -> Option<()> {
+        let end = self.registers[4]?;
+        self.written.drop_range(end.saturating_sub(STACK), end);
         Some(())
     }
 
@@ -265,9 +273,7 @@ impl<'a> Machine<'a> {
             }
             M::Ret => {
                 self.rip = self.pop()?;
-                // What the function left below is nobody's.
-                let (from, to) = (self.registers[4]?.saturating_sub(STACK), self.registers[4]?);
-                self.written.drop_range(from, to);
+                self.forget_below()?;
             }
             _ if i.condition_code() != ConditionCode::None => {
                 let holds = self.holds(i.condition_code())?;

@@ -7,7 +7,10 @@
 //! compare-and-swap of the same location expects, which then fails, because the newest value is another, and goes on
 //! with the newest. That is how every update by a loop of compare-and-swaps begins, and a stale load in it is as good
 //! as none. A thread that comes back to the same load catches up as well, if it then does what it would have done
-//! at once: a queue that keeps a copy of the other side's index and asks again when it seems full, say.
+//! at once: a queue that keeps a copy of the other side's index and asks again when it seems full, say. So does one that comes to
+//! another load of the location, because the compiler made two copies of a loop that waits, one for the first round. That one must
+//! synchronise as much as the first: a relaxed load behind an acquire load reads the newest value as well, but what comes after
+//! it need not come after the write.
 //!
 //! A value is *used* if the two part at a branch, or write different things to memory that is not the
 //! thread's own stack. In between there are values that are still somewhere when this module loses track: at the next
@@ -20,10 +23,13 @@ use super::operands;
 use super::paper::Paper;
 use super::rounds::Rounds;
 use super::{Entry, Frame, Question};
+use clocks::Order;
 use iced_x86::{Instruction, InstructionInfoOptions, OpAccess};
 
 /// How many instructions are followed.
 const STEPS: usize = 2_000;
+/// After how many they meet again, behind two copies of a loop.
+const APART: usize = 40;
 
 /// What becomes of a stale value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +50,7 @@ pub(super) fn fate(
     stack: u64,
     stale: Question,
     newest: Question,
+    kind: Kind,
     paper: &Paper<'_>,
 ) -> Fate {
     let machine = |question| {
@@ -66,7 +73,36 @@ pub(super) fn fate(
         };
     }
     twins.stale = machine(stale);
+    if twins.comes_to_a_copy(kind) {
+        twins.newest = machine(newest);
+        if twins.meet(|| machine(newest)) && twins.run() == Fate::Unused {
+            return Fate::CaughtUp;
+        }
+    }
+    // Once more from the beginning.
+    (twins.stale, twins.newest) = (machine(stale), machine(newest));
+    (twins.difference, twins.succeeded) = (stale.address, false);
     twins.run()
+}
+
+/// What kind of load was stale.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// How many bytes.
+    pub size: u8,
+    /// How it synchronises.
+    pub order: Order,
+}
+
+impl Kind {
+    /// Does a load of this order, as a number of C, synchronise as much?
+    fn is_matched_by(self, order: u64) -> bool {
+        match self.order {
+            Order::Relaxed => true,
+            Order::SeqCst => order & 7 == 5,
+            _ => matches!(order & 7, 2 | 4 | 5),
+        }
+    }
 }
 
 /// What an instruction makes of different values.
@@ -93,7 +129,7 @@ struct Twins<'a> {
     succeeded: bool,
 }
 
-impl Twins<'_> {
+impl<'a> Twins<'a> {
     /// Does the stale value lead back to the same load, which then reads the newest? Unlike in a loop that only waits,
     /// memory may be written on the way, such as a copy of what was read.
     fn comes_around(&mut self, home: u64) -> bool {
@@ -106,6 +142,52 @@ impl Twins<'_> {
                 return self.stale.return_with(Some(self.location.newest)).is_some();
             }
             if self.stale.go().is_none() || rounds.is_endless(&self.stale) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Does the stale value lead to another load of the location, which then reads the newest?
+    fn comes_to_a_copy(&mut self, kind: Kind) -> bool {
+        let mut rounds = Rounds::default();
+        for _ in 0..STEPS {
+            if let Some(Entry::Load(size)) = self.stale.entry()
+                && self.stale.registers[7] == Some(self.location.address)
+            {
+                return size == kind.size
+                    && self.stale.registers[6].is_some_and(|order| kind.is_matched_by(order))
+                    && self.stale.return_with(Some(self.location.newest)).is_some();
+            }
+            if self.stale.go().is_none() || rounds.is_endless(&self.stale) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Lets each go on by itself, up to the first instruction of the one that the other comes to as well, a few instructions
+    /// behind the copies of the loop. Nothing that others see is on the way. Is there one? `again` is the other at its beginning.
+    ///
+    /// It is not in a function that both call, which returns to different places.
+    fn meet(&mut self, again: impl Fn() -> Machine<'a>) -> bool {
+        let goes_on =
+            |machine: &Machine<'_>| matches!(machine.entry(), None | Some(Entry::Nothing));
+        let here = self.newest.registers[4];
+        let place = |machine: &Machine<'_>| (machine.rip, machine.registers[4]);
+        let mut way = vec![place(&self.newest)];
+        while way.len() < APART && goes_on(&self.newest) && self.newest.go().is_some() {
+            way.push(place(&self.newest));
+        }
+        for _ in 0..APART {
+            let now = place(&self.stale);
+            if now.1 >= here
+                && let Some(steps) = way.iter().position(|&then| then == now)
+            {
+                self.newest = again();
+                return (0..steps).all(|_| self.newest.go().is_some());
+            }
+            if !goes_on(&self.stale) || self.stale.go().is_none() {
                 return false;
             }
         }
