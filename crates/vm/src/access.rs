@@ -47,7 +47,7 @@ impl Machine {
             Name::MainResult => "the result of `main`".to_string(),
             Name::Argument { .. } => "an argument of `main`".to_string(),
             Name::Exceptions => "an exception of the standard library".to_string(),
-            Name::TypeName(_) => "the name of a type".to_string(),
+            Name::TypeText(_) => "the name of a type".to_string(),
             Name::Keys => "the keys of threads' values".to_string(),
             Name::Specific { .. } => "a value of a thread".to_string(),
             Name::ErrorNumber { .. } => "errno".to_string(),

@@ -199,7 +199,7 @@ impl Machine {
     /// The name of a type that the C++ library has the information of: comparing types compares names.
     fn type_name(&mut self, info: GlobalId, text: &str) -> ObjectId {
         let (size, fill) = (text.len() as u64 + 1, Fill::Zero);
-        let name = Name::TypeName(info);
+        let name = Name::TypeText(info);
         let object = self.space.intern(Object { name, size, fill, constant: true });
         let image = self.space.image_mut(object);
         for (at, byte) in text.bytes().enumerate() {

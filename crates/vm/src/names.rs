@@ -270,7 +270,7 @@ impl Machine {
             Name::MainResult => ("the result of `main`".to_string(), None),
             Name::Argument { .. } => ("an argument of `main`".to_string(), None),
             Name::Exceptions => ("an exception of the standard library".to_string(), None),
-            Name::TypeName(_) => ("the name of a type".to_string(), None),
+            Name::TypeText(_) => ("the name of a type".to_string(), None),
             Name::Keys => ("the keys of threads' values".to_string(), None),
             Name::Specific { .. } => ("a value of a thread".to_string(), None),
             Name::ErrorNumber { .. } => ("errno".to_string(), None),

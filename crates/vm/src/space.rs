@@ -40,7 +40,7 @@ pub(crate) enum Name {
     /// A global variable.
     Global(GlobalId),
     /// The text in type information that the C++ library has.
-    TypeName(GlobalId),
+    TypeText(GlobalId),
     /// A global variable of which each thread has its own.
     ThreadLocal { global: GlobalId, thread: u32 },
     /// A function, whose address is all that is used of it.
