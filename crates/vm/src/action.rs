@@ -1,5 +1,7 @@
-//! What a thread does that others can notice, and why it goes no further.
+//! What a thread does that others can notice, what that makes of memory, and why a thread goes no further.
 
+use crate::atomic::update;
+use crate::library::DESTROYED;
 use crate::queue::Queueing;
 use crate::space::ObjectId;
 use crate::value::{Bits, Word};
@@ -195,5 +197,45 @@ impl Stop {
 
     pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Stop> {
         Err(Stop::Refuse(why.into()))
+    }
+}
+
+/// What an action does to its cell: the new value if there is one, and the input it gives. `None` if it must wait.
+pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)> {
+    Some(match action {
+        Action::Read { .. } => (None, old),
+        Action::Write { value, .. } => (Some(*value), Word::ZERO),
+        Action::Update { op, operand, width, .. } => {
+            (Some(update(*op, old, *operand, *width)), old)
+        }
+        Action::CompareExchange { expected, desired, .. } => match old == Word::Bits(*expected) {
+            true => (Some(*desired), old),
+            false => (None, old),
+        },
+        Action::Lock { below, add, .. } => match old {
+            Word::Bits(held) if held < u128::from(*below) => {
+                (Some(Word::Bits(held + u128::from(*add))), Word::ZERO)
+            }
+            DESTROYED => (None, DESTROYED),
+            _ => return None,
+        },
+        Action::Await { least, .. } => match old {
+            Word::Bits(bits) if bits >= *least => (None, old),
+            _ => return None,
+        },
+        Action::Queue { queueing, .. } => return queueing.after(old),
+        Action::Fence { .. }
+        | Action::Choose { .. }
+        | Action::Recall { .. }
+        | Action::Take { .. } => (None, Word::ZERO),
+    })
+}
+
+/// May an action that gave this input have changed its cell?
+pub(crate) fn changes(action: &Action, input: Word) -> bool {
+    match action {
+        Action::CompareExchange { expected, .. } => input == Word::Bits(*expected),
+        Action::Queue { queueing, .. } => queueing.changes(input),
+        action => action.writes(),
     }
 }

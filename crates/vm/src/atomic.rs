@@ -1,9 +1,9 @@
 //! Atomic read-modify-writes and compare-and-exchange.
 
-use crate::action::{Action, Cell, Order, SPURIOUS, Stop};
+use crate::action::{Action, Cell, Order, SPURIOUS, Stop, outcome};
 use crate::disguise::Kind;
 use crate::local::Local;
-use crate::machine::{Machine, outcome};
+use crate::machine::Machine;
 use crate::shared::Strength;
 use crate::value::{Val, Word, mask, signed};
 use llvm::instruction::RmwOp;

@@ -7,13 +7,13 @@
 
 mod interleavings;
 
-use crate::action::{Action, Cell, SPURIOUS};
+use crate::action::{Action, Cell, SPURIOUS, outcome};
 use crate::automaton::{Automata, NodeId};
 use crate::entry::{Entry, are_of_several_files, is_there, named, reads_arguments, structors};
 use crate::future::Futures;
 use crate::library::AtExit;
 use crate::local::{Local, Starting};
-use crate::machine::{Machine, Pause, outcome};
+use crate::machine::{Machine, Pause};
 use crate::queue::OVERFLOW;
 use crate::shared::MixedSizes;
 use crate::space::{Name, Site};

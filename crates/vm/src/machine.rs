@@ -5,9 +5,8 @@
 //! else's business and are carried out at once; the machine takes down who touched what, so that cells that turn out
 //! to be shared can be found.
 
-use crate::action::{Action, Cell, Order, Stop};
+use crate::action::{Action, Cell, Order, Stop, changes, outcome};
 use crate::code::Code;
-use crate::library::DESTROYED;
 use crate::library::rust::names::Class;
 use crate::life::owner;
 use crate::local::{Frame, Local, Then};
@@ -580,46 +579,6 @@ fn hidden_touch(
             Some(0) if !unjoined && !mortal.contains(&cell.object) => Touch::default(),
             thread => thread.map_or(Touch::default(), Touch::written_by),
         },
-    }
-}
-
-/// What an action does to its cell: the new value if there is one, and the input it gives. `None` if it must wait.
-pub(crate) fn outcome(action: &Action, old: Word) -> Option<(Option<Word>, Word)> {
-    Some(match action {
-        Action::Read { .. } => (None, old),
-        Action::Write { value, .. } => (Some(*value), Word::ZERO),
-        Action::Update { op, operand, width, .. } => {
-            (Some(crate::atomic::update(*op, old, *operand, *width)), old)
-        }
-        Action::CompareExchange { expected, desired, .. } => match old == Word::Bits(*expected) {
-            true => (Some(*desired), old),
-            false => (None, old),
-        },
-        Action::Lock { below, add, .. } => match old {
-            Word::Bits(held) if held < u128::from(*below) => {
-                (Some(Word::Bits(held + u128::from(*add))), Word::ZERO)
-            }
-            DESTROYED => (None, DESTROYED),
-            _ => return None,
-        },
-        Action::Await { least, .. } => match old {
-            Word::Bits(bits) if bits >= *least => (None, old),
-            _ => return None,
-        },
-        Action::Queue { queueing, .. } => return queueing.after(old),
-        Action::Fence { .. }
-        | Action::Choose { .. }
-        | Action::Recall { .. }
-        | Action::Take { .. } => (None, Word::ZERO),
-    })
-}
-
-/// May an action that gave this input have changed its cell?
-fn changes(action: &Action, input: Word) -> bool {
-    match action {
-        Action::CompareExchange { expected, .. } => input == Word::Bits(*expected),
-        Action::Queue { queueing, .. } => queueing.changes(input),
-        action => action.writes(),
     }
 }
 

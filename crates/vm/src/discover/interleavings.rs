@@ -1,9 +1,9 @@
 //! The interleavings of a program, in one round: where all threads are, what the cells hold, and what comes next.
 
 use super::{MOST_VALUES, SETTLING, World};
-use crate::action::{Action, Cell, SPURIOUS};
+use crate::action::{Action, Cell, SPURIOUS, outcome};
 use crate::automaton::{NodeId, put};
-use crate::machine::{Pause, outcome};
+use crate::machine::Pause;
 use crate::queue::OVERFLOW;
 use crate::space::ObjectId;
 use crate::value::{Bits, Word};

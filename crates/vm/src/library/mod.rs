@@ -2,11 +2,12 @@
 //!
 //! A function that the module defines is executed. Others are known by name: the thread library ([`threads`], [`locks`]), the
 //! heap ([`heap`]), texts ([`text`]), the end of the program ([`exit`]), arguments of variadic functions ([`variadic`]),
-//! C++ exceptions ([`exceptions`]), semaphores, values of threads by keys, time and chance ([`semaphores`], [`specific`], [`environment`]),
+//! C++ exceptions ([`exceptions`]) and classes ([`classes`]), semaphores, values of threads by keys, time and chance ([`semaphores`], [`specific`], [`environment`]),
 //! LLVM's intrinsics ([`intrinsics`]), what compilers and verification tools offer (here). A name that
 //! is not known is an error that says so, unless the user says what it does ([`Stub`]).
 
 mod assembly;
+mod classes;
 mod containers;
 mod cxx;
 mod environment;
@@ -404,7 +405,7 @@ impl Machine {
             return self.visible(local, action);
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = crate::machine::outcome(&action, old) else {
+        let Some((new, input)) = crate::action::outcome(&action, old) else {
             // Nobody else touches the cell, so the thread waits for ever, and that is to be seen.
             return self.visible(local, Action::Await { cell, least: u128::MAX });
         };

@@ -2,11 +2,11 @@
 //! numbers above all integers. Values are only stored, compared for equality and updated, so which number a pointer
 //! has does not matter, as long as the same pointer has the same everywhere.
 
-use crate::action::{Action, Cell};
+use crate::action::{Action, Cell, outcome};
 use crate::atomic;
 use crate::discover::World;
 use crate::local::Local;
-use crate::machine::{Pause, outcome};
+use crate::machine::Pause;
 use crate::value::{Word, signed};
 use ir::{Domain, Edge, Expr, Update, UpdateOp, Value};
 use llvm::instruction::RmwOp;

@@ -143,7 +143,7 @@ impl Machine {
             return Stop::refuse(format!("mixed-size accesses to {}", self.called(cell.object)));
         }
         let old = self.peek(local, cell);
-        let Some((new, input)) = crate::machine::outcome(&action, old) else {
+        let Some((new, input)) = crate::action::outcome(&action, old) else {
             // Nobody else touches the lock, so the thread waits for ever, and that is to be seen.
             return self.visible(local, Action::Await { cell, least: mask(64) });
         };
